@@ -1,0 +1,2 @@
+//! The `stripewise` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Stripewise: sim.
