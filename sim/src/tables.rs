@@ -1,0 +1,125 @@
+//! The rows that a run yields, as plain data. Column names carry their units; `results` turns them into Arrow
+//! tables and Parquet files, so that the simulator itself stays light.
+
+/// One host request. The parts of its latency add up to it exactly:
+/// `latency = pending + pre_read + parity + element_queue + gc_wait + bus + cell + buffer`, taken along the path that
+/// finished last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestRow {
+    /// Position in the trace, from 0.
+    pub request: u64,
+    /// Arrival at the array.
+    pub arrival_ns: u64,
+    /// 0 read, 1 write, 2 trim, 3 flush.
+    pub kind: u8,
+    /// Volume of the trace.
+    pub volume: u32,
+    /// First byte on the array, after folding.
+    pub offset_bytes: u64,
+    /// Length.
+    pub size_bytes: u32,
+    /// Arrival to acknowledgement.
+    pub latency_ns: u64,
+    /// Waiting in the controller: for a plan, for a row that another update holds.
+    pub pending_ns: u64,
+    /// The pre-read step of the last plan.
+    pub pre_read_ns: u64,
+    /// The parity computation of the last plan.
+    pub parity_ns: u64,
+    /// The last operation's wait in its element's queue, other than for garbage collection.
+    pub element_queue_ns: u64,
+    /// The last operation's wait for garbage collection.
+    pub gc_wait_ns: u64,
+    /// The last operation's transfers.
+    pub bus_ns: u64,
+    /// The last operation's cell time.
+    pub cell_ns: u64,
+    /// Time in controller memory, when no element was needed.
+    pub buffer_ns: u64,
+    /// 1 when the request failed.
+    pub failed: u8,
+}
+
+/// One element, at the end of a run; counts exclude warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ElementRow {
+    /// Number of the element.
+    pub element: u32,
+    /// Pages read for hosts.
+    pub host_read_pages: u64,
+    /// Pages written for hosts (data).
+    pub host_write_pages: u64,
+    /// Pages pre-read for parity updates.
+    pub pre_read_pages: u64,
+    /// Pages of parity written.
+    pub parity_write_pages: u64,
+    /// Pages read to decode lost chunks.
+    pub decode_read_pages: u64,
+    /// Pages read in all, garbage collection included.
+    pub flash_read_pages: u64,
+    /// Pages programmed in all, garbage collection included.
+    pub flash_program_pages: u64,
+    /// Blocks erased.
+    pub erase_blocks: u64,
+    /// Pages moved by garbage collection.
+    pub gc_move_pages: u64,
+    /// Garbage collections finished.
+    pub gc_runs: u64,
+    /// Time with garbage collection active.
+    pub gc_busy_ns: u64,
+    /// Cell time, summed over dies.
+    pub cell_busy_ns: u64,
+    /// Bus time of this element's transfers.
+    pub bus_busy_ns: u64,
+    /// Sum over arriving requests of the operations then queued or in flight (the papers' blocked requests).
+    pub blocked_sum: u64,
+    /// Largest number of operations queued or in flight.
+    pub queue_max: u64,
+}
+
+/// State of one element at a sampled instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleRow {
+    /// The instant.
+    pub time_ns: u64,
+    /// Number of the element.
+    pub element: u32,
+    /// Reads queued or in flight.
+    pub reads: u32,
+    /// Writes queued or in flight.
+    pub writes: u32,
+    /// 1 while garbage collection is active.
+    pub collecting: u8,
+    /// Free pages.
+    pub free_pages: u32,
+}
+
+/// One garbage collection of one block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GcRow {
+    /// Number of the element.
+    pub element: u32,
+    /// Plane within the element.
+    pub plane: u32,
+    /// Victim block within the plane.
+    pub block: u32,
+    /// Start.
+    pub start_ns: u64,
+    /// End of the erase.
+    pub end_ns: u64,
+    /// Valid pages moved.
+    pub moved_pages: u32,
+}
+
+/// Where rows go while a run goes on. Every method has an empty default, so a sink takes only what it wants.
+pub trait Sink {
+    /// A request was acknowledged.
+    fn request(&mut self, _row: &RequestRow) {}
+    /// An instant was sampled; one call for each element.
+    fn sample(&mut self, _row: &SampleRow) {}
+    /// A garbage collection ended.
+    fn gc(&mut self, _row: &GcRow) {}
+}
+
+/// Takes nothing.
+impl Sink for () {}
