@@ -1,10 +1,13 @@
-//! What every layer of Stripewise needs and none should own: simulated time, a seeded generator of random
-//! numbers, and the agenda of future events.
+//! What every layer of Stripewise needs and none should own: simulated time, quantities with units, a seeded
+//! generator of random numbers, the agenda of future events, and flat arrays for device state.
 
 #![forbid(unsafe_code)]
 
 pub mod agenda;
+pub mod huge;
 pub mod prng;
+pub mod suggest;
+pub mod units;
 
 /// A point in time or a span of it, in integer nanoseconds.
 pub type Nanos = u64;
