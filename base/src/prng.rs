@@ -1,4 +1,5 @@
-//! The one generator of random numbers: xoshiro256++ seeded by SplitMix64 (Blackman and Vigna, 2019).
+//! The one generator of random numbers: xoshiro256++ (Blackman and Vigna, "Scrambled Linear Pseudorandom Number
+//! Generators", 2019) seeded by SplitMix64.
 //!
 //! It is our own so that results never move with a dependency; known-answer tests hold it in place.
 
@@ -72,4 +73,119 @@ fn split_mix(state: &mut u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn split_mix_gives_the_published_numbers() {
+        let mut state = 1_234_567;
+        let numbers: [u64; 5] = std::array::from_fn(|_| split_mix(&mut state));
+        assert_eq!(
+            numbers,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+                4_593_380_528_125_082_431,
+                16_408_922_859_458_223_821,
+            ]
+        );
+    }
+
+    #[test]
+    fn xoshiro_gives_the_published_numbers() {
+        let mut prng = Prng { state: [1, 2, 3, 4] };
+        let numbers: [u64; 10] = std::array::from_fn(|_| prng.next_u64());
+        assert_eq!(
+            numbers,
+            [
+                41_943_041,
+                58_720_359,
+                3_588_806_011_781_223,
+                3_591_011_842_654_386,
+                9_228_616_714_210_784_205,
+                9_973_669_472_204_895_162,
+                14_011_001_112_246_962_877,
+                12_406_186_145_184_390_807,
+                15_849_039_046_786_891_736,
+                10_450_023_813_501_588_000,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_seed_fills_the_state_with_split_mix() {
+        let mut split = 42;
+        let state = std::array::from_fn(|_| split_mix(&mut split));
+        assert_eq!(Prng::new(42).state, state);
+        assert_ne!(Prng::new(0).state, [0; 4]);
+    }
+
+    #[test]
+    fn streams_of_one_seed_differ_from_each_other_and_from_the_seed() {
+        let mut first: Vec<u64> = (0..1000).map(|index| Prng::stream(7, index).next_u64()).collect();
+        first.push(Prng::new(7).next_u64());
+        first.sort_unstable();
+        first.dedup();
+        assert_eq!(first.len(), 1001);
+        assert_eq!(Prng::stream(7, 3).next_u64(), Prng::stream(7, 3).next_u64());
+    }
+
+    /// Standard deviations by which the chi-square statistic of `counts` lies from its mean under uniformity.
+    fn deviation_from_uniform(counts: &[u64]) -> f64 {
+        let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+        let chi_square: f64 = counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum();
+        let freedom = (counts.len() - 1) as f64;
+        (chi_square - freedom) / (2.0 * freedom).sqrt()
+    }
+
+    #[test]
+    fn numbers_below_a_bound_are_uniform() {
+        for bound in [2, 3, 7, 10, 64, 1000] {
+            let mut prng = Prng::new(bound);
+            let mut counts = vec![0; bound as usize];
+            (0..1000 * bound).for_each(|_| counts[prng.below(bound) as usize] += 1);
+            let deviation = deviation_from_uniform(&counts);
+            assert!(deviation.abs() < 4.0, "bound {bound}: {deviation} standard deviations");
+        }
+    }
+
+    #[test]
+    fn a_bound_near_the_width_of_a_word_shows_no_bias() {
+        // Without rejection one third of this range would come up twice as often as the others.
+        let bound = 3 << 62;
+        let mut prng = Prng::new(1);
+        let mut thirds = [0; 3];
+        (0..30_000).for_each(|_| thirds[(prng.below(bound) >> 62) as usize] += 1);
+        assert!(deviation_from_uniform(&thirds).abs() < 4.0, "{thirds:?}");
+    }
+
+    #[test]
+    fn units_are_uniform_and_below_one() {
+        let mut prng = Prng::new(5);
+        let mut counts = [0; 100];
+        for _ in 0..100_000 {
+            let unit = prng.unit();
+            assert!((0.0..1.0).contains(&unit));
+            counts[(unit * 100.0) as usize] += 1;
+        }
+        assert!(deviation_from_uniform(&counts).abs() < 4.0);
+    }
+
+    #[test]
+    fn a_chance_comes_true_as_often_as_it_says() {
+        let mut prng = Prng::new(9);
+        let hits = (0..100_000).filter(|_| prng.chance(3, 10)).count() as f64;
+        // The standard deviation of the count is sqrt(100000 * 0.3 * 0.7) = 145.
+        assert!((hits - 30_000.0).abs() < 4.0 * 145.0, "{hits}");
+        assert!((0..1000).all(|_| prng.chance(1, 1) && !prng.chance(0, 1)));
+    }
+
+    #[test]
+    fn the_chi_square_test_notices_a_bias() {
+        assert!(deviation_from_uniform(&[11_000, 10_000, 9_000]) > 4.0);
+    }
 }
