@@ -1,1 +1,33 @@
-//! Stripewise: array.
+//! The array controller of Stripewise: decides what an array of flash elements does with every host request.
+//!
+//! It knows no clock, no thread and no device; see [`Array`] for the contract with its [`Driver`].
+
+#![forbid(unsafe_code)]
+
+mod bugs;
+mod controller;
+pub mod dispatch;
+mod driver;
+pub mod explain;
+pub mod geometry;
+mod holds;
+mod loads;
+mod memory;
+mod operation;
+pub mod placement;
+mod plan;
+mod request;
+mod scheme;
+pub mod update;
+
+pub use bugs::Bug;
+pub(crate) use controller::members as controller_members;
+pub use controller::{Array, SECTOR_BYTES};
+pub use driver::{Acknowledgement, Driver};
+pub use holds::Hold;
+pub use loads::Loads;
+pub use memory::{Memory, NoMemory, PageId, PageMemory};
+pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timing};
+pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
+pub use request::{HostRequest, RequestKind, SubmitError};
+pub use scheme::{Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError};

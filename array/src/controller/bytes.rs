@@ -1,0 +1,199 @@
+//! The bytes of plans: buffers, merging, parity. All of it vanishes over a memory that carries no data.
+
+use super::{Array, SECTOR_BYTES, members};
+use crate::bugs::Bug;
+use crate::holds::NONE;
+use crate::memory::{Memory, PageId};
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::Purpose;
+use crate::update::Routine;
+
+/// The two buffers of a member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// What is to be written.
+    New,
+    /// What was read or decoded.
+    Old,
+}
+
+impl<M: Memory> Array<M> {
+    #[inline]
+    fn index(&self, plan: u32, member: u32, version: Version) -> usize {
+        let width = self.geometry.members;
+        (plan * width * 2 + if version == Version::New { 0 } else { width } + member) as usize
+    }
+
+    /// Where the buffer of an operation of `plan` is noted.
+    #[inline]
+    pub(super) fn buffer_index(&self, plan: u32, operation: &Operation) -> usize {
+        let is_old = operation.kind == OperationKind::Read || operation.class == Class::Repair;
+        let version = if is_old { Version::Old } else { Version::New };
+        self.index(plan, u32::from(operation.member), version)
+    }
+
+    /// The buffer of a member, taken from the memory if it has none yet.
+    fn buffer(&mut self, plan: u32, member: u32, version: Version) -> PageId {
+        let index = self.index(plan, member, version);
+        if self.buffers[index] == NONE {
+            self.buffers[index] = self.memory.take();
+        }
+        self.buffers[index]
+    }
+
+    /// Makes sure that a read of `plan` has a buffer to fill.
+    #[inline]
+    pub(super) fn provide_buffer(&mut self, plan: u32, operation: &Operation) {
+        if M::CARRIES_DATA && operation.kind == OperationKind::Read {
+            self.buffer(plan, u32::from(operation.member), Version::Old);
+        }
+    }
+
+    /// Returns all buffers of `plan`.
+    #[inline]
+    pub(super) fn return_buffers(&mut self, plan: u32) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let width = self.geometry.members as usize * 2;
+        for index in plan as usize * width..(plan as usize + 1) * width {
+            if self.buffers[index] != NONE {
+                self.memory.give(self.buffers[index]);
+                self.buffers[index] = NONE;
+            }
+        }
+    }
+
+    /// Hands a full page buffer to a plan as the new content of `member`.
+    pub(super) fn adopt_buffer(&mut self, plan: u32, member: u32, page: PageId) {
+        if M::CARRIES_DATA {
+            let index = self.index(plan, member, Version::New);
+            self.buffers[index] = page;
+        }
+    }
+
+    /// Copies the `sectors` of `member` that request `id` writes into the plan's new content. A run of sectors.
+    #[inline]
+    pub(super) fn load_sectors(&mut self, plan: u32, member: u32, id: u32, sectors: u64, is_merge: bool) {
+        if !M::CARRIES_DATA || (is_merge && self.has_bug(Bug::MergeLosesSectors)) {
+            return;
+        }
+        let page = self.buffer(plan, member, Version::New);
+        let array_page = self.array_page(self.plans[plan as usize].row, member);
+        self.load_host(page, array_page, id, sectors);
+    }
+
+    /// Copies the `sectors` of the array's page that request `id` writes into a buffer.
+    pub(super) fn load_host(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let at = (sectors.trailing_zeros() * SECTOR_BYTES) as usize;
+        let bytes = (sectors.count_ones() * SECTOR_BYTES) as usize;
+        let start = array_page * u64::from(self.elements.page_bytes) + at as u64;
+        let from = (start - self.requests[id as usize].host.offset) as usize;
+        if let Some(host) = &self.payloads[id as usize] {
+            self.memory.load(page, at, host, from, bytes);
+        }
+    }
+
+    /// Copies what the read `plan` has of request `id` into the host's payload.
+    pub(super) fn store_row(&mut self, plan: u32, id: u32) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let slot = &self.plans[plan as usize];
+        let (row, wanted) = (slot.row, slot.wanted);
+        for member in members(wanted) {
+            let page = self.buffer(plan, member, Version::Old);
+            self.store_host(page, self.array_page(row, member), id);
+        }
+    }
+
+    /// Copies what request `id` reads of the array's page from a buffer into the host's payload.
+    pub(super) fn store_host(&mut self, page: PageId, array_page: u64, id: u32) {
+        let host = &self.requests[id as usize].host;
+        let page_bytes = u64::from(self.elements.page_bytes);
+        let start = (array_page * page_bytes).max(host.offset);
+        let end = ((array_page + 1) * page_bytes).min(host.offset + u64::from(host.bytes));
+        let (at, to) = ((start - array_page * page_bytes) as usize, (start - host.offset) as usize);
+        if let Some(payload) = &mut self.payloads[id as usize] {
+            self.memory.store(page, at, payload, to, (end - start) as usize);
+        }
+    }
+
+    /// The bytes of a computing step: merges pages that are written in part, decodes what is lost, makes parity.
+    pub(super) fn combine(&mut self, plan: u32) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        match self.plans[plan as usize].purpose {
+            Purpose::Read => self.decode(plan),
+            Purpose::Write => {
+                if self.plans[plan as usize].decision.routine == Routine::Reconstruct {
+                    self.decode(plan);
+                }
+                self.merge_old(plan);
+                self.make_parity(plan);
+            }
+            Purpose::Trim | Purpose::Flush => {}
+        }
+    }
+
+    /// The old content of the one missing member is the sum of all others.
+    fn decode(&mut self, plan: u32) {
+        let lost = self.plans[plan as usize].missing;
+        for member in members(lost) {
+            let sum = self.buffer(plan, member, Version::Old);
+            self.memory.zero(sum);
+            for other in members(self.geometry.all_members() & !lost) {
+                let page = self.buffer(plan, other, Version::Old);
+                self.memory.xor(sum, page);
+            }
+        }
+    }
+
+    /// Sectors that no host wrote keep their old content.
+    fn merge_old(&mut self, plan: u32) {
+        let partial = self.plans[plan as usize].partial;
+        for member in members(partial) {
+            let cover = self.covers[plan as usize * self.geometry.data as usize + member as usize];
+            let new = self.buffer(plan, member, Version::New);
+            let old = self.buffer(plan, member, Version::Old);
+            for sector in members(self.whole_page & !cover) {
+                let at = (sector * SECTOR_BYTES) as usize;
+                if self.has_bug(Bug::PartialWriteClears) {
+                    self.memory.zero(old);
+                }
+                self.memory.copy(new, old, at, SECTOR_BYTES as usize);
+            }
+        }
+    }
+
+    /// New parity by the plan's routine.
+    fn make_parity(&mut self, plan: u32) {
+        let slot = &self.plans[plan as usize];
+        let (wanted, routine) = (slot.wanted, slot.decision.routine);
+        if routine == Routine::Plain {
+            return;
+        }
+        let data = self.geometry.data_members();
+        let parity = self.geometry.data;
+        let sum = self.buffer(plan, parity, Version::New);
+        self.memory.zero(sum);
+        for member in members(wanted) {
+            let new = self.buffer(plan, member, Version::New);
+            self.memory.xor(sum, new);
+        }
+        let old = match routine {
+            Routine::Rmw if self.has_bug(Bug::OldDataForgotten) => 1 << parity,
+            Routine::Rmw | Routine::Reconstruct => wanted | 1 << parity,
+            Routine::Rcw => data & !wanted,
+            Routine::Plain | Routine::FullStripe => 0,
+        };
+        for member in members(old) {
+            let page = self.buffer(plan, member, Version::Old);
+            self.memory.xor(sum, page);
+        }
+    }
+}

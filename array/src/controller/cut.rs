@@ -1,0 +1,306 @@
+//! Cutting host requests into plans, one for each row they touch.
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::geometry::RowPiece;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::request::RequestKind;
+use crate::update::Decision;
+
+impl<M: Memory> Array<M> {
+    /// Makes plans for what is left of request `id`. Returns false when it ran out of plans; it goes on later.
+    #[inline]
+    pub(super) fn cut<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        let kind = self.requests[id as usize].host.kind;
+        if kind == RequestKind::Flush {
+            return self.cut_flush(id, driver);
+        }
+        if self.gather.is_some() && kind != RequestKind::Trim {
+            return self.cut_gathering(id, driver);
+        }
+        while !self.requests[id as usize].cursor.is_done() {
+            if self.free_plan == NONE {
+                return false;
+            }
+            let Some(piece) = self.requests[id as usize].cursor.next(&self.geometry) else { return true };
+            let mask = mask_of(&piece);
+            match kind {
+                RequestKind::Read => self.read_row(id, piece.row, mask, Hold::None, driver),
+                RequestKind::Write => self.write_row(id, piece.row, mask, driver),
+                RequestKind::Trim => self.trim_row(id, piece.row, mask, driver),
+                RequestKind::Flush => unreachable!("flushes touch no rows"),
+            }
+        }
+        true
+    }
+
+    /// The request is wholly cut: it ends with its last plan, or now if it needs none.
+    pub(super) fn cutting_done<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
+        let slot = &mut self.requests[id as usize];
+        slot.remaining -= 1;
+        if slot.remaining > 0 {
+            return;
+        }
+        let latency = self.scheme.placement.buffer_latency.0;
+        let from_memory = self.gather.is_some() && slot.host.bytes > 0;
+        if from_memory && latency > 0 {
+            let at = self.now + latency;
+            self.buffered.push_back((at, id));
+            driver.set_timer(at);
+        } else {
+            let acknowledgement = self.acknowledgement(id);
+            self.acknowledge(id, &acknowledgement, driver);
+        }
+    }
+
+    /// Reads members `mask` of `row` for request `id`.
+    pub(super) fn read_row<D: Driver<M>>(
+        &mut self,
+        id: u32,
+        row: u64,
+        mask: u64,
+        hold: Hold,
+        driver: &mut D,
+    ) {
+        let plan = self.take_plan(row, Purpose::Read);
+        self.plans[plan as usize].wanted = mask;
+        self.attach(plan, id);
+        self.acquire(plan, hold, driver);
+    }
+
+    /// Writes members `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
+    pub(super) fn write_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
+        if self.has_bug(Bug::HoldSkipped) {
+            let plan = self.take_plan(row, Purpose::Write);
+            self.cover(plan, id, mask);
+            self.attach(plan, id);
+            self.begin(plan, driver);
+            return;
+        }
+        let taken = self.holds.try_take(row, true);
+        if !taken && self.merge(id, row, mask) {
+            return;
+        }
+        let plan = self.take_plan(row, Purpose::Write);
+        self.cover(plan, id, mask);
+        self.attach(plan, id);
+        self.plans[plan as usize].hold = Hold::Exclusive;
+        if taken { self.begin(plan, driver) } else { self.wait(plan) }
+    }
+
+    /// Merges a write into the last update that waits for `row`, if there is one.
+    fn merge(&mut self, id: u32, row: u64, mask: u64) -> bool {
+        let Some(entry) = self.holds.entry_mut(row) else { return false };
+        let waiting = entry.last_waiter;
+        if waiting == NONE
+            || self.plans[waiting as usize].purpose != Purpose::Write
+            || self.free_attachment == NONE
+        {
+            return false;
+        }
+        self.cover(waiting, id, mask);
+        self.attach(waiting, id);
+        true
+    }
+
+    fn trim_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
+        // With parity only a whole row can go, or its parity would no longer match.
+        let (_, partial) = self.coverage(id, row, mask);
+        let mask = mask & !partial;
+        let whole = self.geometry.parity() == 0 || mask == self.geometry.data_members();
+        if !self.elements.discard || mask == 0 || !whole {
+            return;
+        }
+        let plan = self.take_plan(row, Purpose::Trim);
+        self.plans[plan as usize].wanted = mask;
+        self.attach(plan, id);
+        self.acquire(plan, Hold::Exclusive, driver);
+    }
+
+    /// A flush first drains volatile controller memory, then flushes every element.
+    fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        if !self.gather_flush_for(id) {
+            return false;
+        }
+        let slot = &mut self.requests[id as usize];
+        if slot.remaining == 1 && !slot.flushed && self.elements.volatile_cache {
+            return self.flush_elements(id, driver);
+        }
+        true
+    }
+
+    /// Flushes every element for request `id`; false when there is no plan to be had.
+    pub(super) fn flush_elements<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        if self.free_plan == NONE {
+            return false;
+        }
+        self.requests[id as usize].flushed = true;
+        let plan = self.take_plan(0, Purpose::Flush);
+        self.attach(plan, id);
+        self.begin(plan, driver);
+        true
+    }
+
+    /// Steps of a trim.
+    pub(super) fn build_trim(&mut self, plan: u32) {
+        let Plan { place, wanted, .. } = self.plans[plan as usize];
+        let parity = self.geometry.all_members() & !self.geometry.data_members();
+        let targets = (wanted | parity) & !self.lost_members(plan);
+        self.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
+        self.plans[plan as usize].acknowledge_here();
+    }
+
+    /// Steps of a flush.
+    pub(super) fn build_flush(&mut self, plan: u32) {
+        let base = (plan * self.stride) as usize;
+        let mut count = 0u16;
+        for element in 0..self.geometry.elements as u16 {
+            if !self.failed[element as usize] {
+                self.slots[base + count as usize].operation = Operation {
+                    page: 0,
+                    element,
+                    kind: OperationKind::Flush,
+                    class: Class::Metadata,
+                    member: 0,
+                };
+                count += 1;
+            }
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.operations = count;
+        slot.push_step(Step::Operations { first: 0, count });
+        slot.acknowledge_here();
+    }
+
+    /// Takes a plan from the arena; there must be one.
+    pub(super) fn take_plan(&mut self, row: u64, purpose: Purpose) -> u32 {
+        let id = self.free_plan;
+        let place = self.geometry.place(row);
+        let plan = &mut self.plans[id as usize];
+        self.free_plan = plan.next;
+        plan.row = row;
+        plan.place = place;
+        plan.purpose = purpose;
+        plan.hold = Hold::None;
+        plan.wanted = 0;
+        plan.partial = 0;
+        plan.lost = 0;
+        plan.missing = 0;
+        plan.decision = Decision::default();
+        plan.clear_steps();
+        plan.first_request = NONE;
+        plan.next = NONE;
+        plan.begun_at = super::run::NEVER;
+        plan.rewait_ns = 0;
+        plan.pre_read_ns = 0;
+        plan.parity_ns = 0;
+        plan.last = crate::plan::LastOperation::default();
+        id
+    }
+
+    /// Lets request `id` wait for `plan`.
+    pub(super) fn attach(&mut self, plan: u32, id: u32) {
+        let node = self.free_attachment;
+        let attachment = &mut self.attachments[node as usize];
+        self.free_attachment = attachment.next;
+        let plan = &mut self.plans[plan as usize];
+        attachment.request = id;
+        attachment.next = plan.first_request;
+        plan.first_request = node;
+        self.requests[id as usize].remaining += 1;
+    }
+
+    /// Adds members `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
+    pub(super) fn cover(&mut self, plan: u32, id: u32, mask: u64) {
+        let row = self.plans[plan as usize].row;
+        let ((first, last), partial) = self.coverage(id, row, mask);
+        let before = self.plans[plan as usize].wanted;
+        if M::CARRIES_DATA || (partial | before) != 0 {
+            for member in members(mask) {
+                let bit = 1 << member;
+                let mut sectors = self.whole_page;
+                if partial & bit != 0 {
+                    sectors = self.sectors_of_page(id, self.array_page(row, member), (first, last));
+                }
+                self.load_sectors(plan, member, id, sectors, before & bit != 0);
+                let cover = &mut self.covers[plan as usize * self.geometry.data as usize + member as usize];
+                *cover = if before & bit != 0 { *cover | sectors } else { sectors };
+                let slot = &mut self.plans[plan as usize];
+                slot.wanted |= bit;
+                slot.partial =
+                    if *cover == self.whole_page { slot.partial & !bit } else { slot.partial | bit };
+            }
+        } else {
+            self.plans[plan as usize].wanted = mask;
+            // A later merge asks what was covered; without merges nobody does.
+            let base = plan as usize * self.geometry.data as usize;
+            for member in members(mask) {
+                self.covers[base + member as usize] = self.whole_page;
+            }
+        }
+    }
+
+    /// First and last page of request `id`.
+    #[inline]
+    pub(super) fn pages_of(&self, id: u32) -> (u64, u64) {
+        let host = &self.requests[id as usize].host;
+        let page_bytes = u64::from(self.elements.page_bytes);
+        (host.offset / page_bytes, (host.offset + u64::from(host.bytes) - 1) / page_bytes)
+    }
+
+    /// First and last page of request `id`, and which of members `mask` of `row` it covers only in part.
+    #[inline]
+    fn coverage(&self, id: u32, row: u64, mask: u64) -> ((u64, u64), u64) {
+        let host = &self.requests[id as usize].host;
+        let page_bytes = u64::from(self.elements.page_bytes);
+        let end = host.offset + u64::from(host.bytes);
+        let pages = self.pages_of(id);
+        let head = !host.offset.is_multiple_of(page_bytes);
+        let tail = !end.is_multiple_of(page_bytes);
+        if (!head && !tail) || self.rounds_up() {
+            return (pages, 0);
+        }
+        let mut partial = 0;
+        for member in members(mask) {
+            let page = self.array_page(row, member);
+            if (head && page == pages.0) || (tail && page == pages.1) {
+                partial |= 1 << member;
+            }
+        }
+        (pages, partial)
+    }
+
+    /// The sectors of the array's `page` that request `id` covers, given its first and last page.
+    pub(super) fn sectors_of_page(&self, id: u32, page: u64, (first, last): (u64, u64)) -> u64 {
+        let host = &self.requests[id as usize].host;
+        let page_bytes = u64::from(self.elements.page_bytes);
+        let sector = u64::from(super::SECTOR_BYTES);
+        let mut sectors = self.whole_page;
+        if page == first {
+            sectors &= u64::MAX << (host.offset % page_bytes / sector);
+        }
+        let tail = (host.offset + u64::from(host.bytes)) % page_bytes;
+        if page == last && tail != 0 {
+            sectors &= u64::MAX >> (64 - tail.div_ceil(sector));
+        }
+        sectors
+    }
+
+    /// The page of the array that `member` of `row` holds.
+    #[inline]
+    pub(super) fn array_page(&self, row: u64, member: u32) -> u64 {
+        match &self.gather {
+            None => self.geometry.array_page(row, member),
+            Some(gather) => gather.page(row, member),
+        }
+    }
+}
+
+#[inline]
+fn mask_of(piece: &RowPiece) -> u64 {
+    (u64::MAX >> (63 - piece.last)) & (u64::MAX << piece.first)
+}

@@ -1,0 +1,102 @@
+//! Acknowledging host requests.
+
+use super::Array;
+use crate::bugs::Bug;
+use crate::driver::{Acknowledgement, Driver};
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::plan::Purpose;
+use crate::request::RequestKind;
+
+impl<M: Memory> Array<M> {
+    /// What `plan` was to do for hosts is done: each of its requests loses one thing to wait for.
+    pub(super) fn acknowledge_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
+        while node != NONE {
+            let attachment = self.attachments[node as usize];
+            self.attachments[node as usize].next = self.free_attachment;
+            self.free_attachment = node;
+            node = attachment.next;
+            let id = attachment.request;
+            let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
+            if self.plans[plan as usize].purpose == Purpose::Read && !self.requests[id as usize].failed {
+                self.store_row(plan, id);
+            }
+            let request = &mut self.requests[id as usize];
+            request.remaining -= 1;
+            let is_last = request.remaining == 0;
+            if is_last
+                && request.host.kind == RequestKind::Flush
+                && !request.flushed
+                && self.elements.volatile_cache
+            {
+                // What the flush had to drain first is on the elements: now they are flushed.
+                request.remaining = 1;
+                self.pending.push_front(id);
+                continue;
+            }
+            if is_last {
+                let slot = &self.plans[plan as usize];
+                let acknowledgement = Acknowledgement {
+                    pending_ns: slot.begun_at - request.host.arrival + slot.rewait_ns,
+                    pre_read_ns: slot.pre_read_ns,
+                    parity_ns: slot.parity_ns,
+                    queue_ns: slot.last.queue_ns,
+                    gc_wait_ns: slot.last.timing.gc_wait_ns,
+                    bus_ns: slot.last.timing.bus_ns,
+                    cell_ns: slot.last.timing.cell_ns,
+                    ..self.acknowledgement(id)
+                };
+                self.acknowledge(id, &acknowledgement, driver);
+            } else if too_early && request.host.kind == RequestKind::Write {
+                self.acknowledge_early(id, driver);
+            }
+        }
+    }
+
+    /// An acknowledgement of request `id` now, with no time accounted for but the waiting.
+    pub(super) fn acknowledgement(&self, id: u32) -> Acknowledgement {
+        let request = &self.requests[id as usize];
+        Acknowledgement {
+            tag: request.host.tag,
+            failed: request.failed,
+            arrival: request.host.arrival,
+            at: self.now,
+            pending_ns: self.now - request.host.arrival,
+            ..Acknowledgement::default()
+        }
+    }
+
+    /// Tells the host, and frees the request's slot.
+    pub(super) fn acknowledge<D: Driver<M>>(
+        &mut self,
+        id: u32,
+        acknowledgement: &Acknowledgement,
+        driver: &mut D,
+    ) {
+        debug_assert_eq!(
+            acknowledgement.at - acknowledgement.arrival,
+            acknowledgement.pending_ns
+                + acknowledgement.pre_read_ns
+                + acknowledgement.parity_ns
+                + acknowledgement.queue_ns
+                + acknowledgement.gc_wait_ns
+                + acknowledgement.bus_ns
+                + acknowledgement.cell_ns
+                + acknowledgement.buffer_ns,
+            "the parts of a response time add up to it: {acknowledgement:?}"
+        );
+        self.requests[id as usize].next = self.free_request;
+        self.free_request = id;
+        if let Some(payload) = self.payloads[id as usize].take() {
+            driver.acknowledge(acknowledgement, payload);
+        }
+    }
+
+    /// Part of a planted bug: the host hears of success too early; the real end is then silent.
+    fn acknowledge_early<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
+        if let Some(payload) = self.payloads[id as usize].take() {
+            driver.acknowledge(&self.acknowledgement(id), payload);
+        }
+    }
+}

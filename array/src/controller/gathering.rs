@@ -1,0 +1,190 @@
+//! Requests over a placement that gathers first writes into full stripes.
+
+use super::{Array, members};
+use crate::driver::Driver;
+use crate::geometry::RowCursor;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::placement::gather::Waiting;
+use crate::plan::Purpose;
+use crate::request::RequestKind;
+
+impl<M: Memory> Array<M> {
+    /// [`Array::cut`] page by page: each may lie in a row of its own, in controller memory, or nowhere.
+    pub(super) fn cut_gathering<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        let kind = self.requests[id as usize].host.kind;
+        while let Some(page) = self.requests[id as usize].cursor.first_page() {
+            if self.free_plan == NONE {
+                return false;
+            }
+            let Some(gather) = &mut self.gather else { return true };
+            if let Some((row, mask, pages)) =
+                run_of_row(gather, page, self.requests[id as usize].cursor.end_page())
+            {
+                let hold = if gather.is_fresh(row) { Hold::Shared } else { Hold::None };
+                self.requests[id as usize].cursor = self.requests[id as usize].cursor.skip(pages);
+                if kind == RequestKind::Read {
+                    self.read_row(id, row, mask, hold, driver);
+                } else {
+                    self.write_row(id, row, mask, driver);
+                }
+                continue;
+            }
+            self.requests[id as usize].cursor = self.requests[id as usize].cursor.skip(1);
+            if kind == RequestKind::Read {
+                self.read_from_memory(id, page);
+            } else {
+                self.first_write(id, page, driver);
+            }
+        }
+        true
+    }
+
+    /// Serves a page that waits in controller memory, or zeros if it was never written.
+    fn read_from_memory(&mut self, id: u32, page: u64) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let Some(gather) = &self.gather else { return };
+        if let Some(position) = gather.position(page) {
+            self.store_host(gather.waiting[position].buffer, page, id);
+        } else {
+            let zeros = self.memory.take();
+            self.memory.zero(zeros);
+            self.store_host(zeros, page, id);
+            self.memory.give(zeros);
+        }
+    }
+
+    /// Takes a page that was never written: into a hole of a short row, or to those that wait.
+    fn first_write<D: Driver<M>>(&mut self, id: u32, page: u64, driver: &mut D) {
+        let first_and_last = self.pages_of(id);
+        let sectors = self.sectors_of_page(id, page, first_and_last);
+        let Some(gather) = &mut self.gather else { return };
+        if let Some(position) = gather.position(page) {
+            let buffer = gather.waiting[position].buffer;
+            return self.load_host(buffer, page, id, sectors);
+        }
+        if let Some((row, member)) = gather.fill_hole(page) {
+            return self.write_row(id, row, 1 << member, driver);
+        }
+        let buffer = if M::CARRIES_DATA { self.memory.take() } else { 0 };
+        if M::CARRIES_DATA {
+            self.memory.zero(buffer);
+        }
+        self.load_host(buffer, page, id, sectors);
+        let wait = self.scheme.placement.gather_wait.0;
+        let Some(gather) = &mut self.gather else { return };
+        if gather.waiting.is_empty() && wait > 0 {
+            gather.since = self.now;
+            driver.set_timer(self.now + wait);
+        }
+        gather.waiting.push(Waiting { page, buffer });
+        if gather.is_full() {
+            self.write_gathered();
+        }
+    }
+
+    /// Writes what waits as one stripe; there must be a free plan. Returns the plan.
+    fn write_gathered(&mut self) -> u32 {
+        let Some(gather) = &mut self.gather else { return NONE };
+        let row = gather.close();
+        let count = gather.waiting.len() as u32;
+        let taken = self.holds.try_take(row, true);
+        debug_assert!(taken, "nobody knows row {row} yet");
+        let plan = self.take_plan(row, Purpose::Write);
+        for member in 0..count {
+            let Some(gather) = &self.gather else { break };
+            let buffer = gather.waiting[member as usize].buffer;
+            self.adopt_buffer(plan, member, buffer);
+            self.covers[plan as usize * self.geometry.data as usize + member as usize] = self.whole_page;
+        }
+        if let Some(gather) = &mut self.gather {
+            gather.waiting.clear();
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.wanted = u64::MAX >> (64 - count);
+        slot.hold = Hold::Exclusive;
+        self.woken.push_back(plan);
+        plan
+    }
+
+    /// Writes out what waits, if anything does and a plan is free.
+    pub(super) fn gather_flush(&mut self) {
+        if self.gather.as_ref().is_some_and(|gather| !gather.waiting.is_empty()) && self.free_plan != NONE {
+            self.write_gathered();
+        }
+    }
+
+    /// The timer's part: writes out what has waited long enough.
+    pub(super) fn gather_timer(&mut self) {
+        let wait = self.scheme.placement.gather_wait.0;
+        let Some(gather) = &self.gather else { return };
+        if wait > 0 && !gather.waiting.is_empty() && self.now >= gather.since + wait {
+            self.gather_flush();
+        }
+    }
+
+    /// A flush drains controller memory that would not survive a loss of power. False when there is no plan for it.
+    pub(super) fn gather_flush_for(&mut self, id: u32) -> bool {
+        let is_volatile = self.scheme.placement.buffer_persistence == crate::placement::Persistence::Volatile;
+        let waits = self.gather.as_ref().is_some_and(|gather| !gather.waiting.is_empty());
+        if !is_volatile || !waits {
+            return true;
+        }
+        if self.free_plan == NONE {
+            return false;
+        }
+        let plan = self.write_gathered();
+        self.attach(plan, id);
+        true
+    }
+
+    /// The first write of a row is done: reads need no longer wait for it.
+    pub(super) fn gather_settled(&mut self, row: u64) {
+        if let Some(gather) = &mut self.gather {
+            gather.settled(row);
+        }
+    }
+
+    /// Takes the first `pages` pages of the array for written, each where its address says: a preconditioned array.
+    pub fn assume_written(&mut self, pages: u64) {
+        if let Some(gather) = &mut self.gather {
+            gather.assume_written(pages);
+        }
+    }
+}
+
+/// The row of `page`, with the members that consecutive pages from it on (before `end`) have there, and their number.
+fn run_of_row(gather: &crate::placement::gather::Gather, page: u64, end: u64) -> Option<(u64, u64, u64)> {
+    let (row, member) = gather.slot(page)?;
+    let mut mask = 1u64 << member;
+    let mut next = page + 1;
+    while next < end
+        && let Some((same, member)) = gather.slot(next)
+        && same == row
+    {
+        mask |= 1 << member;
+        next += 1;
+    }
+    debug_assert_eq!(u64::from(members(mask).count() as u32), next - page);
+    Some((row, mask, next - page))
+}
+
+impl RowCursor {
+    /// The first page that is left, if any.
+    fn first_page(&self) -> Option<u64> {
+        (!self.is_done()).then(|| self.remaining().0)
+    }
+
+    /// The end of the run.
+    fn end_page(&self) -> u64 {
+        self.remaining().1
+    }
+
+    /// The run without its first `pages` pages.
+    fn skip(&self, pages: u64) -> Self {
+        let (first, end) = self.remaining();
+        Self::new(first + pages, end - first - pages)
+    }
+}

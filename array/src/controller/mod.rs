@@ -1,0 +1,407 @@
+//! The controller: a deterministic state machine without clock, thread or device.
+//!
+//! What happens outside is told to it, always with the time:
+//! - [`Array::submit`]: a host request arrived;
+//! - [`Array::completed`]: an element operation ended; [`Array::computed`]: a parity computation ended;
+//! - [`Array::timer`]: a time that it asked for has come;
+//! - [`Array::element_failed`], [`Array::element_ready`]: news of elements.
+//!
+//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the elements. What the
+//! controller wants done it asks of the [`Driver`]. The controller owns every queue: one of host requests, one for
+//! each row in use, one for each element.
+
+mod bytes;
+mod cut;
+mod finish;
+mod gathering;
+mod reads;
+mod run;
+mod updates;
+
+use std::collections::VecDeque;
+
+use stripewise_base::Nanos;
+
+use crate::dispatch::Queues;
+use crate::driver::{Acknowledgement, Driver};
+use crate::geometry::{Geometry, RowCursor};
+use crate::holds::{Holds, NONE};
+use crate::loads::Loads;
+use crate::memory::{Memory, PageId};
+use crate::operation::{OperationId, OperationKind, Outcome, Timing};
+use crate::placement::gather::Gather;
+use crate::placement::{FirstWrites, PartialWrites};
+use crate::plan::{Attachment, Plan, Slot};
+use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
+use crate::scheme::{Elements, Scheme, SchemeError};
+
+/// Bytes of a sector, the grain of hosts.
+pub const SECTOR_BYTES: u32 = 512;
+
+/// The array controller over memory `M`.
+#[derive(Debug)]
+pub struct Array<M: Memory> {
+    scheme: Scheme,
+    geometry: Geometry,
+    elements: Elements,
+    capacity: u64,
+    /// A mask with a bit for each sector of a page.
+    whole_page: u64,
+    memory: M,
+    now: Nanos,
+
+    requests: Vec<RequestSlot>,
+    payloads: Vec<Option<M::Host>>,
+    free_request: u32,
+    /// Requests not yet wholly cut into plans, in order of arrival.
+    pending: VecDeque<u32>,
+    /// Requests served from controller memory, in order of acknowledgement.
+    buffered: VecDeque<(Nanos, u32)>,
+
+    plans: Vec<Plan>,
+    free_plan: u32,
+    attachments: Vec<Attachment>,
+    free_attachment: u32,
+    /// Operations of all plans: `stride` slots a plan.
+    slots: Vec<Slot>,
+    stride: u32,
+    /// Page buffers of all plans: for each member one of new content, then for each one of old content.
+    buffers: Vec<PageId>,
+    /// Sectors that a plan's write covers, for each data member.
+    covers: Vec<u64>,
+
+    holds: Holds,
+    queues: Queues,
+    loads: Loads,
+    /// Plans that were given their row and have yet to go on.
+    woken: VecDeque<u32>,
+
+    failed: Vec<bool>,
+    any_failed: bool,
+    gather: Option<Gather>,
+    #[cfg(feature = "planted-bugs")]
+    bug: Option<crate::bugs::Bug>,
+}
+
+impl<M: Memory> Array<M> {
+    /// The controller of `scheme` over `elements`.
+    ///
+    /// # Errors
+    /// When the scheme has no meaning over these elements, with the reason.
+    pub fn new(scheme: &Scheme, elements: Elements, memory: M) -> Result<Self, SchemeError> {
+        let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
+        let (plans, requests) = (scheme.queues.plans, scheme.queues.requests);
+        let stride = (geometry.members * 2).max(geometry.elements);
+        let sectors = elements.page_bytes / SECTOR_BYTES;
+        let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
+        let buffers = if M::CARRIES_DATA { plans as usize * geometry.members as usize * 2 } else { 0 };
+        // Each plan has an attachment; as many again allow merged requests.
+        let attachments = plans * 2;
+        Ok(Self {
+            capacity: geometry.pages() * u64::from(elements.page_bytes),
+            whole_page: u64::MAX >> (64 - sectors),
+            memory,
+            now: 0,
+            requests: (0..requests)
+                .map(|index| RequestSlot { next: link_to(index + 1, requests), ..RequestSlot::default() })
+                .collect(),
+            payloads: (0..requests).map(|_| None).collect(),
+            free_request: 0,
+            pending: VecDeque::with_capacity(requests as usize),
+            buffered: VecDeque::with_capacity(requests as usize),
+            plans: (0..plans).map(|index| Plan::vacant(link_to(index + 1, plans))).collect(),
+            free_plan: 0,
+            attachments: (0..attachments)
+                .map(|index| Attachment { request: NONE, next: link_to(index + 1, attachments) })
+                .collect(),
+            free_attachment: 0,
+            slots: vec![Slot::default(); plans as usize * stride as usize],
+            stride,
+            buffers: vec![NONE; buffers],
+            covers: vec![0; plans as usize * geometry.data as usize],
+            holds: Holds::new(plans),
+            queues: Queues::new(geometry.elements),
+            loads: Loads::new(geometry.elements),
+            woken: VecDeque::with_capacity(plans as usize),
+            failed: vec![false; geometry.elements as usize],
+            any_failed: false,
+            gather,
+            #[cfg(feature = "planted-bugs")]
+            bug: None,
+            scheme: scheme.clone(),
+            geometry,
+            elements,
+        })
+    }
+
+    /// Takes a host request at time `now`, with its payload: bytes to write, or room for bytes to read.
+    ///
+    /// # Errors
+    /// Busy when the queue of requests is full; else what is wrong with the request. The payload comes back.
+    pub fn submit<D: Driver<M>>(
+        &mut self,
+        now: Nanos,
+        host: HostRequest,
+        payload: M::Host,
+        driver: &mut D,
+    ) -> Result<(), (SubmitError, M::Host)> {
+        self.advance(now);
+        if let Err(error) = self.check(&host) {
+            return Err((error, payload));
+        }
+        let id = self.free_request;
+        if id == NONE {
+            return Err((SubmitError::Busy, payload));
+        }
+        let page_bytes = u64::from(self.elements.page_bytes);
+        let slot = &mut self.requests[id as usize];
+        self.free_request = slot.next;
+        let cursor = if host.bytes == 0 {
+            RowCursor::default()
+        } else {
+            let first = host.offset / page_bytes;
+            RowCursor::new(first, (host.offset + u64::from(host.bytes)).div_ceil(page_bytes) - first)
+        };
+        *slot = RequestSlot { host, cursor, remaining: 1, failed: false, flushed: false, next: NONE };
+        self.payloads[id as usize] = Some(payload);
+        if self.pending.is_empty() && self.cut(id, driver) {
+            self.cutting_done(id, driver);
+        } else {
+            self.pending.push_back(id);
+        }
+        self.settle(driver);
+        Ok(())
+    }
+
+    fn check(&self, host: &HostRequest) -> Result<(), SubmitError> {
+        if host.kind == RequestKind::Flush {
+            return Ok(());
+        }
+        let sector = u64::from(SECTOR_BYTES);
+        let whole = host.offset.is_multiple_of(sector) && u64::from(host.bytes).is_multiple_of(sector);
+        if host.bytes == 0 || (M::CARRIES_DATA && !whole) {
+            return Err(SubmitError::Shape);
+        }
+        match host.offset.checked_add(u64::from(host.bytes)) {
+            Some(end) if end <= self.capacity => Ok(()),
+            _ => Err(SubmitError::OutOfRange { capacity: self.capacity }),
+        }
+    }
+
+    /// An operation ended at time `now`.
+    #[inline]
+    pub fn completed<D: Driver<M>>(
+        &mut self,
+        now: Nanos,
+        id: OperationId,
+        outcome: Outcome,
+        timing: Timing,
+        driver: &mut D,
+    ) {
+        self.advance(now);
+        self.operation_over(id, outcome, timing, driver);
+        self.settle(driver);
+    }
+
+    /// The parity computation of `plan` ended at time `now`.
+    pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
+        self.advance(now);
+        self.computation_over(plan, driver);
+        self.settle(driver);
+    }
+
+    /// A time that the controller asked for has come.
+    pub fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
+        self.advance(now);
+        while let Some(&(at, id)) = self.buffered.front() {
+            if at > now {
+                break;
+            }
+            self.buffered.pop_front();
+            let host = self.requests[id as usize].host;
+            let acknowledgement = Acknowledgement {
+                buffer_ns: self.scheme.placement.buffer_latency.0,
+                pending_ns: now - host.arrival - self.scheme.placement.buffer_latency.0,
+                ..self.acknowledgement(id)
+            };
+            self.acknowledge(id, &acknowledgement, driver);
+        }
+        self.gather_timer();
+        self.settle(driver);
+    }
+
+    /// An element is gone: what is queued for it ends, rows on it are degraded from now on. Operations in flight on it
+    /// must still be reported, as [`Outcome::Gone`].
+    pub fn element_failed<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
+        self.advance(now);
+        self.fail(element, driver);
+        self.settle(driver);
+    }
+
+    /// An element that refused an operation may admit one now.
+    #[inline]
+    pub fn element_ready(&mut self, element: u16) {
+        self.queues.mark_ready(element);
+    }
+
+    /// Writes out what waits in controller memory for company: at the end of a run.
+    pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
+        self.advance(now);
+        self.gather_flush();
+        self.settle(driver);
+    }
+
+    /// Offers queued operations to every element that may take one.
+    #[inline]
+    pub fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
+        while let Some(element) = self.queues.take_ready() {
+            for level in 0..2 {
+                self.dispatch_level(element, level, driver);
+            }
+        }
+    }
+
+    fn dispatch_level<D: Driver<M>>(&mut self, element: u16, level: usize, driver: &mut D) {
+        let mut before = NONE;
+        let mut id = self.queues.first(element, level);
+        let mut refused = 0;
+        while id != NONE {
+            let slot = &mut self.slots[id as usize];
+            let next = slot.link.next;
+            if driver.admits(&slot.operation) {
+                slot.gc_ns = driver.gc_clock(element) - slot.gc_ns;
+                let operation = slot.operation;
+                self.queues.unlink(element, level, before, id, &mut self.slots);
+                let page = self.buffer_of(id);
+                driver.start(id, &operation, page, &mut self.memory);
+            } else {
+                refused += 1;
+                if refused == self.scheme.dispatch.lookahead {
+                    break;
+                }
+                before = id;
+            }
+            id = next;
+        }
+    }
+
+    /// The list of an element's queue that an operation belongs to.
+    #[inline]
+    fn level(&self, kind: OperationKind) -> usize {
+        usize::from(self.scheme.dispatch.read_first && kind != OperationKind::Read)
+    }
+
+    /// The plans that were given their row go on, then requests that wait for plans are cut.
+    #[inline]
+    fn settle<D: Driver<M>>(&mut self, driver: &mut D) {
+        loop {
+            if let Some(plan) = self.woken.pop_front() {
+                self.begin(plan, driver);
+            } else if let Some(&id) = self.pending.front()
+                && self.cut(id, driver)
+            {
+                self.pending.pop_front();
+                self.cutting_done(id, driver);
+            } else if self.woken.is_empty() {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Nanos) {
+        debug_assert!(now >= self.now, "time runs forward: {now} after {}", self.now);
+        self.now = now;
+    }
+}
+
+/// Getters.
+impl<M: Memory> Array<M> {
+    /// Bytes that the array offers.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The array's geometry.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The scheme that it runs.
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// Operations queued and in flight on each element.
+    #[inline]
+    pub fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
+    /// Whether `element` is failed.
+    pub fn is_failed(&self, element: u16) -> bool {
+        self.failed[element as usize]
+    }
+
+    /// The memory that carries data.
+    pub fn memory(&mut self) -> &mut M {
+        &mut self.memory
+    }
+
+    /// Whether no request, plan or hold is left.
+    pub fn is_quiet(&self) -> bool {
+        self.pending.is_empty()
+            && self.buffered.is_empty()
+            && self.woken.is_empty()
+            && self.holds.len() == 0
+            && (0..self.geometry.elements as usize).all(|element| self.loads.total(element) == 0)
+    }
+
+    /// The element and page that hold the array's `page`, and its row; `None` while it is only in controller memory.
+    pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
+        match &self.gather {
+            None => {
+                let piece = RowCursor::new(page, 1).next(&self.geometry)?;
+                Some((piece.row, piece.first))
+            }
+            Some(gather) => gather.slot(page),
+        }
+    }
+
+    /// Whether a write that covers a page only in part is taken for a write of the whole page.
+    fn rounds_up(&self) -> bool {
+        self.scheme.placement.partial_writes == PartialWrites::RoundUp
+    }
+
+    /// Plants a bug for the checking simulation to find.
+    #[cfg(feature = "planted-bugs")]
+    pub fn plant(&mut self, bug: Option<crate::bugs::Bug>) {
+        self.bug = bug;
+    }
+
+    #[cfg(feature = "planted-bugs")]
+    fn has_bug(&self, bug: crate::bugs::Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    #[cfg(not(feature = "planted-bugs"))]
+    #[inline]
+    fn has_bug(&self, _bug: crate::bugs::Bug) -> bool {
+        false
+    }
+}
+
+fn link_to(index: u32, len: u32) -> u32 {
+    if index < len { index } else { NONE }
+}
+
+/// The members of a mask, in ascending order.
+pub(crate) fn members(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let member = mask.trailing_zeros();
+            mask &= mask - 1;
+            member
+        })
+    })
+}

@@ -1,0 +1,64 @@
+//! Steps of reads: direct, or decoding what is lost from the rest of the row.
+
+use super::Array;
+use super::updates::TooManyLost;
+use crate::bugs::Bug;
+use crate::holds::Hold;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::Step;
+
+/// What became of the attempt to make the steps of a read.
+pub(super) enum Built {
+    /// They are there.
+    Ready,
+    /// The plan must first hold its row so.
+    Needs(Hold),
+}
+
+impl<M: Memory> Array<M> {
+    /// Makes the steps of the read `plan` from what is lost now.
+    pub(super) fn build_read(&mut self, plan: u32) -> Result<Built, TooManyLost> {
+        let slot = &self.plans[plan as usize];
+        let (place, wanted, hold) = (slot.place, slot.wanted, slot.hold);
+        let mut lost = self.lost_members(plan);
+        if self.has_bug(Bug::StaleElementRead) {
+            lost &= slot.lost;
+        }
+        self.plans[plan as usize].missing = lost;
+        if wanted & lost == 0 {
+            self.push_operations(plan, wanted, OperationKind::Read, |_| Class::HostRead, place);
+            self.plans[plan as usize].acknowledge_here();
+            return Ok(Built::Ready);
+        }
+        if lost.count_ones() > self.geometry.parity() {
+            return Err(TooManyLost);
+        }
+        // What a living element could not read is written back once it is decoded.
+        let slot = &self.plans[plan as usize];
+        let repair = slot.lost & !self.members_on_failed(plan);
+        let needed = if repair != 0 { Hold::Exclusive } else { Hold::Shared };
+        let held = hold == needed || hold == Hold::Exclusive;
+        if !held && !self.has_bug(Bug::DecodeWithoutHold) {
+            return Ok(Built::Needs(needed));
+        }
+        let rest = self.geometry.all_members() & !lost;
+        let class =
+            move |member: u32| if wanted >> member & 1 != 0 { Class::HostRead } else { Class::Decode };
+        self.push_operations(plan, rest, OperationKind::Read, class, place);
+        self.plans[plan as usize].push_step(Step::Compute { pages: (rest.count_ones() - 1) as u16 });
+        self.plans[plan as usize].acknowledge_here();
+        if repair != 0 {
+            self.push_operations(plan, repair & wanted, OperationKind::Write, |_| Class::Repair, place);
+        }
+        Ok(Built::Ready)
+    }
+
+    /// Members of the plan's row on failed elements.
+    pub(super) fn members_on_failed(&self, plan: u32) -> u64 {
+        let place = self.plans[plan as usize].place;
+        (0..self.geometry.members)
+            .filter(|&member| self.failed[self.geometry.element(place, member) as usize])
+            .fold(0, |mask, member| mask | 1 << member)
+    }
+}

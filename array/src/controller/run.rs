@@ -1,0 +1,318 @@
+//! Running plans: holding their rows, starting their steps, taking note of what ends.
+
+use stripewise_base::Nanos;
+
+use super::Array;
+use super::reads::Built;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::operation::{OperationKind, Outcome, Timing};
+use crate::plan::{LastOperation, PlanView, Purpose, Step};
+
+impl<M: Memory> Array<M> {
+    /// Begins `plan` with its row held so, now or when the row is free.
+    pub(super) fn acquire<D: Driver<M>>(&mut self, plan: u32, hold: Hold, driver: &mut D) {
+        let row = self.plans[plan as usize].row;
+        self.plans[plan as usize].hold = hold;
+        if hold == Hold::None || self.holds.try_take(row, hold == Hold::Exclusive) {
+            self.begin(plan, driver);
+        } else {
+            self.wait(plan);
+        }
+    }
+
+    /// Puts `plan` behind those that wait for its row.
+    pub(super) fn wait(&mut self, plan: u32) {
+        let row = self.plans[plan as usize].row;
+        self.plans[plan as usize].next = NONE;
+        self.plans[plan as usize].step_begun_at = self.now;
+        let entry = self.holds.entry_mut(row).expect("a row that cannot be taken is in use");
+        let last = std::mem::replace(&mut entry.last_waiter, plan);
+        if last == NONE {
+            entry.first_waiter = plan;
+        } else {
+            self.plans[last as usize].next = plan;
+        }
+    }
+
+    /// Gives the plan's row back, and wakes those that wait for it.
+    pub(super) fn release(&mut self, plan: u32) {
+        let row = self.plans[plan as usize].row;
+        if self.plans[plan as usize].hold == Hold::None {
+            return;
+        }
+        self.plans[plan as usize].hold = Hold::None;
+        if !self.holds.give_back(row) {
+            return;
+        }
+        let entry = self.holds.entry_mut(row).expect("somebody waits for this row");
+        // The first that waits goes on; if it shares, so do those right behind it that share.
+        let mut holders = 0;
+        let mut next = entry.first_waiter;
+        let exclusive = self.plans[next as usize].hold == Hold::Exclusive;
+        while next != NONE {
+            let waiting = &mut self.plans[next as usize];
+            if holders > 0 && (exclusive || waiting.hold == Hold::Exclusive) {
+                break;
+            }
+            holders += 1;
+            self.woken.push_back(next);
+            next = std::mem::replace(&mut waiting.next, NONE);
+        }
+        entry.first_waiter = next;
+        if next == NONE {
+            entry.last_waiter = NONE;
+        }
+        self.holds.pass_on(row, holders, exclusive);
+    }
+
+    /// Makes the plan's steps and starts the first.
+    pub(super) fn begin<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        if slot.begun_at == NEVER {
+            slot.begun_at = self.now;
+        } else {
+            slot.rewait_ns += self.now - slot.step_begun_at;
+        }
+        slot.clear_steps();
+        let built = match slot.purpose {
+            Purpose::Read => match self.build_read(plan) {
+                Ok(Built::Ready) => Ok(()),
+                Ok(Built::Needs(hold)) => {
+                    self.release(plan);
+                    self.plans[plan as usize].step_begun_at = self.now;
+                    return self.acquire(plan, hold, driver);
+                }
+                Err(lost) => Err(lost),
+            },
+            Purpose::Write => self.build_update(plan),
+            Purpose::Trim => {
+                self.build_trim(plan);
+                Ok(())
+            }
+            Purpose::Flush => {
+                self.build_flush(plan);
+                Ok(())
+            }
+        };
+        if D::OBSERVES {
+            let base = (plan * self.stride) as usize;
+            let slots = &self.slots[base..base + self.stride as usize];
+            driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots));
+        }
+        match built {
+            Ok(()) => self.run(plan, driver),
+            Err(_) => self.fail_plan(plan, driver),
+        }
+    }
+
+    /// Runs `plan` from its current step until it waits for something.
+    fn run<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        loop {
+            let slot = &mut self.plans[plan as usize];
+            slot.step_begun_at = self.now;
+            match slot.step() {
+                None => return self.finish(plan),
+                Some(Step::Operations { first, count }) => {
+                    if count > 0 {
+                        slot.outstanding = count;
+                        return self.enqueue(plan, first, count, driver);
+                    }
+                }
+                Some(Step::Compute { pages }) => {
+                    if !driver.compute(plan, u32::from(pages)) {
+                        return;
+                    }
+                    self.combine(plan);
+                }
+            }
+            self.step_over(plan, driver);
+        }
+    }
+
+    /// Puts the operations of a step into the queues of their elements.
+    fn enqueue<D: Driver<M>>(&mut self, plan: u32, first: u16, count: u16, driver: &mut D) {
+        let base = plan * self.stride + u32::from(first);
+        for id in base..base + u32::from(count) {
+            let operation = self.slots[id as usize].operation;
+            if self.any_failed
+                && self.failed[operation.element as usize]
+                && !self.has_bug(Bug::StaleElementRead)
+            {
+                // The element failed after the steps were made: only writes come to this.
+                self.plans[plan as usize].outstanding -= 1;
+                self.plans[plan as usize].trouble = true;
+                continue;
+            }
+            self.provide_buffer(plan, &operation);
+            let slot = &mut self.slots[id as usize];
+            slot.queued_at = self.now;
+            slot.gc_ns = driver.gc_clock(operation.element);
+            self.loads.add(operation.element, operation.kind == OperationKind::Read);
+            let level = self.level(operation.kind);
+            self.queues.push(operation.element, level, id, &mut self.slots);
+        }
+        if self.plans[plan as usize].outstanding == 0 {
+            self.recover(plan, false, driver);
+        }
+    }
+
+    /// The current step is complete: acknowledges if this is the mark, and moves on.
+    #[inline]
+    fn step_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let slot = &self.plans[plan as usize];
+        if slot.current == slot.ack_after {
+            self.acknowledge_plan(plan, driver);
+        }
+        self.plans[plan as usize].current += 1;
+    }
+
+    /// An operation came back.
+    #[inline]
+    pub(super) fn operation_over<D: Driver<M>>(
+        &mut self,
+        id: u32,
+        outcome: Outcome,
+        timing: Timing,
+        driver: &mut D,
+    ) {
+        let plan = id / self.stride;
+        let slot = self.slots[id as usize];
+        let operation = slot.operation;
+        self.loads.remove(operation.element, operation.kind == OperationKind::Read);
+        self.queues.mark_ready(operation.element);
+        if outcome != Outcome::Done {
+            self.trouble(plan, id, outcome, driver);
+        }
+        let plan_slot = &mut self.plans[plan as usize];
+        plan_slot.outstanding -= 1;
+        if plan_slot.outstanding > 0 {
+            return;
+        }
+        plan_slot.pre_read_ns += plan_slot.last.step_ns;
+        let step_ns = self.now - slot.queued_at;
+        let gc_wait_ns = timing.gc_wait_ns + slot.gc_ns;
+        let queue_ns = step_ns.saturating_sub(timing.bus_ns + timing.cell_ns + gc_wait_ns);
+        plan_slot.last = LastOperation { step_ns, queue_ns, timing: Timing { gc_wait_ns, ..timing } };
+        if plan_slot.trouble {
+            return self.recover(plan, operation.kind == OperationKind::Read, driver);
+        }
+        self.step_over(plan, driver);
+        self.run(plan, driver);
+    }
+
+    /// A parity computation is done.
+    pub(super) fn computation_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        self.combine(plan);
+        let slot = &mut self.plans[plan as usize];
+        slot.parity_ns += self.now - slot.step_begun_at;
+        self.step_over(plan, driver);
+        self.run(plan, driver);
+    }
+
+    /// Notes what a failed operation means: a bad page is lost to the plan; an element that does not answer or cannot
+    /// be written is given up.
+    fn trouble<D: Driver<M>>(&mut self, plan: u32, id: u32, outcome: Outcome, driver: &mut D) {
+        let operation = self.slots[id as usize].operation;
+        let slot = &mut self.plans[plan as usize];
+        slot.trouble = true;
+        let is_read = operation.kind == OperationKind::Read;
+        match outcome {
+            Outcome::Done => {}
+            Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.member,
+            Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
+                if !self.failed[operation.element as usize] {
+                    driver.gave_up(operation.element);
+                    self.fail(operation.element, driver);
+                }
+            }
+        }
+    }
+
+    /// A step ended in trouble: a read step is planned anew without what is lost; after a write step the row is
+    /// degraded, which its parity must bear.
+    fn recover<D: Driver<M>>(&mut self, plan: u32, was_reading: bool, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        slot.trouble = false;
+        slot.step_begun_at = self.now;
+        if was_reading {
+            self.plans[plan as usize].outstanding = 0;
+            return self.begin(plan, driver);
+        }
+        let is_bad = match self.plans[plan as usize].purpose {
+            Purpose::Write => {
+                let lost = self.members_on_failed(plan);
+                let written = self.plans[plan as usize].wanted;
+                lost.count_ones() > self.geometry.parity()
+                    && (self.geometry.parity() > 0 || lost & written != 0)
+            }
+            Purpose::Read | Purpose::Trim | Purpose::Flush => false,
+        };
+        if is_bad {
+            return self.fail_plan(plan, driver);
+        }
+        self.step_over(plan, driver);
+        self.run(plan, driver);
+    }
+
+    /// Takes `element` out of service, and ends what is queued for it.
+    pub(super) fn fail<D: Driver<M>>(&mut self, element: u16, driver: &mut D) {
+        if std::mem::replace(&mut self.failed[element as usize], true) {
+            return;
+        }
+        self.any_failed = true;
+        if self.has_bug(Bug::StaleElementRead) {
+            return;
+        }
+        for level in 0..2 {
+            loop {
+                let id = self.queues.first(element, level);
+                if id == NONE {
+                    break;
+                }
+                self.queues.unlink(element, level, NONE, id, &mut self.slots);
+                self.slots[id as usize].gc_ns = 0;
+                self.operation_over(id, Outcome::Gone, Timing::default(), driver);
+            }
+        }
+    }
+
+    /// Gives buffers and row back and returns the plan to the arena.
+    fn finish(&mut self, plan: u32) {
+        self.gather_settled(self.plans[plan as usize].row);
+        self.release(plan);
+        self.return_buffers(plan);
+        let slot = &mut self.plans[plan as usize];
+        slot.next = self.free_plan;
+        self.free_plan = plan;
+    }
+
+    /// Ends a plan whose row has lost more than its code can bear.
+    fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let mut node = self.plans[plan as usize].first_request;
+        while node != NONE {
+            let attachment = self.attachments[node as usize];
+            self.requests[attachment.request as usize].failed = true;
+            node = attachment.next;
+        }
+        self.acknowledge_plan(plan, driver);
+        self.finish(plan);
+    }
+}
+
+/// The mark of a plan that was not begun.
+pub(super) const NEVER: Nanos = Nanos::MAX;
+
+impl<M: Memory> Array<M> {
+    /// The buffer that operation `id` reads into or writes from.
+    #[inline]
+    pub(super) fn buffer_of(&self, id: u32) -> u32 {
+        if !M::CARRIES_DATA {
+            return 0;
+        }
+        let operation = &self.slots[id as usize].operation;
+        self.buffers[self.buffer_index(id / self.stride, operation)]
+    }
+}

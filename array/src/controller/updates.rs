@@ -1,0 +1,141 @@
+//! Steps of updates: pre-read, compute parity, write.
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::geometry::Place;
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::{Plan, Step};
+use crate::update::{Choice, Decision, Reason, Routine};
+
+/// More members of a row are lost than its code can bear.
+pub(super) struct TooManyLost;
+
+impl<M: Memory> Array<M> {
+    /// Makes the steps of the update `plan` from what is lost now.
+    #[inline]
+    pub(super) fn build_update(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        let slot = &self.plans[plan as usize];
+        let (place, wanted, partial) = (slot.place, slot.wanted, slot.partial);
+        let lost = self.lost_members(plan);
+        // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
+        let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
+        self.plans[plan as usize].missing = lost;
+        if lost.count_ones() > self.geometry.parity() {
+            // Without parity the chunks that are left can still be written if no lost one is meant.
+            if self.geometry.parity() > 0 || lost & wanted != 0 {
+                return Err(TooManyLost);
+            }
+        }
+        let parity = self.geometry.all_members() & !self.geometry.data_members();
+        let (decision, reads) = self.choose(plan, lost, failed);
+        self.plans[plan as usize].decision = decision;
+        if reads != 0 {
+            self.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
+        }
+        let with_parity = parity & !failed != 0;
+        if with_parity || partial != 0 {
+            // One exclusive-or for each page that goes into the parity but the first.
+            let pages = if with_parity { (wanted.count_ones() + reads.count_ones()).max(1) - 1 } else { 0 };
+            self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        }
+        if self.has_bug(Bug::AcknowledgeBeforeWrite) && self.plans[plan as usize].step().is_some() {
+            self.plans[plan as usize].acknowledge_here();
+        }
+        let mut targets = (wanted | parity) & !failed;
+        if lost & wanted != 0 && self.has_bug(Bug::DegradedParitySkipped) {
+            targets &= !parity;
+        }
+        let data = self.geometry.data;
+        let class = move |member| if member < data { Class::HostWrite } else { Class::Parity };
+        self.push_operations(plan, targets, OperationKind::Write, class, place);
+        if !self.has_bug(Bug::AcknowledgeBeforeWrite) {
+            self.plans[plan as usize].acknowledge_here();
+        }
+        Ok(())
+    }
+
+    /// Chooses the routine, and the members to pre-read.
+    #[inline]
+    fn choose(&self, plan: u32, lost: u64, failed: u64) -> (Decision, u64) {
+        let Plan { row, place, wanted, partial, .. } = self.plans[plan as usize];
+        let forced = |routine, reason| Decision { routine, reason, ..Decision::default() };
+        let data = self.geometry.data_members();
+        let parity = self.geometry.all_members() & !data;
+        if parity == 0 {
+            return (forced(Routine::Plain, Reason::NoParity), partial);
+        }
+        if parity & failed != 0 {
+            return (forced(Routine::Plain, Reason::ParityLost), partial);
+        }
+        let is_fresh = self.gather.as_ref().is_some_and(|gather| gather.is_fresh(row));
+        let rmw = wanted | parity;
+        let rcw = (data & !wanted) | partial;
+        if rcw == 0 || is_fresh {
+            return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
+        }
+        if lost != 0 {
+            if partial & lost != 0 {
+                let everything = self.geometry.all_members() & !lost;
+                return (forced(Routine::Reconstruct, Reason::PartOfLost), everything);
+            }
+            return if rmw & lost != 0 {
+                (forced(Routine::Rcw, Reason::OtherNeedsLost), rcw)
+            } else if rcw & lost != 0 {
+                (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw)
+            } else {
+                self.choose_freely(place, rmw, rcw)
+            };
+        }
+        self.choose_freely(place, rmw, rcw)
+    }
+
+    #[inline]
+    fn choose_freely(&self, place: Place, rmw: u64, rcw: u64) -> (Decision, u64) {
+        let choice = Choice { rmw, rcw, geometry: &self.geometry, place, loads: &self.loads };
+        let decision = self.scheme.update.choose(&choice);
+        (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
+    }
+
+    /// Appends a step with one operation for each member of `mask`.
+    #[inline]
+    pub(super) fn push_operations(
+        &mut self,
+        plan: u32,
+        mask: u64,
+        kind: OperationKind,
+        class: impl Fn(u32) -> Class,
+        place: Place,
+    ) {
+        let slot = &mut self.plans[plan as usize];
+        let first = slot.operations;
+        let count = mask.count_ones() as u16;
+        let base = (plan * self.stride) as usize + first as usize;
+        for (slot, member) in self.slots[base..base + count as usize].iter_mut().zip(members(mask)) {
+            slot.operation = Operation {
+                page: place.page,
+                element: self.geometry.element(place, member),
+                kind,
+                class: class(member),
+                member: member as u8,
+            };
+        }
+        slot.operations += count;
+        slot.push_step(Step::Operations { first, count });
+    }
+
+    /// Members of the plan's row that cannot be used: on failed elements, or found bad by the plan itself.
+    #[inline]
+    pub(super) fn lost_members(&self, plan: u32) -> u64 {
+        let slot = &self.plans[plan as usize];
+        let mut lost = slot.lost;
+        if self.any_failed {
+            for member in 0..self.geometry.members {
+                if self.failed[self.geometry.element(slot.place, member) as usize] {
+                    lost |= 1 << member;
+                }
+            }
+        }
+        lost
+    }
+}

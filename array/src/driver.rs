@@ -1,0 +1,73 @@
+//! What the controller asks of whoever drives it: the simulator, the engine, a test.
+
+use stripewise_base::Nanos;
+
+use crate::memory::Memory;
+use crate::operation::{Operation, OperationId};
+use crate::plan::PlanView;
+
+/// A host request that is acknowledged, with the parts of its response time. They add up to
+/// `at - arrival`, along the path that finished last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The number that the host gave to the request.
+    pub tag: u64,
+    /// Whether it failed: more members of a row are lost than its code can bear.
+    pub failed: bool,
+    /// When it arrived.
+    pub arrival: Nanos,
+    /// When it is acknowledged.
+    pub at: Nanos,
+    /// Waiting in the controller for a plan or a row.
+    pub pending_ns: Nanos,
+    /// Pre-reading.
+    pub pre_read_ns: Nanos,
+    /// Computing parity.
+    pub parity_ns: Nanos,
+    /// The last operation's wait in queues, other than for garbage collection.
+    pub queue_ns: Nanos,
+    /// The last operation's wait for garbage collection.
+    pub gc_wait_ns: Nanos,
+    /// The last operation's transfers.
+    pub bus_ns: Nanos,
+    /// The last operation's cell time.
+    pub cell_ns: Nanos,
+    /// Time in controller memory when no element was needed.
+    pub buffer_ns: Nanos,
+}
+
+/// The world around the controller. All calls return at once; what takes time is reported to the controller later.
+pub trait Driver<M: Memory> {
+    /// Whether plans are to be shown to [`Driver::planned`].
+    const OBSERVES: bool = false;
+
+    /// Whether the element can take this operation now. One that refuses must later be reported with
+    /// [`crate::Array::element_ready`].
+    fn admits(&mut self, operation: &Operation) -> bool;
+
+    /// Starts an operation. A write takes the content of `page`, a read fills it; both own it until they are reported
+    /// with [`crate::Array::completed`].
+    fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut M);
+
+    /// Starts the parity computation of `plan` over `pages` pages. Returns true when it takes no time; else
+    /// [`crate::Array::computed`] is called when it is done.
+    fn compute(&mut self, plan: u32, pages: u32) -> bool;
+
+    /// Asks for a call of [`crate::Array::timer`] at `at`.
+    fn set_timer(&mut self, at: Nanos);
+
+    /// A request is acknowledged; its payload goes back to the host.
+    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: M::Host);
+
+    /// Nanoseconds for which garbage collection has held up this element so far; queues tell their wait for it by
+    /// the difference of two readings.
+    fn gc_clock(&self, _element: u16) -> Nanos {
+        0
+    }
+
+    /// The controller gave up an element that did not answer or could not be written.
+    fn gave_up(&mut self, _element: u16) {}
+
+    /// A plan was made (only where [`Driver::OBSERVES`]).
+    fn planned(&mut self, _plan: &PlanView<'_>) {}
+}

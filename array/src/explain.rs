@@ -1,0 +1,90 @@
+//! Plans in words, for `stripewise explain` and for tests.
+
+use std::fmt::Write as _;
+
+use crate::geometry::Geometry;
+use crate::holds::Hold;
+use crate::operation::OperationKind;
+use crate::plan::{PlanView, Purpose, Step};
+
+/// The plan in words: its row, why its routine was chosen, and every step with its operations.
+pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
+    let mut text = String::new();
+    let purpose = match plan.purpose {
+        Purpose::Read => "read",
+        Purpose::Write => "write",
+        Purpose::Trim => "trim",
+        Purpose::Flush => "flush",
+    };
+    let hold = match plan.hold {
+        Hold::None => "not held",
+        Hold::Shared => "held shared",
+        Hold::Exclusive => "held exclusively",
+    };
+    let names = |mask: u64| -> String {
+        let names: Vec<String> =
+            crate::controller_members(mask).map(|member| name(member, geometry)).collect();
+        names.join(" ")
+    };
+    if plan.purpose == Purpose::Flush {
+        let _ = writeln!(text, "flush of every element");
+    } else {
+        let _ = writeln!(text, "row {}, {hold}: {purpose} {}", plan.row, names(plan.wanted));
+    }
+    if plan.lost != 0 {
+        let _ = writeln!(text, "  lost: {}", names(plan.lost));
+    }
+    if plan.purpose == Purpose::Write {
+        let decision = &plan.decision;
+        let _ =
+            write!(text, "  routine: {}, because {}", decision.routine.name(), decision.reason.sentence());
+        if decision.rmw_reads + decision.rcw_reads > 0 {
+            let _ = write!(text, " (RMW {}, RCW {})", decision.rmw_reads, decision.rcw_reads);
+        }
+        text.push('\n');
+    }
+    for (index, &step) in plan.steps().iter().enumerate() {
+        let _ = write!(text, "  step {}: ", index + 1);
+        match step {
+            Step::Compute { pages: 0 } => text.push_str("merge with old content"),
+            Step::Compute { pages } => {
+                let _ = write!(
+                    text,
+                    "compute parity over {pages} exclusive-or{}",
+                    if pages == 1 { "" } else { "s" }
+                );
+            }
+            Step::Operations { .. } => {
+                let operations: Vec<String> = plan
+                    .operations(step)
+                    .map(|operation| {
+                        let verb = match operation.kind {
+                            OperationKind::Read => "read",
+                            OperationKind::Write => "write",
+                            OperationKind::Trim => "trim",
+                            OperationKind::Flush => return format!("flush element {}", operation.element),
+                        };
+                        format!(
+                            "{verb} {} (element {} page {}, {})",
+                            name(u32::from(operation.member), geometry),
+                            operation.element,
+                            operation.page,
+                            operation.class.name()
+                        )
+                    })
+                    .collect();
+                text.push_str(&operations.join(", "));
+            }
+        }
+        text.push('\n');
+        if usize::from(plan.ack_after) == index {
+            text.push_str("  -- the host is acknowledged --\n");
+        }
+    }
+    text
+}
+
+/// `D0`, `D1` … for data, `P` for parity.
+fn name(member: u32, geometry: &Geometry) -> String {
+    if member < geometry.data { format!("D{member}") } else { "P".into() }
+}

@@ -1,0 +1,302 @@
+//! Where chunks lie: the arithmetic between the array's addresses, its rows and its elements.
+//!
+//! An array of `n` elements has `groups` parity groups of `members` elements each. A stripe spans one group; stripes
+//! are dealt to the groups in turn. A chunk is `chunk_pages` pages long, and a *row* is the same page of every chunk
+//! of a stripe: the unit of holds, merging and parity work.
+
+mod raid0;
+mod raid5;
+
+use serde::{Deserialize, Serialize};
+
+pub use raid5::Rotation;
+
+/// The most members a parity group can have: sets of members are 64-bit masks.
+pub const MEMBERS_MAX: u32 = 64;
+
+/// The most elements an array can have.
+pub const ELEMENTS_MAX: u32 = 512;
+
+/// Redundancy of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Striping without redundancy.
+    Raid0,
+    /// One rotated parity chunk a stripe.
+    Raid5,
+}
+
+/// The geometry section of a scheme, resolved against a number of elements and their size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Redundancy.
+    pub level: Level,
+    /// Elements of the array.
+    pub elements: u32,
+    /// Parity groups.
+    pub groups: u32,
+    /// Elements of one group: data and parity.
+    pub members: u32,
+    /// Data chunks of one stripe.
+    pub data: u32,
+    /// Pages of one chunk.
+    pub chunk_pages: u32,
+    /// How parity moves from stripe to stripe.
+    pub rotation: Rotation,
+    /// Stripes of a group after which parity moves on.
+    pub rotate_every: u32,
+    /// Stripes of the whole array.
+    pub stripes: u64,
+}
+
+/// Where a row lies: enough to name the element and page of each of its members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// First element of the row's group.
+    pub base: u16,
+    /// Position of the parity member inside the group (of no meaning without parity).
+    pub parity: u16,
+    /// The row's page on every one of its elements.
+    pub page: u32,
+}
+
+/// Why a geometry cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GeometryError {
+    /// Too few or too many elements, or a number that groups cannot share.
+    #[error("{elements} elements cannot form {groups} group(s) of {level:?}: {remedy}")]
+    Elements {
+        /// Elements given.
+        elements: u32,
+        /// Groups asked for.
+        groups: u32,
+        /// Level asked for.
+        level: Level,
+        /// What would do.
+        remedy: &'static str,
+    },
+    /// The chunk does not fit the page or the element.
+    #[error("a chunk of {chunk_bytes} bytes {reason}")]
+    Chunk {
+        /// Chunk size asked for.
+        chunk_bytes: u64,
+        /// Why it does not do.
+        reason: String,
+    },
+}
+
+/// What a geometry is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Redundancy.
+    pub level: Level,
+    /// Elements of the array.
+    pub elements: u32,
+    /// Parity groups they form.
+    pub groups: u32,
+    /// Chunk size in bytes.
+    pub chunk_bytes: u64,
+    /// Page size in bytes.
+    pub page_bytes: u32,
+    /// Pages that each element offers.
+    pub element_pages: u32,
+    /// How parity moves.
+    pub rotation: Rotation,
+    /// Stripes of a group after which parity moves on.
+    pub rotate_every: u32,
+}
+
+impl Geometry {
+    /// The geometry of `shape`.
+    ///
+    /// # Errors
+    /// When the elements cannot form the groups, or the chunk does not fit.
+    pub fn new(shape: &Shape) -> Result<Self, GeometryError> {
+        let Shape { level, elements, groups, chunk_bytes, page_bytes, element_pages, .. } = *shape;
+        let refuse = |remedy| Err(GeometryError::Elements { elements, groups, level, remedy });
+        if elements == 0 || elements > ELEMENTS_MAX {
+            return refuse("use 1 to 512 elements");
+        }
+        if groups == 0 || !elements.is_multiple_of(groups) {
+            return refuse("use a number of groups that divides the number of elements");
+        }
+        let members = elements / groups;
+        if members > MEMBERS_MAX {
+            return refuse("use at most 64 elements a group: raise geometry.groups");
+        }
+        let least = match level {
+            Level::Raid0 => raid0::MEMBERS_MIN,
+            Level::Raid5 => raid5::MEMBERS_MIN,
+        };
+        if members < least {
+            return refuse("RAID-5 needs at least 3 elements a group, RAID-0 at least 1");
+        }
+        let chunk = |reason: String| Err(GeometryError::Chunk { chunk_bytes, reason });
+        if chunk_bytes == 0 || !chunk_bytes.is_multiple_of(u64::from(page_bytes)) {
+            return chunk(format!("is not a multiple of the element's page of {page_bytes} bytes"));
+        }
+        let Ok(chunk_pages) = u32::try_from(chunk_bytes / u64::from(page_bytes)) else {
+            return chunk("is larger than any element".into());
+        };
+        let stripes = u64::from(element_pages / chunk_pages) * u64::from(groups);
+        if stripes == 0 {
+            return chunk(format!(
+                "is larger than an element of {element_pages} pages of {page_bytes} bytes"
+            ));
+        }
+        let parity = match level {
+            Level::Raid0 => 0,
+            Level::Raid5 => 1,
+        };
+        Ok(Self {
+            level,
+            elements,
+            groups,
+            members,
+            data: members - parity,
+            chunk_pages,
+            rotation: shape.rotation,
+            rotate_every: shape.rotate_every.max(1),
+            stripes,
+        })
+    }
+
+    /// Parity chunks of one stripe.
+    #[inline]
+    pub fn parity(&self) -> u32 {
+        self.members - self.data
+    }
+
+    /// Pages that the array offers.
+    pub fn pages(&self) -> u64 {
+        self.stripes * u64::from(self.data) * u64::from(self.chunk_pages)
+    }
+
+    /// Rows of the array.
+    pub fn rows(&self) -> u64 {
+        self.stripes * u64::from(self.chunk_pages)
+    }
+
+    /// Where `row` lies.
+    #[inline]
+    pub fn place(&self, row: u64) -> Place {
+        let chunk_pages = u64::from(self.chunk_pages);
+        let (stripe, page_in_chunk) =
+            if chunk_pages == 1 { (row, 0) } else { (row / chunk_pages, row % chunk_pages) };
+        let (local, group) = if self.groups == 1 {
+            (stripe, 0)
+        } else {
+            (stripe / u64::from(self.groups), stripe % u64::from(self.groups))
+        };
+        let parity = match self.level {
+            Level::Raid0 => 0,
+            Level::Raid5 => self.rotation.parity(local / u64::from(self.rotate_every), self.members),
+        };
+        Place {
+            base: (group * u64::from(self.members)) as u16,
+            parity: parity as u16,
+            page: (local * chunk_pages + page_in_chunk) as u32,
+        }
+    }
+
+    /// The element that holds `member` of the row at `place`; members `0..data` are data, `data` is parity.
+    #[inline]
+    pub fn element(&self, place: Place, member: u32) -> u16 {
+        let position = match self.level {
+            Level::Raid0 => member,
+            Level::Raid5 => self.rotation.position(u32::from(place.parity), member, self.members),
+        };
+        place.base + position as u16
+    }
+
+    /// All members of a row, as a mask.
+    #[inline]
+    pub fn all_members(&self) -> u64 {
+        u64::MAX >> (64 - self.members)
+    }
+
+    /// The data members of a row, as a mask.
+    #[inline]
+    pub fn data_members(&self) -> u64 {
+        u64::MAX >> (64 - self.data)
+    }
+
+    /// The page of the array that `member` (a data member) of `row` holds.
+    pub fn array_page(&self, row: u64, member: u32) -> u64 {
+        let chunk_pages = u64::from(self.chunk_pages);
+        let (stripe, page_in_chunk) = (row / chunk_pages, row % chunk_pages);
+        (stripe * u64::from(self.data) + u64::from(member)) * chunk_pages + page_in_chunk
+    }
+}
+
+/// A run of pages of the array, cut into the rows that it touches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowCursor {
+    /// First page not yet covered by a finished stripe.
+    page: u64,
+    /// End of the run.
+    end: u64,
+    /// Rows of the current stripe already given.
+    given: u32,
+}
+
+/// Members `first..=last` of `row` that a run covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowPiece {
+    /// The row.
+    pub row: u64,
+    /// First data member covered.
+    pub first: u32,
+    /// Last data member covered.
+    pub last: u32,
+}
+
+impl RowCursor {
+    /// The rows of pages `page..page + count`.
+    pub fn new(page: u64, count: u64) -> Self {
+        Self { page, end: page + count, given: 0 }
+    }
+
+    /// First page and end of what is left, where the run is walked page by page.
+    pub(crate) fn remaining(&self) -> (u64, u64) {
+        (self.page, self.end)
+    }
+
+    /// Whether every row was given.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.page >= self.end
+    }
+
+    /// The next row, and which of its data members the run covers.
+    #[inline]
+    pub fn next(&mut self, geometry: &Geometry) -> Option<RowPiece> {
+        if self.is_done() {
+            return None;
+        }
+        let chunk = u64::from(geometry.chunk_pages);
+        let stripe_pages = u64::from(geometry.data) * chunk;
+        let stripe = self.page / stripe_pages;
+        let start = self.page % stripe_pages;
+        let end = (self.end - stripe * stripe_pages).min(stripe_pages);
+        let rows = (end - start).min(chunk) as u32;
+        let piece = if chunk == 1 {
+            RowPiece { row: stripe, first: start as u32, last: (end - 1) as u32 }
+        } else {
+            let page_in_chunk = (start + u64::from(self.given)) % chunk;
+            let first = (start + chunk - 1 - page_in_chunk) / chunk;
+            let last = (end - 1 - page_in_chunk) / chunk;
+            RowPiece { row: stripe * chunk + page_in_chunk, first: first as u32, last: last as u32 }
+        };
+        self.given += 1;
+        if self.given == rows {
+            self.page = (stripe + 1) * stripe_pages;
+            self.given = 0;
+        }
+        Some(piece)
+    }
+}
+
+#[cfg(test)]
+mod tests;

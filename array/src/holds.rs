@@ -1,0 +1,192 @@
+//! Holds on rows: an update holds its row exclusively, a decoding read shares it.
+//!
+//! Only rows in use have an entry, in a small open-addressed table that stays in the processor's cache however large
+//! the array is. Its size is fixed from the bound on plans, so nothing is allocated after the start.
+
+/// Marks the absence of a plan in a list.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// How a plan holds its row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hold {
+    /// Not at all: a direct read.
+    #[default]
+    None,
+    /// Together with other readers: a decoding read.
+    Shared,
+    /// Alone: an update.
+    Exclusive,
+}
+
+/// State of one row in use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    row: u64,
+    /// Plans that hold the row; one if it is held exclusively.
+    holders: u32,
+    pub(crate) exclusive: bool,
+    /// Plans that wait, first come first served, linked through the plans themselves.
+    pub(crate) first_waiter: u32,
+    pub(crate) last_waiter: u32,
+}
+
+impl Entry {
+    fn is_vacant(&self) -> bool {
+        self.holders == 0
+    }
+}
+
+const VACANT: Entry = Entry { row: 0, holders: 0, exclusive: false, first_waiter: NONE, last_waiter: NONE };
+
+/// The rows in use.
+#[derive(Debug)]
+pub(crate) struct Holds {
+    entries: Vec<Entry>,
+    mask: usize,
+}
+
+impl Holds {
+    /// A table for at most `rows` rows in use at once.
+    pub(crate) fn new(rows: u32) -> Self {
+        let size = (rows as usize * 2).next_power_of_two();
+        Self { entries: vec![VACANT; size], mask: size - 1 }
+    }
+
+    #[inline]
+    fn home(&self, row: u64) -> usize {
+        (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & self.mask
+    }
+
+    #[inline]
+    fn slot(&self, row: u64) -> usize {
+        let mut slot = self.home(row);
+        while !self.entries[slot].is_vacant() && self.entries[slot].row != row {
+            slot = (slot + 1) & self.mask;
+        }
+        slot
+    }
+
+    /// Takes `row` if nothing stands against it. A shared hold does not overtake plans that already wait.
+    #[inline]
+    pub(crate) fn try_take(&mut self, row: u64, exclusive: bool) -> bool {
+        let slot = self.slot(row);
+        let entry = &mut self.entries[slot];
+        if entry.is_vacant() {
+            *entry = Entry { row, holders: 1, exclusive, ..VACANT };
+            return true;
+        }
+        if exclusive || entry.exclusive || entry.first_waiter != NONE {
+            return false;
+        }
+        entry.holders += 1;
+        true
+    }
+
+    /// The entry of a row in use.
+    pub(crate) fn entry_mut(&mut self, row: u64) -> Option<&mut Entry> {
+        let slot = self.slot(row);
+        let entry = &mut self.entries[slot];
+        (!entry.is_vacant()).then_some(entry)
+    }
+
+    /// Gives one hold back. Returns true when the row is free for those who wait: the entry then stays, held by
+    /// nobody, until [`Self::pass_on`] or [`Self::remove`] is called.
+    #[inline]
+    pub(crate) fn give_back(&mut self, row: u64) -> bool {
+        let slot = self.slot(row);
+        let entry = &mut self.entries[slot];
+        debug_assert!(!entry.is_vacant(), "row {row} is given back but not held");
+        if entry.holders > 1 {
+            entry.holders -= 1;
+            return false;
+        }
+        if entry.first_waiter == NONE {
+            self.remove(slot);
+            return false;
+        }
+        true
+    }
+
+    /// Hands a row that nobody holds any more to `holders` waiting plans.
+    pub(crate) fn pass_on(&mut self, row: u64, holders: u32, exclusive: bool) {
+        let slot = self.slot(row);
+        let entry = &mut self.entries[slot];
+        debug_assert!(!entry.is_vacant() && holders > 0);
+        entry.holders = holders;
+        entry.exclusive = exclusive;
+    }
+
+    /// Closes the gap that a removed entry leaves, so that searches need no tombstones.
+    fn remove(&mut self, mut gap: usize) {
+        let mut slot = gap;
+        loop {
+            self.entries[gap].holders = 0;
+            loop {
+                slot = (slot + 1) & self.mask;
+                let entry = self.entries[slot];
+                if entry.is_vacant() {
+                    return;
+                }
+                let home = self.home(entry.row);
+                // Move the entry into the gap unless its home lies behind the gap.
+                if (slot.wrapping_sub(home) & self.mask) >= (slot.wrapping_sub(gap) & self.mask) {
+                    self.entries[gap] = entry;
+                    gap = slot;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Rows in use.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.iter().filter(|entry| !entry.is_vacant()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn readers_share_and_updates_exclude() {
+        let mut holds = Holds::new(4);
+        assert!(holds.try_take(7, false));
+        assert!(holds.try_take(7, false));
+        assert!(!holds.try_take(7, true));
+        assert!(!holds.give_back(7));
+        assert!(!holds.give_back(7));
+        assert!(holds.try_take(7, true));
+        assert!(!holds.try_take(7, false));
+    }
+
+    #[test]
+    fn a_reader_does_not_overtake_a_waiting_update() {
+        let mut holds = Holds::new(4);
+        assert!(holds.try_take(7, false));
+        holds.entry_mut(7).unwrap().first_waiter = 3;
+        assert!(!holds.try_take(7, false));
+        assert!(holds.give_back(7), "the row is now free for the plan that waits");
+    }
+
+    proptest! {
+        #[test]
+        fn the_table_agrees_with_a_map(steps in prop::collection::vec((0u64..40, any::<bool>()), 1..300)) {
+            let mut holds = Holds::new(32);
+            let mut model = std::collections::BTreeMap::new();
+            for (row, take) in steps {
+                let row = row * 0x1_0000_0001;
+                if take && model.len() < 32 {
+                    let free = !model.contains_key(&row);
+                    prop_assert_eq!(holds.try_take(row, true), free);
+                    model.insert(row, ());
+                } else if model.remove(&row).is_some() {
+                    prop_assert!(!holds.give_back(row));
+                }
+                prop_assert_eq!(holds.len(), model.len());
+            }
+        }
+    }
+}

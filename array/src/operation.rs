@@ -1,0 +1,101 @@
+//! Element operations: what the controller asks of an element, and what comes back.
+
+use stripewise_base::Nanos;
+
+/// Names an operation in flight; dense, reused after completion.
+pub type OperationId = u32;
+
+/// What an element is asked to do with one page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum OperationKind {
+    /// Read the page.
+    #[default]
+    Read,
+    /// Write the page.
+    Write,
+    /// Declare the page unused.
+    Trim,
+    /// Make all completed writes durable.
+    Flush,
+}
+
+/// On whose behalf an operation runs; dispatch policies order by it and results count by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// Data that a host reads.
+    #[default]
+    HostRead,
+    /// Data that a host writes.
+    HostWrite,
+    /// What an update must read before it can write.
+    PreRead,
+    /// Parity.
+    Parity,
+    /// What a degraded or redirected read decodes from.
+    Decode,
+    /// Content written back after it was decoded.
+    Repair,
+    /// Flushes and everything else that carries no chunk.
+    Metadata,
+}
+
+impl Class {
+    /// Number of classes.
+    pub const COUNT: usize = 7;
+
+    /// The name that tables and plans print.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HostRead => "host read",
+            Self::HostWrite => "host write",
+            Self::PreRead => "pre-read",
+            Self::Parity => "parity",
+            Self::Decode => "decode",
+            Self::Repair => "repair",
+            Self::Metadata => "metadata",
+        }
+    }
+}
+
+/// One page operation on one element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Operation {
+    /// Page of the element.
+    pub page: u32,
+    /// The element.
+    pub element: u16,
+    /// What to do.
+    pub kind: OperationKind,
+    /// On whose behalf.
+    pub class: Class,
+    /// The row's member that the page belongs to (0 for flushes).
+    pub member: u8,
+}
+
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done.
+    Done,
+    /// The page cannot be read or written; the element lives.
+    MediumError,
+    /// The element returned content that it knows, or the checksum shows, to be wrong.
+    Corrupt,
+    /// No answer in time: the element is taken for failed.
+    Timeout,
+    /// The element is gone.
+    Gone,
+}
+
+/// Where the time of a finished operation went inside its element. The rest of it was queueing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Transfers.
+    pub bus_ns: Nanos,
+    /// Cell time.
+    pub cell_ns: Nanos,
+    /// Waiting for garbage collection.
+    pub gc_wait_ns: Nanos,
+}

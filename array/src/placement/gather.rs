@@ -1,0 +1,119 @@
+//! Gathering of first writes: pages that were never written wait in controller memory until a stripe's worth is there,
+//! and become one full stripe, in order of first writing. Later writes update them in place.
+//!
+//! Source: the public fork of paper 000's simulator (its stripe table); paper 000 itself (section II-A) only says that
+//! stripes stay where they are once formed.
+
+use crate::geometry::Geometry;
+use crate::memory::PageId;
+
+/// A page that waits for company.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// Page of the array.
+    pub(crate) page: u64,
+    /// Its content.
+    pub(crate) buffer: PageId,
+}
+
+/// Where gathered pages lie, and which of them wait.
+#[derive(Debug)]
+pub(crate) struct Gather {
+    data: u32,
+    /// For each page of the array its slot plus one, or 0. A slot is a data member of a row.
+    slots: Vec<u32>,
+    /// For each slot its page plus one, or 0.
+    pages: Vec<u32>,
+    /// Slots of rows that were written short, free for single pages.
+    holes: Vec<u32>,
+    next_row: u64,
+    /// Rows whose first write is on its way.
+    fresh: Vec<u64>,
+    pub(crate) waiting: Vec<Waiting>,
+    /// When the first of those waiting came.
+    pub(crate) since: u64,
+}
+
+impl Gather {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let slots = geometry.pages() as usize;
+        Self {
+            data: geometry.data,
+            slots: vec![0; slots],
+            pages: vec![0; slots],
+            holes: Vec::new(),
+            next_row: 0,
+            fresh: Vec::new(),
+            waiting: Vec::with_capacity(geometry.data as usize),
+            since: 0,
+        }
+    }
+
+    /// Row and member of `page`, or `None` if it was never written to an element.
+    #[inline]
+    pub(crate) fn slot(&self, page: u64) -> Option<(u64, u32)> {
+        let slot = self.slots[page as usize].checked_sub(1)?;
+        Some((u64::from(slot / self.data), slot % self.data))
+    }
+
+    /// The page at `member` of `row`.
+    #[inline]
+    pub(crate) fn page(&self, row: u64, member: u32) -> u64 {
+        u64::from(self.pages[(row * u64::from(self.data)) as usize + member as usize].wrapping_sub(1))
+    }
+
+    fn map(&mut self, page: u64, slot: u32) {
+        self.slots[page as usize] = slot + 1;
+        self.pages[slot as usize] = page as u32 + 1;
+    }
+
+    /// Maps `page` to a slot that a short row left free, if there is one.
+    pub(crate) fn fill_hole(&mut self, page: u64) -> Option<(u64, u32)> {
+        let slot = self.holes.pop()?;
+        self.map(page, slot);
+        self.slot(page)
+    }
+
+    /// Position of `page` among those that wait.
+    pub(crate) fn position(&self, page: u64) -> Option<usize> {
+        self.waiting.iter().position(|waiting| waiting.page == page)
+    }
+
+    /// Whether a stripe's worth waits.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() == self.data as usize
+    }
+
+    /// Maps what waits to the next row. What is missing to a full row is left as holes.
+    pub(crate) fn close(&mut self) -> u64 {
+        let row = self.next_row;
+        self.next_row += 1;
+        let first = (row * u64::from(self.data)) as u32;
+        for index in 0..self.waiting.len() {
+            self.map(self.waiting[index].page, first + index as u32);
+        }
+        self.holes.extend(first + self.waiting.len() as u32..first + self.data);
+        self.fresh.push(row);
+        row
+    }
+
+    /// Whether the first write of `row` is on its way.
+    #[inline]
+    pub(crate) fn is_fresh(&self, row: u64) -> bool {
+        self.fresh.contains(&row)
+    }
+
+    /// The first write of `row` is done.
+    pub(crate) fn settled(&mut self, row: u64) {
+        self.fresh.retain(|&fresh| fresh != row);
+    }
+
+    /// Takes pages `0..pages` for written, each in the slot of its address.
+    pub(crate) fn assume_written(&mut self, pages: u64) {
+        let pages = pages - pages % u64::from(self.data);
+        for page in 0..pages {
+            self.map(page, page as u32);
+        }
+        self.next_row = pages / u64::from(self.data);
+    }
+}

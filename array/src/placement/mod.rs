@@ -1,0 +1,86 @@
+//! Placement policies: where a written chunk goes.
+
+pub(crate) mod gather;
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::units::Span;
+
+/// The placement section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Placement {
+    /// Which placement.
+    pub policy: PlacementPolicy,
+    /// What the first write of a page does.
+    pub first_writes: FirstWrites,
+    /// What a write that covers a page only in part does.
+    pub partial_writes: PartialWrites,
+    /// How long a gathered page waits for others before it is written with fewer.
+    pub gather_wait: Span,
+    /// Time of an access to controller memory.
+    pub buffer_latency: Span,
+    /// Whether controller memory survives a loss of power.
+    pub buffer_persistence: Persistence,
+}
+
+impl Default for Placement {
+    fn default() -> Self {
+        Self {
+            policy: PlacementPolicy::default(),
+            first_writes: FirstWrites::default(),
+            partial_writes: PartialWrites::default(),
+            gather_wait: Span(10_000_000),
+            buffer_latency: Span(1_000),
+            buffer_persistence: Persistence::default(),
+        }
+    }
+}
+
+/// Placement policies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlacementPolicy {
+    /// A chunk is rewritten where it lies and its stripe's parity is updated.
+    #[default]
+    InPlace,
+}
+
+/// The members of this axis: name in a scheme, and what it does.
+pub const MEMBERS: &[(&str, &str)] = &[(
+    "in-place",
+    "a chunk is rewritten where it lies and its stripe's parity is updated (paper 000, section II)",
+)];
+
+/// What the first write of a page does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstWrites {
+    /// It goes to the stripe of its address, as an update of zeros.
+    #[default]
+    InPlace,
+    /// It waits in controller memory until a stripe's worth of first writes is there, and they become one full stripe
+    /// (public fork of paper 000's simulator).
+    Gather,
+}
+
+/// What a write that covers a page only in part does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialWrites {
+    /// It reads the page, merges, and writes it whole.
+    #[default]
+    Merge,
+    /// It is taken for a write of the whole page, as simulators without sub-page mapping do; refused over real bytes.
+    RoundUp,
+}
+
+/// Whether a buffer survives a loss of power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Persistence {
+    /// The papers' NVRAM.
+    #[default]
+    Persistent,
+    /// Plain memory; a flush drains it.
+    Volatile,
+}

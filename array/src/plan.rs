@@ -1,0 +1,231 @@
+//! Plans: what the controller does with one row for one or more host requests.
+//!
+//! A plan is at most [`STEPS_MAX`] steps in a reused arena. A step is a slice of operations, or a parity computation,
+//! and starts when the one before it is complete. One mark says after which step hosts are acknowledged.
+
+use stripewise_base::Nanos;
+
+use crate::dispatch::Link;
+use crate::geometry::Place;
+use crate::holds::{Hold, NONE};
+use crate::operation::{Operation, Timing};
+use crate::update::Decision;
+
+/// The most steps of a plan.
+pub const STEPS_MAX: usize = 8;
+
+/// What a plan is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Reading chunks of a row.
+    #[default]
+    Read,
+    /// Updating chunks of a row, parity included.
+    Write,
+    /// Telling elements that a row is unused.
+    Trim,
+    /// Making completed writes durable on all elements.
+    Flush,
+}
+
+/// One step of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Operations `first..first + count` of the plan, all at once.
+    Operations {
+        /// First of the plan's operations.
+        first: u16,
+        /// How many.
+        count: u16,
+    },
+    /// A parity computation (or decoding) over so many pages.
+    Compute {
+        /// Pages combined.
+        pages: u16,
+    },
+}
+
+/// A slot of the plan arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) row: u64,
+    pub(crate) place: Place,
+    pub(crate) purpose: Purpose,
+    pub(crate) hold: Hold,
+    /// Data members that hosts read or write.
+    pub(crate) wanted: u64,
+    /// Of those written: the ones that are covered only in part.
+    pub(crate) partial: u64,
+    /// Members that gave an error in this plan, beside those on failed elements.
+    pub(crate) lost: u64,
+    /// Members that the steps do without: those that were lost when the steps were made.
+    pub(crate) missing: u64,
+    pub(crate) decision: Decision,
+    steps: [Step; STEPS_MAX],
+    step_count: u8,
+    pub(crate) current: u8,
+    /// Hosts are acknowledged when this step is complete.
+    pub(crate) ack_after: u8,
+    /// Operations of the current step that are not back yet.
+    pub(crate) outstanding: u16,
+    /// Operations in the plan's slice of the arena.
+    pub(crate) operations: u16,
+    /// Whether an operation of the current step failed.
+    pub(crate) trouble: bool,
+    /// Hosts to acknowledge: a list of [`Attachment`]s.
+    pub(crate) first_request: u32,
+    /// Next plan that waits for the same row, or next free plan.
+    pub(crate) next: u32,
+    pub(crate) begun_at: Nanos,
+    /// When the current step began, or when the plan began to wait for its row.
+    pub(crate) step_begun_at: Nanos,
+    /// Waiting for the row after it had begun: a read that found it must decode.
+    pub(crate) rewait_ns: Nanos,
+    pub(crate) pre_read_ns: Nanos,
+    pub(crate) parity_ns: Nanos,
+    pub(crate) last: LastOperation,
+}
+
+/// Where the time of the operation went that ended the last step of operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastOperation {
+    pub(crate) step_ns: Nanos,
+    pub(crate) queue_ns: Nanos,
+    pub(crate) timing: Timing,
+}
+
+impl Plan {
+    pub(crate) fn vacant(next: u32) -> Self {
+        Self {
+            row: 0,
+            place: Place::default(),
+            purpose: Purpose::Read,
+            hold: Hold::None,
+            wanted: 0,
+            partial: 0,
+            lost: 0,
+            missing: 0,
+            decision: Decision::default(),
+            steps: [Step::Compute { pages: 0 }; STEPS_MAX],
+            step_count: 0,
+            current: 0,
+            ack_after: 0,
+            outstanding: 0,
+            operations: 0,
+            trouble: false,
+            first_request: NONE,
+            next,
+            begun_at: 0,
+            step_begun_at: 0,
+            rewait_ns: 0,
+            pre_read_ns: 0,
+            parity_ns: 0,
+            last: LastOperation::default(),
+        }
+    }
+
+    /// Forgets all steps.
+    #[inline]
+    pub(crate) fn clear_steps(&mut self) {
+        self.step_count = 0;
+        self.current = 0;
+        self.operations = 0;
+        self.trouble = false;
+    }
+
+    #[inline]
+    pub(crate) fn push_step(&mut self, step: Step) {
+        self.steps[self.step_count as usize] = step;
+        self.step_count += 1;
+    }
+
+    #[inline]
+    pub(crate) fn step(&self) -> Option<Step> {
+        (self.current < self.step_count).then(|| self.steps[self.current as usize])
+    }
+
+    /// Hosts are acknowledged after the step that was pushed last.
+    #[inline]
+    pub(crate) fn acknowledge_here(&mut self) {
+        self.ack_after = self.step_count - 1;
+    }
+}
+
+/// A slot of the operation arena.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    pub(crate) operation: Operation,
+    pub(crate) link: Link,
+    pub(crate) queued_at: Nanos,
+    /// The element's clock of garbage collection when the operation was queued; while in flight, the wait for
+    /// garbage collection that it had in the queue.
+    pub(crate) gc_ns: Nanos,
+}
+
+impl AsMut<Link> for Slot {
+    #[inline]
+    fn as_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+}
+
+/// One host request that waits for one plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attachment {
+    pub(crate) request: u32,
+    pub(crate) next: u32,
+}
+
+/// A plan as observers and `stripewise explain` see it.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanView<'a> {
+    /// The plan's slot in the arena.
+    pub id: u32,
+    /// Its row.
+    pub row: u64,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// How it holds its row.
+    pub hold: Hold,
+    /// Data members read or written for hosts.
+    pub wanted: u64,
+    /// Members that cannot be used.
+    pub lost: u64,
+    /// The routine of a parity update, and why.
+    pub decision: Decision,
+    /// The step after which hosts are acknowledged.
+    pub ack_after: u8,
+    steps: &'a [Step],
+    slots: &'a [Slot],
+}
+
+impl<'a> PlanView<'a> {
+    pub(crate) fn new(id: u32, plan: &'a Plan, slots: &'a [Slot]) -> Self {
+        Self {
+            id,
+            row: plan.row,
+            purpose: plan.purpose,
+            hold: plan.hold,
+            wanted: plan.wanted,
+            lost: plan.missing,
+            decision: plan.decision,
+            ack_after: plan.ack_after,
+            steps: &plan.steps[..plan.step_count as usize],
+            slots,
+        }
+    }
+
+    /// The steps in order.
+    pub fn steps(&self) -> &'a [Step] {
+        self.steps
+    }
+
+    /// The operations of a step; none for a computation.
+    pub fn operations(&self, step: Step) -> impl Iterator<Item = Operation> + 'a {
+        let range = match step {
+            Step::Operations { first, count } => first as usize..(first + count) as usize,
+            Step::Compute { .. } => 0..0,
+        };
+        self.slots[range].iter().map(|slot| slot.operation)
+    }
+}

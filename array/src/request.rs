@@ -1,0 +1,66 @@
+//! Host requests: what the controller is asked for.
+
+use stripewise_base::Nanos;
+
+use crate::geometry::RowCursor;
+
+/// What a host asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestKind {
+    /// Read bytes.
+    #[default]
+    Read,
+    /// Write bytes.
+    Write,
+    /// Declare bytes unused. Advisory: what is not a whole page (without parity) or a whole row (with parity) is kept.
+    Trim,
+    /// Make everything acknowledged durable.
+    Flush,
+}
+
+/// A host request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostRequest {
+    /// The host's number for it, given back with the acknowledgement.
+    pub tag: u64,
+    /// When it arrived; not after the time of submission.
+    pub arrival: Nanos,
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes; zero only for flushes.
+    pub bytes: u32,
+    /// What is asked for.
+    pub kind: RequestKind,
+}
+
+/// Why a request was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// The pending queue is full: try again after an acknowledgement.
+    #[error("the array is busy: its queue of host requests is full")]
+    Busy,
+    /// The request ends behind the array.
+    #[error("the request ends behind the array's {capacity} bytes")]
+    OutOfRange {
+        /// Size of the array.
+        capacity: u64,
+    },
+    /// The request has no bytes, or over real bytes is not made of whole sectors.
+    #[error("a request must be made of at least one whole sector of 512 bytes")]
+    Shape,
+}
+
+/// A slot of the table of host requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RequestSlot {
+    pub(crate) host: HostRequest,
+    /// What is left to be cut into plans.
+    pub(crate) cursor: RowCursor,
+    /// Plans not yet complete, plus one while cutting goes on.
+    pub(crate) remaining: u32,
+    pub(crate) failed: bool,
+    /// A flush whose element flushes were issued.
+    pub(crate) flushed: bool,
+    /// Next free slot.
+    pub(crate) next: u32,
+}

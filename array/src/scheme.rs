@@ -1,0 +1,210 @@
+//! A scheme: one policy on every axis, as a TOML file.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::suggest::read_toml;
+use stripewise_base::units::{Bytes, Span};
+
+use crate::dispatch::Dispatch;
+use crate::geometry::{Geometry, GeometryError, Level, Rotation, Shape};
+use crate::placement::Placement;
+use crate::update::Update;
+
+/// A named choice of one policy on every axis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheme {
+    /// The scheme's name, as results print it.
+    pub name: String,
+    /// One sentence on what it is and where it comes from.
+    #[serde(default)]
+    pub description: String,
+    /// Where chunks lie.
+    #[serde(default)]
+    pub geometry: GeometrySection,
+    /// By which routine parity is updated.
+    #[serde(default = "default_update")]
+    pub update: Update,
+    /// Where written chunks go.
+    #[serde(default)]
+    pub placement: Placement,
+    /// In which order an element's queue is served.
+    #[serde(default)]
+    pub dispatch: Dispatch,
+    /// Bounds of the controller's queues.
+    #[serde(default)]
+    pub queues: Queues,
+    /// The parity computation.
+    #[serde(default)]
+    pub parity: Parity,
+    /// Whether a run pays for metadata: only `off` until the on-media format exists.
+    #[serde(default)]
+    pub metadata: Metadata,
+}
+
+fn default_update() -> Update {
+    Update::Baseline { tie: crate::update::Tie::default() }
+}
+
+/// The geometry section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GeometrySection {
+    /// Redundancy.
+    pub level: Level,
+    /// Chunk size; absent means one page of the element.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<Bytes>,
+    /// Parity groups that the elements form.
+    pub groups: u32,
+    /// How parity moves from stripe to stripe.
+    pub rotation: Rotation,
+    /// Stripes of a group after which parity moves on.
+    pub rotate_every: u32,
+}
+
+impl Default for GeometrySection {
+    fn default() -> Self {
+        Self { level: Level::Raid5, chunk: None, groups: 1, rotation: Rotation::default(), rotate_every: 1 }
+    }
+}
+
+/// Bounds of the controller's queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Queues {
+    /// Host requests in the controller; one more is answered Busy.
+    pub requests: u32,
+    /// Plans, waiting and running; each updates or reads one row.
+    pub plans: u32,
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        Self { requests: 1024, plans: 1024 }
+    }
+}
+
+/// The parity computation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parity {
+    /// Time to compute one page of parity; absent means none.
+    pub xor: Span,
+}
+
+/// Whether a run pays for journal, checksums and checkpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metadata {
+    /// No metadata is written: the papers' runs.
+    #[default]
+    Off,
+}
+
+/// What the elements of an array can do and how large they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elements {
+    /// How many there are.
+    pub count: u32,
+    /// Their page, the unit of an operation.
+    pub page_bytes: u32,
+    /// Pages that each offers.
+    pub pages: u32,
+    /// Whether they keep acknowledged writes in volatile memory until a flush.
+    pub volatile_cache: bool,
+    /// Whether they can be told that pages are unused, and read zeros from them afterwards.
+    pub discard: bool,
+}
+
+/// Why a scheme cannot run on these elements.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemeError {
+    /// The text is not a scheme; the message names line, column and the nearest known key.
+    #[error("{0}")]
+    Syntax(String),
+    /// The geometry cannot be formed.
+    #[error("scheme `{scheme}`, section [geometry]: {reason}")]
+    Geometry {
+        /// The scheme.
+        scheme: String,
+        /// Why not.
+        reason: GeometryError,
+    },
+    /// A setting that has no meaning here.
+    #[error("scheme `{scheme}`: {key} = {value} {reason}")]
+    Setting {
+        /// The scheme.
+        scheme: String,
+        /// Section and key.
+        key: &'static str,
+        /// The value given.
+        value: String,
+        /// Why it does not do, and what would.
+        reason: &'static str,
+    },
+}
+
+impl Scheme {
+    /// Reads a scheme from `text`, the contents of `file`.
+    ///
+    /// # Errors
+    /// Names the line, the column and what was expected; an unknown key names the nearest known one.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, SchemeError> {
+        read_toml(file, text).map_err(|error| SchemeError::Syntax(error.to_string()))
+    }
+
+    /// The scheme as TOML, every default spelled out.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scheme holds nothing that TOML cannot say")
+    }
+
+    /// The geometry of this scheme over `elements`.
+    ///
+    /// # Errors
+    /// When the scheme has no meaning over these elements, with the reason.
+    pub fn resolve(&self, elements: &Elements, carries_data: bool) -> Result<Geometry, SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if !elements.page_bytes.is_multiple_of(512) || elements.page_bytes > 32768 || elements.page_bytes == 0
+        {
+            return refuse(
+                "page size",
+                elements.page_bytes.to_string(),
+                "must be 512 bytes to 32 KiB in sectors",
+            );
+        }
+        if self.queues.requests == 0 || self.queues.requests > 1 << 20 {
+            return refuse("queues.requests", self.queues.requests.to_string(), "must be 1 to 1048576");
+        }
+        if self.queues.plans == 0 || self.queues.plans > 1 << 20 {
+            return refuse("queues.plans", self.queues.plans.to_string(), "must be 1 to 1048576");
+        }
+        if self.dispatch.lookahead == 0 {
+            return refuse(
+                "dispatch.lookahead",
+                "0".into(),
+                "must be at least 1, or nothing is ever started",
+            );
+        }
+        if self.geometry.rotate_every == 0 {
+            return refuse("geometry.rotate_every", "0".into(), "must be at least 1 stripe");
+        }
+        if carries_data && self.placement.partial_writes == crate::placement::PartialWrites::RoundUp {
+            let reason = "would overwrite bytes that nobody wrote; over real bytes use \"merge\"";
+            return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
+        }
+        let geometry = Geometry::new(&Shape {
+            level: self.geometry.level,
+            elements: elements.count,
+            groups: self.geometry.groups,
+            chunk_bytes: self.geometry.chunk.map_or(u64::from(elements.page_bytes), |chunk| chunk.0),
+            page_bytes: elements.page_bytes,
+            element_pages: elements.pages,
+            rotation: self.geometry.rotation,
+            rotate_every: self.geometry.rotate_every,
+        })
+        .map_err(|reason| SchemeError::Geometry { scheme: self.name.clone(), reason })?;
+        Ok(geometry)
+    }
+}
