@@ -1,0 +1,78 @@
+//! XOR parity agrees with a byte-by-byte oracle at every length and alignment, and decodes what is lost.
+
+use proptest::prelude::*;
+use stripewise_code::{xor_into, xor_of};
+
+/// A buffer with `offset` bytes before and a guard after the part that is used.
+fn members() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<usize>, usize)> {
+    let length = prop_oneof![0..200usize, 4000..4200usize, 8150..8250usize];
+    (length, 1..9usize).prop_flat_map(|(length, count)| {
+        let bytes = prop::collection::vec(any::<u8>(), length + 80);
+        (prop::collection::vec(bytes, count), prop::collection::vec(0..70usize, count), Just(length))
+    })
+}
+
+proptest! {
+    #[test]
+    fn xor_into_is_the_xor_of_each_byte((buffers, offsets, length) in members()) {
+        let (mut target, at) = (buffers[0].clone(), offsets[0]);
+        let source = &buffers[buffers.len() - 1][offsets[offsets.len() - 1]..][..length];
+        xor_into(&mut target[at..at + length], source);
+        for (index, byte) in target.iter().enumerate() {
+            let inside = (at..at + length).contains(&index);
+            let expected = buffers[0][index] ^ if inside { source[index - at] } else { 0 };
+            prop_assert_eq!(*byte, expected, "byte {}", index);
+        }
+    }
+
+    #[test]
+    fn xor_of_is_the_xor_of_each_byte_of_all((buffers, offsets, length) in members(), at in 0..70usize) {
+        let sources: Vec<&[u8]> = buffers.iter().zip(&offsets).map(|(buffer, &at)| &buffer[at..at + length]).collect();
+        let mut target = vec![0xA5; length + 80];
+        xor_of(&mut target[at..at + length], &sources);
+        for (index, byte) in target.iter().enumerate() {
+            let inside = (at..at + length).contains(&index);
+            let expected = if inside { sources.iter().fold(0, |sum, source| sum ^ source[index - at]) } else { 0xA5 };
+            prop_assert_eq!(*byte, expected, "byte {}", index);
+        }
+    }
+
+    #[test]
+    fn any_lost_member_is_the_xor_of_the_rest((buffers, offsets, length) in members(), lost in any::<prop::sample::Index>()) {
+        let data: Vec<&[u8]> = buffers.iter().zip(&offsets).map(|(buffer, &at)| &buffer[at..at + length]).collect();
+        let mut parity = vec![0; length];
+        xor_of(&mut parity, &data);
+        let lost = lost.index(data.len());
+        let mut rest = data.clone();
+        rest[lost] = &parity;
+        let mut decoded = vec![0; length];
+        xor_of(&mut decoded, &rest);
+        prop_assert_eq!(&decoded[..], data[lost]);
+    }
+
+    #[test]
+    fn parity_moves_by_old_and_new_data((buffers, offsets, length) in members(), new in prop::collection::vec(any::<u8>(), 8400)) {
+        let mut data: Vec<&[u8]> = buffers.iter().zip(&offsets).map(|(buffer, &at)| &buffer[at..at + length]).collect();
+        let mut parity = vec![0; length];
+        xor_of(&mut parity, &data);
+        xor_into(&mut parity, data[0]);
+        xor_into(&mut parity, &new[..length]);
+        data[0] = &new[..length];
+        let mut expected = vec![0; length];
+        xor_of(&mut expected, &data);
+        prop_assert_eq!(parity, expected);
+    }
+}
+
+#[test]
+fn the_xor_of_nothing_is_zero() {
+    let mut target = [7; 100];
+    xor_of(&mut target, &[]);
+    assert_eq!(target, [0; 100]);
+}
+
+#[test]
+#[should_panic(expected = "members of a stripe have one length")]
+fn members_of_different_lengths_are_refused() {
+    xor_of(&mut [0; 8], &[&[0; 8], &[0; 7]]);
+}
