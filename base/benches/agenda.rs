@@ -21,7 +21,8 @@ fn delays(kind: &str) -> Vec<u64> {
     let one = |prng: &mut Prng| match kind {
         // One constant: what a single operation type gives.
         "constant" => 25_000,
-        // Bus transfers, cell reads, programs and erases, in the proportions of updates with garbage collection.
+        // Bus transfers, cell reads, programs and erases, in the proportions of updates with garbage
+        // collection.
         "flash" => match prng.below(100) {
             0..45 => 20_000 + prng.below(40_000),
             45..70 => 25_000,

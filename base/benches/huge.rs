@@ -32,7 +32,8 @@ fn measure<A: Deref<Target = [u32]> + DerefMut>(name: &str, fresh: impl Fn() -> 
     let direct = begin.elapsed().as_nanos() as f64 / f64::from(ACCESSES);
     black_box(&array[..]);
     println!(
-        "{name:>5}: created in {created:?}, touched in {touched:?}, {access:.1} ns a random update, {direct:.1} ns through a slice"
+        "{name:>5}: created in {created:?}, touched in {touched:?}, \
+         {access:.1} ns a random update, {direct:.1} ns through a slice"
     );
 }
 

@@ -1,16 +1,16 @@
 //! The agenda: events in the future, popped in order of time and, at equal times, in order of scheduling.
 //!
-//! A calendar queue (Brown, "Calendar Queues", Communications of the ACM 31(10), 1988) arranged for the delays of
-//! flash, tens of nanoseconds to a few milliseconds:
+//! A calendar queue (Brown, "Calendar Queues", Communications of the ACM 31(10), 1988) arranged for the
+//! delays of flash, tens of nanoseconds to a few milliseconds:
 //!
 //! - the *front*, a short sorted array, holds every event before the horizon; pops come from it alone;
-//! - the *calendar* holds events behind the horizon by bucket of about a microsecond, unsorted, and a bitmap that
-//!   tells which buckets are occupied;
+//! - the *calendar* holds events behind the horizon by bucket of about a microsecond, unsorted, and a bitmap
+//!   that tells which buckets are occupied;
 //! - the *far* heap holds what lies beyond the calendar's 8 ms.
 //!
-//! When the front is empty the next occupied bucket is sorted into it and the horizon moves. A front that grows too
-//! long moves its later half to the calendar. As long as few events wait, all of them are in the front, the
-//! horizon is infinite and nothing else is touched.
+//! When the front is empty the next occupied bucket is sorted into it and the horizon moves. A front that
+//! grows too long moves its later half to the calendar. As long as few events wait, all of them are in the
+//! front, the horizon is infinite and nothing else is touched.
 //!
 //! Nothing is allocated once the arrays have grown to the largest number of events that ever waited.
 
@@ -170,8 +170,8 @@ impl Agenda {
         self.calendar.put(bucket, key);
     }
 
-    /// The front has reached the end of its array: moves it to the beginning, and the later part of a long one to
-    /// the calendar. Many events within one bucket cannot be split; for them the array grows.
+    /// The front has reached the end of its array: moves it to the beginning, and the later part of a long
+    /// one to the calendar. Many events within one bucket cannot be split; for them the array grows.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
@@ -224,7 +224,8 @@ impl Agenda {
         }
     }
 
-    /// The sequence is used up, once in four billion events: numbers the events that wait anew, in their order.
+    /// The sequence is used up, once in four billion events: numbers the events that wait anew, in their
+    /// order.
     #[cold]
     #[inline(never)]
     fn renumber(&mut self) {
@@ -351,7 +352,8 @@ mod tests {
         for before in [0, 1, 2, 3, 10, 500, 999] {
             let mut agenda = Agenda::new();
             agenda.sequence = u32::MAX - before;
-            // Three times a thousand events at few distinct times, some of each scheduled after the renumbering.
+            // Three times a thousand events at few distinct times, some of each scheduled after the
+            // renumbering.
             let times = [1_000, 2_000_000, 3_600_000_000_000u64];
             (0..3_000u32).for_each(|event| agenda.schedule(times[event as usize % 3], event));
             assert!(agenda.sequence <= 3_000, "renumbered");

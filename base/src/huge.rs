@@ -1,8 +1,9 @@
 //! Flat arrays of zeroes for device state: page maps, reverse maps, counters.
 //!
-//! A 512 GiB device has half a gigabyte of page map. Ordinary memory would take that in 4 KiB pages, each with a
-//! fault of its own and a TLB entry of its own; so large arrays are anonymous mappings advised to use huge pages,
-//! which come zeroed and cost nothing until they are touched. Small arrays, and machines that refuse, get a `Vec`.
+//! A 512 GiB device has half a gigabyte of page map. Ordinary memory would take that in 4 KiB pages, each
+//! with a fault of its own and a TLB entry of its own; so large arrays are anonymous mappings advised to use
+//! huge pages, which come zeroed and cost nothing until they are touched. Small arrays, and machines that
+//! refuse, get a `Vec`.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -15,7 +16,8 @@ const MAPPED_FROM_BYTES: usize = 4 << 20;
 
 /// A fixed-length array of integers, all zero at first, in huge pages where that helps.
 ///
-/// It dereferences to a slice. In a tight loop take the slice once: each dereference costs a few instructions.
+/// It dereferences to a slice. In a tight loop take the slice once: each dereference costs a few
+/// instructions.
 pub struct Huge<T> {
     place: Place<T>,
 }

@@ -1,5 +1,5 @@
-//! The one generator of random numbers: xoshiro256++ (Blackman and Vigna, "Scrambled Linear Pseudorandom Number
-//! Generators", 2019) seeded by SplitMix64.
+//! The one generator of random numbers: xoshiro256++ (Blackman and Vigna, "Scrambled Linear Pseudorandom
+//! Number Generators", 2019) seeded by SplitMix64.
 //!
 //! It is our own so that results never move with a dependency; known-answer tests hold it in place.
 

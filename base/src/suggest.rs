@@ -1,13 +1,13 @@
-//! "Did you mean …?": the nearest known name, and configuration errors that give it together with the file, the
-//! line and a caret.
+//! "Did you mean …?": the nearest known name, and configuration errors that give it together with the file,
+//! the line and a caret.
 
 use std::fmt;
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
-/// The name of `known` nearest to `name`, if any is near enough to be what was meant: at most one edit in three
-/// characters, where case and the choice of `-`, `_` or a space do not count. The first of equals wins.
+/// The name of `known` nearest to `name`, if any is near enough to be what was meant: at most one edit in
+/// three characters, where case and the choice of `-`, `_` or a space do not count. The first of equals wins.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(name);
     let distances = known.into_iter().map(|candidate| {
@@ -24,8 +24,8 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if matches!(c, '-' | ' ') { '_' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// What to say about an unknown `name` of a thing called `what` ("key", "scheme", "format"): the nearest known name
-/// where one is near, all of them otherwise.
+/// What to say about an unknown `name` of a thing called `what` ("key", "scheme", "format"): the nearest
+/// known name where one is near, all of them otherwise.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(near) => format!("unknown {what} `{name}`; did you mean `{near}`?"),
@@ -77,7 +77,8 @@ impl ConfigError {
         let Some(unknown) = Unknown::parse(error.message()) else {
             return Self::at(file, text, error.span(), error.message().to_owned());
         };
-        // Tagged and flattened tables are buffered by serde, which then shows the whole table: look for the name.
+        // Tagged and flattened tables are buffered by serde, which then shows the whole table: look for the
+        // name.
         let shown = error.span().and_then(|span| text.get(span)).unwrap_or("");
         let exact = shown.trim_matches(['"', '\'']) == unknown.name;
         let span = if exact { error.span() } else { find_once(text, &unknown.name).or(error.span()) };
@@ -126,7 +127,8 @@ impl Unknown {
             Some(rest) => ("key", rest),
             None => ("value", message.strip_prefix("unknown variant ")?),
         };
-        // The name comes from outside and may hold anything, even backquotes: serde's own words follow the last.
+        // The name comes from outside and may hold anything, even backquotes: serde's own words follow the
+        // last.
         let split = rest.rfind("`, expected ").map(|at| (at, at + "`, expected ".len()));
         let (end, tail) = split.or_else(|| rest.rfind("`, there are no ").map(|at| (at, rest.len())))?;
         let name = rest.get(1..end)?.to_owned();

@@ -1,8 +1,8 @@
 //! Quantities as people write them: sizes (`"4KiB"`), spans of time (`"25us"`) and counts (`"3M"`).
 //!
 //! Arithmetic is exact in integers. `"1.5KiB"` is 1536 bytes; `"0.3B"` is refused rather than rounded. A bare
-//! number is refused for sizes and times, because nobody can tell KiB from pages or us from ms afterwards; only
-//! zero needs no unit.
+//! number is refused for sizes and times, because nobody can tell KiB from pages or us from ms afterwards;
+//! only zero needs no unit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -198,8 +198,8 @@ impl Kind {
     }
 }
 
-/// Reads a size such as `"4KiB"`, `"1.5GiB"` or `"480GB"` in bytes. `kB`, `MB` … are powers of ten, `KiB`, `MiB` …
-/// powers of two.
+/// Reads a size such as `"4KiB"`, `"1.5GiB"` or `"480GB"` in bytes. `kB`, `MB` … are powers of ten, `KiB`,
+/// `MiB` … powers of two.
 ///
 /// # Errors
 /// A bare number other than zero, an unknown unit, a fraction of a byte, or 2^64 bytes and more.
@@ -299,6 +299,7 @@ quantity! {
 }
 
 quantity! {
-    /// A number of things. In TOML an integer or a string such as `"3M"` (millions). Prints the shortest exact form.
+    /// A number of things. In TOML an integer or a string such as `"3M"` (millions). Prints the shortest
+    /// exact form.
     Count, COUNT
 }

@@ -52,7 +52,8 @@ fn an_empty_agenda_has_no_next_event() {
 #[test]
 fn equal_times_keep_the_order_of_scheduling_in_every_part_of_the_agenda() {
     let mut agenda = Agenda::new();
-    // Few and many, near, in the calendar and far; the second half is scheduled after the first pops moved it.
+    // Few and many, near, in the calendar and far; the second half is scheduled after the first pops moved
+    // it.
     for (round, at) in [0u64, 900, 5_000, 3_000_000, 90_000_000, 86_400_000_000_000].into_iter().enumerate() {
         for count in [3, 20, 300] {
             let at = at + round as u64 * 1_000_000_000_000_000 + count * 1_000_000_000;
@@ -102,8 +103,8 @@ struct Step {
     peeks: bool,
 }
 
-/// Delays around every boundary of the agenda: same instant, same bucket, next buckets, round the calendar, just
-/// beyond it, days.
+/// Delays around every boundary of the agenda: same instant, same bucket, next buckets, round the calendar,
+/// just beyond it, days.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     const EDGES: [u64; 14] = [
         0,

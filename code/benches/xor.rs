@@ -1,4 +1,5 @@
-//! Speed of XOR parity beside memcpy, in GB of source read a second: `cargo bench -p stripewise-code --bench xor`.
+//! Speed of XOR parity beside memcpy, in GB of source read a second: `cargo bench -p stripewise-code --bench
+//! xor`.
 
 use std::hint::black_box;
 use std::time::Instant;

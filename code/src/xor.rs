@@ -1,10 +1,12 @@
 //! XOR parity, the code of RAID-5.
 //!
-//! Source: Patterson, Gibson and Katz, "A Case for Redundant Arrays of Inexpensive Disks (RAID)", SIGMOD 1988,
-//! section 9: parity is the exclusive or of the data, so any one missing member is the exclusive or of the others.
+//! Source: Patterson, Gibson and Katz, "A Case for Redundant Arrays of Inexpensive Disks (RAID)", SIGMOD
+//! 1988, section 9: parity is the exclusive or of the data, so any one missing member is the exclusive or of
+//! the others.
 //!
-//! Plain loops over fixed-size groups of words, which the compiler turns into vector instructions on every machine;
-//! XOR is bound by memory, so nothing cleverer would be faster on data that does not sit in the cache.
+//! Plain loops over fixed-size groups of words, which the compiler turns into vector instructions on every
+//! machine; XOR is bound by memory, so nothing cleverer would be faster on data that does not sit in the
+//! cache.
 
 /// Bytes that one turn of the inner loop takes.
 const GROUP: usize = 64;

@@ -3,7 +3,12 @@
 use proptest::prelude::*;
 use stripewise_code::{xor_into, xor_of};
 
-/// A buffer with `offset` bytes before and a guard after the part that is used.
+/// The members of a stripe: of each buffer the part at its offset.
+fn slices<'a>(buffers: &'a [Vec<u8>], offsets: &[usize], length: usize) -> Vec<&'a [u8]> {
+    buffers.iter().zip(offsets).map(|(buffer, &at)| &buffer[at..at + length]).collect()
+}
+
+/// Buffers, where in each the member begins, and the length of every member; some bytes lie before and after.
 fn members() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<usize>, usize)> {
     let length = prop_oneof![0..200usize, 4000..4200usize, 8150..8250usize];
     (length, 1..9usize).prop_flat_map(|(length, count)| {
@@ -27,19 +32,23 @@ proptest! {
 
     #[test]
     fn xor_of_is_the_xor_of_each_byte_of_all((buffers, offsets, length) in members(), at in 0..70usize) {
-        let sources: Vec<&[u8]> = buffers.iter().zip(&offsets).map(|(buffer, &at)| &buffer[at..at + length]).collect();
+        let sources = slices(&buffers, &offsets, length);
         let mut target = vec![0xA5; length + 80];
         xor_of(&mut target[at..at + length], &sources);
         for (index, byte) in target.iter().enumerate() {
             let inside = (at..at + length).contains(&index);
-            let expected = if inside { sources.iter().fold(0, |sum, source| sum ^ source[index - at]) } else { 0xA5 };
+            let sum = || sources.iter().fold(0, |sum, source| sum ^ source[index - at]);
+            let expected = if inside { sum() } else { 0xA5 };
             prop_assert_eq!(*byte, expected, "byte {}", index);
         }
     }
 
     #[test]
-    fn any_lost_member_is_the_xor_of_the_rest((buffers, offsets, length) in members(), lost in any::<prop::sample::Index>()) {
-        let data: Vec<&[u8]> = buffers.iter().zip(&offsets).map(|(buffer, &at)| &buffer[at..at + length]).collect();
+    fn any_lost_member_is_the_xor_of_the_rest(
+        (buffers, offsets, length) in members(),
+        lost in any::<prop::sample::Index>(),
+    ) {
+        let data = slices(&buffers, &offsets, length);
         let mut parity = vec![0; length];
         xor_of(&mut parity, &data);
         let lost = lost.index(data.len());
@@ -51,8 +60,11 @@ proptest! {
     }
 
     #[test]
-    fn parity_moves_by_old_and_new_data((buffers, offsets, length) in members(), new in prop::collection::vec(any::<u8>(), 8400)) {
-        let mut data: Vec<&[u8]> = buffers.iter().zip(&offsets).map(|(buffer, &at)| &buffer[at..at + length]).collect();
+    fn parity_moves_by_old_and_new_data(
+        (buffers, offsets, length) in members(),
+        new in prop::collection::vec(any::<u8>(), 8400),
+    ) {
+        let mut data = slices(&buffers, &offsets, length);
         let mut parity = vec![0; length];
         xor_of(&mut parity, &data);
         xor_into(&mut parity, data[0]);

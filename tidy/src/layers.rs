@@ -1,0 +1,236 @@
+//! The layers: who may depend on whom, and what the layers below the drivers must not know.
+
+use crate::Complaint;
+
+/// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
+const ARROWS: [(&str, &[&str]); 10] = [
+    ("base", &[]),
+    ("code", &["base"]),
+    ("flash", &["base"]),
+    ("trace", &["base"]),
+    ("array", &["base", "code"]),
+    ("sim", &["base", "code", "flash", "trace", "array"]),
+    ("results", &["base", "sim"]),
+    ("engine", &["base", "code", "trace", "array"]),
+    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "engine"]),
+    ("tidy", &[]),
+];
+
+/// Crates that drivers drive: they know no clock, no thread, no file.
+const PURE: [&str; 5] = ["base", "code", "flash", "trace", "array"];
+
+/// What of `std` the pure crates do not touch; only `trace` may read and write files.
+const IMPURE: [&str; 6] = ["time", "thread", "fs", "net", "process", "env"];
+
+/// Crates of others that would bring a clock, a thread, the system or unseeded randomness into a pure crate.
+const IMPURE_CRATES: [&str; 9] =
+    ["rand", "rayon", "rustix", "libc", "nix", "tokio", "indicatif", "getrandom", "crossbeam-channel"];
+
+/// Dependencies follow the arrows.
+pub fn arrows(path: &str, text: &str) -> Vec<Complaint> {
+    let Some(owner) = path.strip_suffix("/Cargo.toml") else { return Vec::new() };
+    let table = match text.parse::<toml::Table>() {
+        Ok(table) => table,
+        Err(error) => return vec![Complaint::new(path, 1, error.to_string())],
+    };
+    let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == owner) else {
+        let known = table.contains_key("package") && !matches!(owner, "bench" | "python" | "fuzz");
+        let text =
+            "a crate without a place in the layers; give it one in tidy/src/layers.rs and ARCHITECTURE.md";
+        return if known { vec![Complaint::new(path, 1, text)] } else { Vec::new() };
+    };
+    let mut complaints = Vec::new();
+    let line = |name: &str| text.lines().position(|line| line.starts_with(name)).map_or(1, |index| index + 1);
+    for name in names(table.get("dependencies")).chain(names(table.get("build-dependencies"))) {
+        if let Some(ours) = name.strip_prefix("stripewise-")
+            && !allowed.contains(&ours)
+        {
+            let text =
+                format!("{owner} may not depend on {ours}; allowed: {allowed:?} (see ARCHITECTURE.md)");
+            complaints.push(Complaint::new(path, line(name), text));
+        }
+        if PURE.contains(&owner) && IMPURE_CRATES.contains(&name) {
+            let text = format!("{owner} lies below the drivers and may not depend on {name}");
+            complaints.push(Complaint::new(path, line(name), text));
+        }
+    }
+    if names(table.get("dev-dependencies")).any(|name| name == "stripewise") {
+        complaints.push(Complaint::new(path, line("stripewise"), "tests may not depend on the command"));
+    }
+    complaints
+}
+
+fn names(table: Option<&toml::Value>) -> impl Iterator<Item = &str> {
+    table.and_then(toml::Value::as_table).into_iter().flat_map(|table| table.keys().map(String::as_str))
+}
+
+/// The crate and whether its code, not its tests, is meant.
+fn shipped(path: &str) -> Option<&str> {
+    let (owner, file) = path.split_once("/src/")?;
+    let test = file == "tests.rs" || file.ends_with("/tests.rs") || file.contains("tests/");
+    (!test).then_some(owner)
+}
+
+/// The lines of `text` before its module of tests, without comments.
+fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let code = |(index, line): (usize, &'_ str)| (index + 1, line.find("//").map_or(line.len(), |at| at));
+    let tests = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
+    let before = &text[..tests];
+    before.lines().enumerate().map(move |numbered| {
+        let (number, end) = code(numbered);
+        (number, &numbered.1[..end])
+    })
+}
+
+/// Pure crates touch no clock, thread, file, process or network.
+pub fn stays_pure(path: &str, text: &str) -> Vec<Complaint> {
+    let Some(owner) = shipped(path).filter(|owner| PURE.contains(owner)) else { return Vec::new() };
+    let mut complaints = Vec::new();
+    for (line, module) in std_modules(text) {
+        if IMPURE.contains(&module) && !(owner == "trace" && module == "fs") {
+            let text =
+                format!("std::{module} in {owner}, which lies below the drivers; take it as an argument");
+            complaints.push(Complaint::new(path, line, text));
+        }
+    }
+    complaints
+}
+
+/// The modules of `std` that `text` names, with their lines: `std::a::b` and `std::{a, b::c}` alike.
+fn std_modules(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut group = false;
+    for (number, line) in shipped_lines(text) {
+        if group {
+            let depth_one = line.strip_prefix("    ").filter(|rest| !rest.starts_with(' '));
+            found.extend(depth_one.map(|rest| (number, first_word(rest))));
+            group = !line.starts_with('}');
+        }
+        for (at, _) in line.match_indices("std::") {
+            if line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            let rest = &line[at + "std::".len()..];
+            let Some(inside) = rest.strip_prefix('{') else {
+                found.push((number, first_word(rest)));
+                continue;
+            };
+            group = inside.is_empty();
+            let mut depth = 1;
+            let items = inside.split_inclusive(|c| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                depth <= 1 && matches!(c, ',' | '}')
+            });
+            found.extend(items.map(|item| (number, first_word(item.trim_start()))));
+        }
+    }
+    found.retain(|(_, word)| !word.is_empty());
+    found
+}
+
+fn first_word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Functions of floats whose last bit differs from system to system.
+const UNPORTABLE: [&str; 18] = [
+    "ln", "ln_1p", "exp", "exp2", "exp_m1", "powf", "powi", "sin", "cos", "tan", "asin", "acos", "atan",
+    "log", "log2", "log10", "cbrt", "hypot",
+];
+
+/// Results are the same on every machine: functions of floats come from `libm`.
+pub fn floats_are_portable(path: &str, text: &str) -> Vec<Complaint> {
+    let simulated = |owner: &str| PURE.contains(&owner) || matches!(owner, "sim" | "results");
+    if !shipped(path).is_some_and(simulated) {
+        return Vec::new();
+    }
+    let mut complaints = Vec::new();
+    for (number, line) in shipped_lines(text) {
+        for name in UNPORTABLE {
+            if line.contains(&format!(".{name}(")) || line.contains(&format!("f64::{name}")) {
+                let text =
+                    format!("the system's `{name}` differs from machine to machine; use the libm crate");
+                complaints.push(Complaint::new(path, number, text));
+                break;
+            }
+        }
+    }
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arrow_that_points_up_is_complained_of_at_its_line() {
+        let bad = "[package]\n\n\n[dependencies]\nstripewise-base.workspace = true\nstripewise-sim = { path = \"../sim\" }\n";
+        let complaints = arrows("array/Cargo.toml", bad);
+        assert_eq!(complaints.len(), 1);
+        assert_eq!(complaints[0].line, 6);
+        assert!(complaints[0].text.contains("array may not depend on sim"));
+        assert_eq!(arrows("cli/Cargo.toml", bad), []);
+    }
+
+    #[test]
+    fn tests_may_look_up_but_not_as_far_as_the_command() {
+        assert_eq!(arrows("engine/Cargo.toml", "[dev-dependencies]\nstripewise-sim.workspace = true\n"), []);
+        assert_eq!(arrows("engine/Cargo.toml", "[dev-dependencies]\nstripewise.workspace = true\n").len(), 1);
+    }
+
+    #[test]
+    fn a_pure_crate_takes_no_clock_or_randomness_from_others() {
+        let bad = "[dependencies]\nrand = \"0.10\"\n";
+        assert_eq!(arrows("flash/Cargo.toml", bad).len(), 1);
+        assert_eq!(arrows("engine/Cargo.toml", bad), []);
+    }
+
+    #[test]
+    fn a_crate_outside_the_layers_is_complained_of() {
+        assert_eq!(arrows("extra/Cargo.toml", "[package]\nname = \"extra\"\n").len(), 1);
+        assert_eq!(arrows("Cargo.toml", "[workspace]\n"), []);
+        assert_eq!(arrows("base/Cargo.toml", "= broken").len(), 1);
+    }
+
+    #[test]
+    fn clocks_threads_and_files_are_found_however_they_are_named() {
+        for bad in [
+            "use std::time::Instant;",
+            "use std::{fmt, time::{Duration, Instant}};",
+            "use std::{\n    fmt,\n    thread,\n};",
+            "let x = std::fs::read(p);",
+            "use ::std::net;",
+        ] {
+            assert_eq!(stays_pure("array/src/x.rs", bad).len(), 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn comments_tests_and_drivers_are_free_and_only_trace_reads_files() {
+        let clock = "use std::time::Instant;\n";
+        assert_eq!(stays_pure("array/src/x.rs", &format!("// {clock}")), []);
+        assert_eq!(stays_pure("array/src/x.rs", &format!("#[cfg(test)]\nmod tests {{\n    {clock}}}\n")), []);
+        for path in ["array/tests/x.rs", "array/src/x/tests.rs", "engine/src/x.rs", "sim/src/x.rs"] {
+            assert_eq!(stays_pure(path, clock), [], "{path}");
+        }
+        assert_eq!(stays_pure("trace/src/x.rs", "use std::fs::File;"), []);
+        assert_eq!(stays_pure("trace/src/x.rs", clock).len(), 1);
+        assert_eq!(stays_pure("flash/src/x.rs", "use std::fs::File;").len(), 1);
+        assert_eq!(
+            stays_pure(
+                "flash/src/x.rs",
+                "use std::{fmt, ops::{Deref}};\nlet std_time = 1; other_std::time();"
+            ),
+            []
+        );
+    }
+
+    #[test]
+    fn the_systems_functions_of_floats_are_found() {
+        assert_eq!(floats_are_portable("trace/src/x.rs", "let y = x.ln();\nlet z = x.sqrt();").len(), 1);
+        assert_eq!(floats_are_portable("flash/src/x.rs", "v.iter().map(f64::exp)").len(), 1);
+        assert_eq!(floats_are_portable("flash/src/x.rs", "libm::log(x)"), []);
+        assert_eq!(floats_are_portable("cli/src/x.rs", "x.ln()"), []);
+    }
+}

@@ -1,0 +1,38 @@
+//! The rules of the source tree that no compiler holds: layers, sizes, sources cited, documents that hang
+//! together.
+//!
+//! Every rule is a function from the text of a file to complaints, so that each is tested on a bad sample
+//! beside it; `tests/tree.rs` applies all of them to the tree. To change a rule, change it here and in
+//! `STYLE.md`.
+
+#![forbid(unsafe_code)]
+
+pub mod layers;
+pub mod markdown;
+pub mod source;
+pub mod tree;
+
+use std::fmt;
+
+/// A rule that is not kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Complaint {
+    /// The file, from the root of the tree.
+    pub path: String,
+    /// Line from 1.
+    pub line: usize,
+    /// The rule and the remedy.
+    pub text: String,
+}
+
+impl Complaint {
+    fn new(path: &str, line: usize, text: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, text: text.into() }
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.text)
+    }
+}

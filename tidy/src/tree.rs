@@ -1,0 +1,134 @@
+//! The files of the tree.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Complaint, layers, markdown, source};
+
+/// Folders that hold nothing of ours.
+const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
+
+/// A text file of the tree.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// From the root, with `/`.
+    pub path: String,
+    /// Contents.
+    pub text: String,
+}
+
+/// The root of the tree that this crate stands in.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate stands in a folder of the tree")
+        .to_path_buf()
+}
+
+/// All source files, documents and scripts below `root`, in order of their paths.
+///
+/// # Errors
+/// What the operating system says.
+pub fn files(root: &Path) -> io::Result<Vec<File>> {
+    let mut files = Vec::new();
+    collect(root, "", &mut files)?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = format!("{prefix}{name}");
+        let kind = entry.file_type()?;
+        let hidden = name.starts_with('.') && !matches!(name.as_str(), ".ci" | ".github");
+        if kind.is_dir() && !hidden && !SKIPPED.contains(&name.as_str()) {
+            collect(&entry.path(), &format!("{path}/"), files)?;
+        } else if kind.is_file()
+            && is_text(&path)
+            && let Ok(text) = fs::read_to_string(entry.path())
+        {
+            files.push(File { path, text });
+        }
+    }
+    Ok(())
+}
+
+fn is_text(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "rs" | "md" | "toml" | "py" | "pyi" | "sh" | "yml" | "yaml")
+        || name == "Makefile"
+        || path.starts_with(".ci/")
+}
+
+/// Applies every rule to every file it is about.
+pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    for File { path, text } in files {
+        complaints.extend(source::banned_words(path, text));
+        if path.ends_with(".rs") {
+            complaints.extend(source::size(path, text));
+            complaints.extend(source::line_length(path, text));
+            complaints.extend(source::unsafe_is_argued(path, text));
+            complaints.extend(source::policy_cites_its_source(path, text));
+            complaints.extend(layers::stays_pure(path, text));
+            complaints.extend(layers::floats_are_portable(path, text));
+        }
+        if path.ends_with("Cargo.toml") {
+            complaints.extend(layers::arrows(path, text));
+        }
+        if path.ends_with(".md") {
+            complaints.extend(markdown::one_title(path, text));
+            complaints.extend(markdown::links_resolve(path, text, &|target| root.join(target).exists()));
+        }
+        if path == "CHANGELOG.md" {
+            complaints.extend(markdown::changelog_form(path, text));
+        }
+    }
+    complaints.sort();
+    complaints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_documents_and_scripts_are_text_and_data_is_not() {
+        for path in ["a/src/lib.rs", "README.md", "Makefile", ".ci/run", "schemes/x.toml"] {
+            assert!(is_text(path), "{path}");
+        }
+        for path in ["trace.csv", "a/b.parquet", "LICENSE-MIT", "Cargo.lock"] {
+            assert!(!is_text(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_rule_is_applied() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let bad = [
+            file("base/Cargo.toml", "[dependencies]\nstripewise-array.workspace = true\n"),
+            file("base/src/clock.rs", "use std::time::Instant;\n"),
+            file("array/src/update/mine.rs", "//! A policy.\n"),
+            file("flash/src/long.rs", &"//\n".repeat(source::FILE_LINES_MAX + 1)),
+            file("flash/src/wide.rs", &format!("// {}\n", "x".repeat(source::LINE_CHARACTERS_MAX))),
+            file("flash/src/log.rs", "fn f(x: f64) -> f64 { x.ln() }\n"),
+            file("sim/src/u.rs", "fn f() { unsafe { g() } }\n"),
+            file("sim/src/w.rs", concat!("// TO", "DO later\n")),
+            file("docs/untitled.md", "No title.\n"),
+            file("docs/link.md", "# T\n\n[x](nowhere/at/all.md)\n"),
+            file("CHANGELOG.md", "# Changelog\n\nStuff.\n"),
+        ];
+        for file in &bad {
+            let complaints = check(&root(), std::slice::from_ref(file));
+            assert!(
+                !complaints.is_empty() && complaints.iter().all(|complaint| complaint.path == file.path),
+                "{}",
+                file.path
+            );
+        }
+    }
+}
