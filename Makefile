@@ -1,0 +1,46 @@
+# Every command that developers need; each is a plain call of cargo. `make help` lists them.
+
+CARGO ?= cargo
+# Cases of each property test under `make fuzz`.
+CASES ?= 20000
+
+.PHONY: help setup build compare test lint fmt bench fuzz deny doc clean
+
+help: ## List the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+
+setup: ## Fetch what a build needs, so that the rest works without a network
+	$(CARGO) --version
+	cc --version | head -n 1
+	$(CARGO) fetch --locked
+
+build: ## Build the `stripewise` command, optimised: target/release/stripewise
+	$(CARGO) build --release --locked
+
+compare: ## Compare two update policies on the built-in workload
+	$(CARGO) run --release --locked -- compare
+
+test: ## Run all tests
+	$(CARGO) test --workspace --locked --no-fail-fast
+
+lint: ## Check the format and the lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+fmt: ## Format all sources
+	$(CARGO) fmt --all
+
+bench: ## Run all benchmarks; close other programs first
+	$(CARGO) bench --workspace --locked
+
+fuzz: ## Run the tests with many more cases of each property (CASES=20000)
+	PROPTEST_CASES=$(CASES) $(CARGO) test --release --workspace --locked
+
+deny: ## Check licences and origins of dependencies (needs cargo-deny)
+	$(CARGO) deny check bans licenses sources
+
+doc: ## Build the reference of all crates: target/doc
+	$(CARGO) doc --workspace --no-deps --locked
+
+clean: ## Remove everything that was built
+	$(CARGO) clean
