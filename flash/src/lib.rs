@@ -1,1 +1,42 @@
-//! Stripewise: flash.
+//! The modelled flash device: page-level mapping, garbage collection, and time on dies and buses.
+//!
+//! [`Flash`] drives nothing and knows no clock; see there for the contract. What a device is stands in a
+//! [`DeviceSpec`], one TOML file; presets come with the crate.
+
+#![forbid(unsafe_code)]
+
+mod alloc;
+mod bugs;
+mod bus;
+mod collect;
+mod counters;
+mod die;
+mod divide;
+mod flash;
+mod ftl;
+mod gc;
+mod geometry;
+mod link;
+mod list;
+mod media;
+mod op;
+mod pins;
+mod rate;
+mod ready;
+mod serve;
+mod share;
+pub mod spec;
+mod times;
+mod validate;
+
+pub use alloc::Order;
+pub use bugs::Bug;
+pub use counters::{Collected, Counters, Estimate};
+pub use flash::Flash;
+pub use geometry::{Level, Shape};
+pub use media::Media;
+pub use op::{Done, Op, OpKind};
+pub use rate::Rate;
+pub use share::Share;
+pub use spec::DeviceSpec;
+pub use validate::SpecError;

@@ -1,0 +1,130 @@
+//! Allocation: which plane a page is written to.
+//!
+//! Planes of an element form pools. A logical page belongs to one pool for ever (its number modulo the number of
+//! pools); within the pool a write may go to any plane. Pools of one plane are static allocation, one pool for the
+//! whole element is dynamic allocation (Hu et al., ICS 2011), and DiskSim's allocation pools lie between.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+
+use crate::divide::Divisor;
+use crate::geometry::{Level, Shape};
+use crate::spec::{Choice, DeviceSpec, Pool};
+
+/// The order in which consecutive pages visit channels (C), ways (W: the chips of a channel), dies (D) and planes
+/// (P); the first letter turns fastest. One of 24.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order([u8; 4]);
+
+const LETTERS: &[u8; 4] = b"CWDP";
+
+/// Not an order.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected the letters C, W, D and P once each, such as `CWDP`, found `{0}`")]
+pub struct OrderError(String);
+
+impl Default for Order {
+    fn default() -> Self {
+        Self([0, 1, 2, 3])
+    }
+}
+
+impl FromStr for Order {
+    type Err = OrderError;
+
+    fn from_str(text: &str) -> Result<Self, OrderError> {
+        let error = || OrderError(text.to_owned());
+        let digit = |letter: u8| LETTERS.iter().position(|known| *known == letter.to_ascii_uppercase());
+        let digits: Option<Vec<u8>> =
+            text.bytes().map(|letter| digit(letter).map(|digit| digit as u8)).collect();
+        let digits: [u8; 4] = digits.and_then(|digits| digits.try_into().ok()).ok_or_else(error)?;
+        let each_once = (0..4).all(|digit| digits.contains(&digit));
+        if each_once { Ok(Self(digits)) } else { Err(error()) }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|digit| write!(f, "{}", char::from(LETTERS[usize::from(*digit)])))
+    }
+}
+
+impl<'de> Deserialize<'de> for Order {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Order {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The pools of an element; equal for all elements.
+#[derive(Clone, Debug)]
+pub(crate) struct Pools {
+    pub(crate) count: Divisor,
+    pub(crate) choice: Choice,
+    /// Planes of an element, pool by pool, each in the order in which it is visited.
+    planes: Vec<u32>,
+    per_pool: u32,
+}
+
+impl Pools {
+    pub(crate) fn new(spec: &DeviceSpec, shape: &Shape) -> Self {
+        let g = &spec.geometry;
+        let counts = match shape.level {
+            Level::Ssd => [g.channels, g.chips, g.dies, g.planes],
+            Level::Channel => [1, g.chips, g.dies, g.planes],
+            Level::Chip => [1, 1, g.dies, g.planes],
+        };
+        // Above the pool, a page's place is fixed.
+        let fixed = match spec.ftl.pool {
+            Pool::Element => 0,
+            Pool::Channel => 1,
+            Pool::Chip => 2,
+            Pool::Die => 3,
+            Pool::Plane => 4,
+        };
+        let pools: u32 = counts[..fixed].iter().product();
+        let per_pool = shape.planes_per_element / pools;
+        let mut planes = Vec::with_capacity(shape.planes_per_element as usize);
+        for pool in 0..pools {
+            for member in 0..per_pool {
+                let (mut outer, mut inner) = (pool, member);
+                let mut place = [0; 4];
+                for &digit in &spec.ftl.order.0 {
+                    let digit = usize::from(digit);
+                    let rest = if digit < fixed { &mut outer } else { &mut inner };
+                    place[digit] = *rest % counts[digit];
+                    *rest /= counts[digit];
+                }
+                planes.push(place.iter().zip(counts).fold(0, |plane, (digit, count)| plane * count + digit));
+            }
+        }
+        Self { count: Divisor::new(pools), choice: spec.ftl.choice, planes, per_pool }
+    }
+
+    /// The pool of a logical page.
+    #[inline(always)]
+    pub(crate) fn of_page(&self, page: u32) -> u32 {
+        self.count.divide_rest(page).1
+    }
+
+    /// The planes of a pool, within the element.
+    #[inline(always)]
+    pub(crate) fn planes(&self, pool: u32) -> &[u32] {
+        let first = (pool * self.per_pool) as usize;
+        &self.planes[first..first + self.per_pool as usize]
+    }
+
+    /// Whether every pool is one plane, so that there is nothing to choose.
+    #[inline(always)]
+    pub(crate) fn is_static(&self) -> bool {
+        self.per_pool == 1
+    }
+}

@@ -1,0 +1,38 @@
+//! Bugs on purpose, behind the feature `planted-bugs`: checkers of content must find each of them.
+
+/// One bug of the flash translation layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// Garbage collection erases a block before its last valid page was moved.
+    GcFreesEarly,
+    /// A program that should pin the version it replaces does not.
+    PinSkipped,
+    /// Garbage collection copies a page but leaves its map entry at the old place.
+    GcKeepsMapping,
+}
+
+/// The bug in force: none, ever, without the feature.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Planted {
+    #[cfg(feature = "planted-bugs")]
+    bug: Option<Bug>,
+}
+
+impl Planted {
+    #[cfg(feature = "planted-bugs")]
+    pub(crate) fn set(&mut self, bug: Option<Bug>) {
+        self.bug = bug;
+    }
+
+    #[cfg(feature = "planted-bugs")]
+    pub(crate) fn is(self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    /// False, so that the optimiser removes what asks.
+    #[cfg(not(feature = "planted-bugs"))]
+    #[inline(always)]
+    pub(crate) fn is(self, _bug: Bug) -> bool {
+        false
+    }
+}

@@ -1,0 +1,257 @@
+//! Collections in time: which steps they take, and what they keep from being served meanwhile.
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::Agenda;
+
+use crate::bugs::Bug;
+use crate::counters::Collected;
+use crate::die::{Collection, Phase};
+use crate::flash::Flash;
+use crate::gc;
+use crate::geometry::Level;
+use crate::list::NONE;
+use crate::media::Media;
+use crate::spec::{Domain, GcSpan};
+
+impl<M: Media> Flash<M> {
+    /// Begins or goes on with collecting an idle die's planes. False if there is nothing (more) to collect.
+    pub(crate) fn collect(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        if self.collections[die as usize].block == NONE || !self.dies[die as usize].active {
+            return self.collect_block(now, die, agenda);
+        }
+        self.collect_step(now, die, agenda);
+        true
+    }
+
+    /// Chooses the next block to collect, in the plane that is being collected or another one that is due.
+    fn collect_block(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        let planes = self.shape.by_plane.get();
+        while self.dies[die as usize].collecting != 0 {
+            let local = self.collections[die as usize].plane.wrapping_sub(die * planes);
+            let due = self.dies[die as usize].collecting;
+            // The plane in hand until it is done, then the next one in order.
+            let at = if local < planes { local } else { 0 };
+            let later = due >> at << at;
+            let local = if later != 0 { later } else { due }.trailing_zeros();
+            let plane = die * planes + local;
+            if let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) {
+                self.begin_block(now, die, plane, block, agenda);
+                return true;
+            }
+            // Pins and valid pages fill every written block: somebody has to let go first.
+            self.dies[die as usize].collecting &= !(1 << local);
+            self.stalled.push(plane);
+            self.elements[self.shape.element_of_die(die) as usize].counters.gc_stalls += 1;
+        }
+        self.end_collection(now, die, agenda);
+        false
+    }
+
+    fn begin_block(&mut self, now: Nanos, die: u32, plane: u32, block: u32, agenda: &mut Agenda) {
+        let element = self.shape.element_of_die(die);
+        let local = plane - self.shape.first_plane(element);
+        let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
+        let end = first + self.shape.data_pages;
+        let held = self.collections[die as usize].held;
+        self.collections[die as usize] =
+            Collection { plane, block, first, next: first, end, moved: 0, filled: false, start: now, held };
+        self.dies[die as usize].active = true;
+        self.hold(now, die, Some(self.gc.blocking), agenda);
+        match self.gc.span {
+            GcSpan::Steps => self.collect_step(now, die, agenda),
+            GcSpan::Busy => {
+                let mut span = self.times.erase;
+                while let Some(filled) = self.move_next(die, element) {
+                    let t = &self.times;
+                    span += t.read + t.move_program(filled) + if filled { t.summary_bus } else { 0 };
+                }
+                self.dies[die as usize].phase = Phase::Span;
+                self.schedule_die(now + span, die, agenda);
+            }
+        }
+    }
+
+    /// Moves the next valid page of the victim, all at once; `None` if there is none. The map changes now, so that
+    /// whatever happens to the page meanwhile happens to its new place.
+    fn move_next(&mut self, die: u32, element: u32) -> Option<bool> {
+        let c = &mut self.collections[die as usize];
+        let (from, tenant) = loop {
+            if c.next == c.end {
+                return None;
+            }
+            c.next += 1;
+            if let Some(tenant) = self.ftl.tenant(element, c.next - 1) {
+                break (c.next - 1, tenant);
+            }
+        };
+        if self.planted.is(Bug::GcFreesEarly)
+            && !(c.next..c.end).any(|page| self.ftl.tenant(element, page).is_some())
+        {
+            c.next = c.end;
+            return None;
+        }
+        let keep_map = self.planted.is(Bug::GcKeepsMapping);
+        let (to, filled) = self.ftl.relocate(element, c.plane, from, tenant, keep_map);
+        c.moved += 1;
+        c.filled = filled;
+        self.media.copy(element, from, to);
+        let counters = &mut self.elements[element as usize].counters;
+        counters.gc_move_pages += 1;
+        counters.summary_pages += u64::from(filled && self.times.summary_cell > 0);
+        Some(filled)
+    }
+
+    /// The next move of the victim, or its erase.
+    fn collect_step(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        let element = self.shape.element_of_die(die);
+        if let Some(filled) = self.move_next(die, element) {
+            if !self.exclusive {
+                return self.begin(now, die, Phase::MoveSense, agenda);
+            }
+            // Nobody else uses the bus: all steps of the move end at a known time.
+            let t = &self.times;
+            let time = t.read_command + t.read + t.move_bus(filled) + t.move_program(filled);
+            self.dies[die as usize].phase = Phase::MoveProgram;
+            return self.schedule_die(now + time, die, agenda);
+        }
+        self.begin(now, die, Phase::Erase, agenda);
+        if self.erase_blocking != self.gc.blocking {
+            self.hold(now, die, Some(self.erase_blocking), agenda);
+        }
+    }
+
+    /// A step of a collection ended.
+    pub(crate) fn collection_event(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        match self.dies[die as usize].phase {
+            Phase::MoveSense => return self.begin(now, die, Phase::MoveProgram, agenda),
+            Phase::Erase | Phase::Span => self.end_block(now, die),
+            // Nobody took the offer.
+            Phase::Offer => return self.next(now, die, agenda),
+            _ => {}
+        }
+        if self.gc.blocking == Domain::Plane && self.let_in(now, die, agenda) {
+            return;
+        }
+        self.next(now, die, agenda);
+    }
+
+    /// Between two steps, one host operation on another plane of the die may run.
+    fn let_in(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        self.dies[die as usize].phase = Phase::Idle;
+        if self.shape.level == Level::Ssd {
+            return self.serve_next(now, die, agenda);
+        }
+        let element = self.shape.element_of_die(die);
+        let refused = self.ready.is_refused(element);
+        if refused {
+            self.dies[die as usize].phase = Phase::Offer;
+            self.schedule_die(now, die, agenda);
+            self.ready.report(element);
+        }
+        refused
+    }
+
+    fn end_block(&mut self, now: Nanos, die: u32) {
+        let element = self.shape.element_of_die(die);
+        let c = &mut self.collections[die as usize];
+        let row = Collected {
+            element,
+            plane: c.plane - self.shape.first_plane(element),
+            block: c.block,
+            moved_pages: c.moved,
+            start_ns: c.start,
+            end_ns: now,
+        };
+        let (plane, block, first) = (c.plane, std::mem::replace(&mut c.block, NONE), c.first);
+        self.ftl.erase(plane, block);
+        self.media.erase(element, first, self.shape.pages_per_block);
+        self.elements[element as usize].counters.erase_blocks += 1;
+        if let Some(log) = &mut self.log {
+            log.push(row);
+        }
+        if !self.ftl.below_high(plane) {
+            self.dies[die as usize].collecting &= !(1 << (plane - die * self.shape.by_plane.get()));
+        }
+    }
+
+    /// The last collection of a die ended.
+    fn end_collection(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        if std::mem::take(&mut self.dies[die as usize].active) {
+            self.hold(now, die, None, agenda);
+        }
+    }
+
+    /// Holds host operations back from the dies of `domain` around a collecting die, instead of those that it held
+    /// before. Dies that are free again take up what waits.
+    fn hold(&mut self, now: Nanos, die: u32, domain: Option<Domain>, agenda: &mut Agenda) {
+        let before = std::mem::replace(&mut self.collections[die as usize].held, domain);
+        if before == domain {
+            return;
+        }
+        // First the new domain: what is in both is never let go.
+        for other in self.dies_of(die, domain) {
+            let d = &mut self.dies[other as usize];
+            d.held += u32::from(domain > Some(Domain::Plane));
+            d.gc_count += 1;
+            if d.gc_count == 1 {
+                d.gc_since = now;
+                let element = &mut self.elements[self.shape.element_of_die(other) as usize];
+                element.gc_count += 1;
+                if element.gc_count == 1 {
+                    element.gc_since = now;
+                }
+            }
+        }
+        for other in self.dies_of(die, before) {
+            let d = &mut self.dies[other as usize];
+            d.held -= u32::from(before > Some(Domain::Plane));
+            d.gc_count -= 1;
+            if d.gc_count == 0 {
+                d.gc_total += now - d.gc_since;
+                let element = &mut self.elements[self.shape.element_of_die(other) as usize];
+                element.gc_count -= 1;
+                if element.gc_count == 0 {
+                    element.gc_total += now - element.gc_since;
+                }
+            }
+        }
+        for other in self.dies_of(die, before) {
+            let d = &self.dies[other as usize];
+            if other != die && d.held == 0 && d.phase == Phase::Idle {
+                self.next(now, other, agenda);
+            }
+        }
+    }
+
+    fn dies_of(&self, die: u32, domain: Option<Domain>) -> std::ops::Range<u32> {
+        let around = |count: u32| die / count * count..die / count * count + count;
+        match domain {
+            None => 0..0,
+            Some(Domain::Plane | Domain::Die) => die..die + 1,
+            Some(Domain::Channel) => around(self.shape.dies_per_bus),
+            Some(Domain::Device) => around(self.shape.dies_per_device),
+        }
+    }
+
+    /// Ends the pin of a page's old version, if there is one. To be called after the program that pinned it is done.
+    pub fn release(&mut self, now: Nanos, element: u32, page: u32, agenda: &mut Agenda) {
+        self.ftl.release(element, page);
+        if !self.stalled.is_empty() {
+            self.retry_stalled(now, agenda);
+        }
+    }
+
+    /// A page became invalid: collections that were given up are due again.
+    pub(crate) fn retry_stalled(&mut self, now: Nanos, agenda: &mut Agenda) {
+        for plane in std::mem::take(&mut self.stalled) {
+            let die = self.shape.die_of_plane(plane);
+            if !self.ftl.is_low(plane) {
+                continue;
+            }
+            self.dies[die as usize].collecting |= 1 << (plane - die * self.shape.by_plane.get());
+            if self.dies[die as usize].phase == Phase::Idle {
+                self.next(now, die, agenda);
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What elements did, and what they are about to do.
+
+use stripewise_base::Nanos;
+
+/// What one element did since its counters were last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Pages read for whoever drives the element.
+    pub read_pages: u64,
+    /// Pages programmed for it.
+    pub program_pages: u64,
+    /// Reads that found no page mapped; they cost a command only and are not among `read_pages`.
+    pub unmapped_reads: u64,
+    /// Pages trimmed.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Pages moved by garbage collection; each is one more read and one more program.
+    pub gc_move_pages: u64,
+    /// Summary pages programmed.
+    pub summary_pages: u64,
+    /// Blocks erased; each is one garbage collection.
+    pub erase_blocks: u64,
+    /// Collections given up because every written block was full of valid or pinned pages.
+    pub gc_stalls: u64,
+    /// Time with garbage collection active on at least one die, or holding it up.
+    pub gc_busy_ns: Nanos,
+    /// Cell time, summed over dies.
+    pub cell_busy_ns: Nanos,
+    /// Bus time, the host link not included.
+    pub bus_busy_ns: Nanos,
+}
+
+impl Counters {
+    /// Pages read in all.
+    pub fn flash_read_pages(&self) -> u64 {
+        self.read_pages + self.gc_move_pages
+    }
+
+    /// Pages programmed in all.
+    pub fn flash_program_pages(&self) -> u64 {
+        self.program_pages + self.gc_move_pages + self.summary_pages
+    }
+}
+
+/// One block's collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Number of the element.
+    pub element: u32,
+    /// Plane within the element.
+    pub plane: u32,
+    /// Victim block within the plane.
+    pub block: u32,
+    /// Valid pages moved.
+    pub moved_pages: u32,
+    /// Start of the first move, or of the erase.
+    pub start_ns: Nanos,
+    /// End of the erase.
+    pub end_ns: Nanos,
+}
+
+/// What one element would tell of itself at this instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Garbage collection is active on one of its dies, or holds one up.
+    pub collecting: bool,
+    /// Free pages that can take data.
+    pub free_pages: u32,
+    /// Operations in it.
+    pub in_flight: u32,
+}

@@ -1,0 +1,101 @@
+//! A die: what it is doing, what waits for it, and who holds it back.
+
+use stripewise_base::Nanos;
+
+use crate::list::{List, NONE};
+use crate::spec::Domain;
+
+/// What a die is doing, or waits for its bus to do. Its event tells the end of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing.
+    Idle,
+    /// Nothing for an instant, between two steps of a collection, so that a host operation can come in.
+    Offer,
+    /// Program: command and data on the bus, then the cells.
+    Program,
+    /// Read: the command on the bus, then the cells.
+    Sense,
+    /// Read: the data on the bus. The operation is complete.
+    Out,
+    /// Move: the read command on the bus, then the cells.
+    MoveSense,
+    /// Move: data out and in again on the bus, then the cells.
+    MoveProgram,
+    /// The command on the bus, then the cells.
+    Erase,
+    /// One block's collection as one busy span.
+    Span,
+}
+
+/// The event of a die that has none.
+pub(crate) const NEVER: Nanos = Nanos::MAX;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Die {
+    /// When the current phase ends. An event at another time is stale: it belongs to an offer that was taken.
+    pub(crate) due: Nanos,
+    pub(crate) phase: Phase,
+    /// The host operation in service.
+    pub(crate) slot: u32,
+    /// Host operations that wait: reads (all, without read priority), then the rest.
+    pub(crate) queues: [List; 2],
+    /// Planes that collect or are due to, one bit each.
+    pub(crate) collecting: u64,
+    /// A collection runs on this die.
+    pub(crate) active: bool,
+    /// Collections that hold host operations back from this die.
+    pub(crate) held: u32,
+    /// Collections that run on this die or hold it back, since when, and the time with any of them before that.
+    pub(crate) gc_count: u32,
+    pub(crate) gc_since: Nanos,
+    pub(crate) gc_total: Nanos,
+}
+
+impl Die {
+    pub(crate) fn new() -> Self {
+        Self {
+            due: NEVER,
+            phase: Phase::Idle,
+            slot: NONE,
+            queues: [List::default(); 2],
+            collecting: 0,
+            active: false,
+            held: 0,
+            gc_count: 0,
+            gc_since: 0,
+            gc_total: 0,
+        }
+    }
+
+    /// Nothing runs on it.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.phase, Phase::Idle | Phase::Offer)
+    }
+
+    /// Time with garbage collection on it, up to now.
+    #[inline(always)]
+    pub(crate) fn gc_clock(&self, now: Nanos) -> Nanos {
+        if self.gc_count > 0 { self.gc_total + (now - self.gc_since) } else { self.gc_total }
+    }
+}
+
+/// A collection of one plane, block after block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Collection {
+    /// Plane, and victim within it.
+    pub(crate) plane: u32,
+    pub(crate) block: u32,
+    /// First page of the victim, the next one to look at, and the end of its data, within the element.
+    pub(crate) first: u32,
+    pub(crate) next: u32,
+    pub(crate) end: u32,
+    /// Pages moved so far.
+    pub(crate) moved: u32,
+    /// The page being moved was the last of the block it goes to.
+    pub(crate) filled: bool,
+    pub(crate) start: Nanos,
+    /// What it holds host operations back from.
+    pub(crate) held: Option<Domain>,
+}

@@ -1,0 +1,285 @@
+//! A set of equal flash devices under simulated time.
+
+use std::collections::VecDeque;
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::{Agenda, Event};
+use stripewise_base::prng::Prng;
+
+use crate::alloc::Pools;
+use crate::bugs::Planted;
+use crate::bus::Buses;
+use crate::counters::{Collected, Counters, Estimate};
+use crate::die::{Collection, Die};
+use crate::ftl::Ftl;
+use crate::geometry::{Level, Shape};
+use crate::link::Link;
+use crate::list::NONE;
+use crate::media::Media;
+use crate::op::{Done, Slot};
+use crate::ready::Ready;
+use crate::spec::{DeviceSpec, Domain, GcSpec};
+use crate::times::Times;
+use crate::validate::SpecError;
+
+/// An element's own state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Element {
+    pub(crate) counters: Counters,
+    /// Page operations inside it (kept for whole SSDs).
+    pub(crate) in_flight: u32,
+    /// Dies with garbage collection on them, since when, and the time with any before that.
+    pub(crate) gc_count: u32,
+    pub(crate) gc_since: Nanos,
+    pub(crate) gc_total: Nanos,
+    /// `gc_total` when counters were reset.
+    pub(crate) gc_origin: Nanos,
+}
+
+impl Element {
+    fn gc_clock(&self, now: Nanos) -> Nanos {
+        if self.gc_count > 0 { self.gc_total + (now - self.gc_since) } else { self.gc_total }
+    }
+}
+
+/// Modelled flash: `devices` equal devices, taken as elements of one [`Level`].
+///
+/// It is a state machine that knows no clock. Whoever drives it
+/// 1. asks [`Self::admits`] and calls [`Self::start`] for what is admitted;
+/// 2. pops events from the agenda; those below [`Self::event_count`] belong to the flash and go to [`Self::handle`],
+///    which appends what is finished;
+/// 3. after every [`Self::handle`], takes the elements that [`Self::next_ready`] reports (they refused before and may
+///    admit now) and goes to 1 for each.
+///
+/// A map entry changes when a program begins service: at once on a channel or a chip, and when its die takes it up
+/// inside an SSD. Whoever drives an SSD must therefore not start a second operation on a page whose program is still
+/// inside, except reads, which then return either version.
+#[derive(Clone, Debug)]
+pub struct Flash<M = ()> {
+    pub(crate) shape: Shape,
+    pub(crate) times: Times,
+    pub(crate) gc: GcSpec,
+    pub(crate) erase_blocking: Domain,
+    pub(crate) window: u32,
+    pub(crate) read_priority: bool,
+    /// No two dies share a bus: nobody waits for one, and phases need no events of their own.
+    pub(crate) exclusive: bool,
+    /// More valid and promised pages than this make a plane unfit for dynamic allocation: collection could not catch
+    /// up any more.
+    pub(crate) max_valid: u32,
+    pub(crate) ftl: Ftl,
+    pub(crate) pools: Pools,
+    /// For each element and pool: where the last allocation went.
+    pub(crate) turns: Vec<u32>,
+    pub(crate) dies: Vec<Die>,
+    pub(crate) collections: Vec<Collection>,
+    pub(crate) buses: Buses,
+    pub(crate) links: Vec<Link>,
+    pub(crate) elements: Vec<Element>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) slot_next: Vec<u32>,
+    /// Slots without an operation, for whole SSDs; a channel or chip holds one operation a die.
+    pub(crate) vacant: Vec<u32>,
+    /// Operations that need no flash, and when they are done, in that order.
+    pub(crate) immediate: VecDeque<(Nanos, Done)>,
+    pub(crate) ready: Ready,
+    /// Planes whose collection was given up for want of an invalid page.
+    pub(crate) stalled: Vec<u32>,
+    pub(crate) log: Option<Vec<Collected>>,
+    pub(crate) random: Prng,
+    pub(crate) planted: Planted,
+    pub(crate) media: M,
+}
+
+impl Flash<()> {
+    /// `devices` devices without content. `seed` drives what is chosen at random.
+    ///
+    /// # Errors
+    /// The specification is wrong, or its elements are too large or too many.
+    pub fn new(spec: &DeviceSpec, level: Level, devices: u32, seed: u64) -> Result<Self, SpecError> {
+        Self::with_media(spec, level, devices, seed, ())
+    }
+}
+
+impl<M: Media> Flash<M> {
+    /// `devices` devices whose physical pages hold what `media` keeps.
+    ///
+    /// # Errors
+    /// As [`Flash::new`].
+    pub fn with_media(
+        spec: &DeviceSpec,
+        level: Level,
+        devices: u32,
+        seed: u64,
+        media: M,
+    ) -> Result<Self, SpecError> {
+        let shape = Shape::new(spec, level, devices)?;
+        let pools = Pools::new(spec, &shape);
+        let window = spec.scheduling.window;
+        let slots = if level == Level::Ssd { devices * window } else { shape.dies };
+        let times = Times::new(spec);
+        let linked = level == Level::Ssd && times.link > 0;
+        Ok(Self {
+            times,
+            gc: spec.gc,
+            erase_blocking: spec.gc.erase_blocking.unwrap_or(spec.gc.blocking),
+            window,
+            read_priority: spec.scheduling.read_priority,
+            exclusive: shape.dies_per_bus == 1,
+            max_valid: spec.max_valid_per_plane(),
+            ftl: Ftl::new(spec, &shape, !pools.is_static()),
+            turns: vec![0; (shape.elements * pools.count.get()) as usize],
+            pools,
+            dies: vec![Die::new(); shape.dies as usize],
+            collections: vec![Collection::default(); shape.dies as usize],
+            buses: Buses::new(shape.buses, shape.dies, shape.elements, spec.scheduling.read_priority),
+            links: if linked { vec![Link::new(window); devices as usize] } else { Vec::new() },
+            elements: vec![Element::default(); shape.elements as usize],
+            slots: vec![Slot::VACANT; slots as usize],
+            slot_next: vec![NONE; slots as usize],
+            vacant: if level == Level::Ssd { (0..slots).rev().collect() } else { Vec::new() },
+            immediate: VecDeque::new(),
+            ready: Ready::new(shape.elements),
+            stalled: Vec::new(),
+            log: None,
+            random: Prng::stream(seed, 0x666C_6173),
+            planted: Planted::default(),
+            media,
+            shape,
+        })
+    }
+
+    /// The counts of elements, dies, planes, blocks and pages.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Logical pages of each element.
+    pub fn logical_pages(&self) -> u32 {
+        self.shape.logical_pages
+    }
+
+    /// The flash's events are the numbers below this one.
+    pub fn event_count(&self) -> u32 {
+        self.shape.dies + self.shape.buses + self.shape.devices + 1
+    }
+
+    /// What physical pages hold.
+    pub fn media(&self) -> &M {
+        &self.media
+    }
+
+    /// What physical pages hold, to be changed.
+    pub fn media_mut(&mut self) -> &mut M {
+        &mut self.media
+    }
+
+    /// An element that refused an operation since it was last reported and may admit one now; the one that waited
+    /// longest first.
+    #[inline]
+    pub fn next_ready(&mut self) -> Option<u32> {
+        self.ready.take()
+    }
+
+    /// The physical page of an element that a logical page is at.
+    pub fn lookup(&self, element: u32, page: u32) -> Option<u32> {
+        self.ftl.lookup(element, page)
+    }
+
+    /// What an element would tell of itself. Takes time in proportion to its planes.
+    pub fn estimate(&self, element: u32) -> Estimate {
+        let first = self.shape.first_plane(element);
+        let planes = first..first + self.shape.planes_per_element;
+        Estimate {
+            collecting: self.is_collecting(element),
+            free_pages: planes.map(|plane| self.ftl.free_pages(plane)).sum(),
+            in_flight: self.elements[element as usize].in_flight,
+        }
+    }
+
+    /// Whether garbage collection is active on a die of the element, or holds one up.
+    #[inline]
+    pub fn is_collecting(&self, element: u32) -> bool {
+        self.elements[element as usize].gc_count > 0
+    }
+
+    /// Time so far with garbage collection active on a die of the element, or holding one up. A queue in front of the
+    /// element tells by the difference of two readings how much of a wait was garbage collection.
+    #[inline]
+    pub fn gc_clock(&self, now: Nanos, element: u32) -> Nanos {
+        self.elements[element as usize].gc_clock(now)
+    }
+
+    /// What an element did since the last [`Self::reset_counters`]. Cell and bus time of operations in service count
+    /// as if they were finished.
+    pub fn counters(&self, now: Nanos, element: u32) -> Counters {
+        let e = &self.elements[element as usize];
+        let (t, c) = (&self.times, e.counters);
+        let busy_span = self.gc.span == crate::spec::GcSpan::Busy;
+        let moves_bus = if busy_span { 0 } else { t.read_command + t.move_bus(false) };
+        Counters {
+            gc_busy_ns: e.gc_clock(now) - e.gc_origin,
+            cell_busy_ns: c.flash_read_pages() * t.read
+                + c.flash_program_pages() * t.program
+                + c.erase_blocks * t.erase,
+            bus_busy_ns: c.read_pages * (t.read_command + t.page)
+                + c.program_pages * (t.program_command + t.page)
+                + c.summary_pages * t.summary_bus
+                + c.gc_move_pages * moves_bus
+                + if busy_span { 0 } else { c.erase_blocks * t.erase_command },
+            ..c
+        }
+    }
+
+    /// Starts counting anew, for all elements.
+    pub fn reset_counters(&mut self, now: Nanos) {
+        for element in &mut self.elements {
+            element.counters = Counters::default();
+            element.gc_origin = element.gc_clock(now);
+        }
+    }
+
+    /// Keeps a row for every block that is collected from now on.
+    pub fn enable_gc_log(&mut self) {
+        self.log.get_or_insert_default();
+    }
+
+    /// The rows since the last call, in order of their ends.
+    pub fn drain_gc_log(&mut self) -> impl Iterator<Item = Collected> + '_ {
+        self.log.iter_mut().flat_map(|log| log.drain(..))
+    }
+
+    /// Old versions that are kept.
+    pub fn pinned(&self) -> usize {
+        self.ftl.pins.len()
+    }
+
+    /// Bytes of state for each physical page.
+    pub fn bytes_per_page(&self) -> f64 {
+        let pages = f64::from(self.shape.elements) * f64::from(self.shape.pages_per_element);
+        self.ftl.bytes() as f64 / pages
+    }
+
+    /// Plants a bug, so that a checker can be checked.
+    #[cfg(feature = "planted-bugs")]
+    pub fn plant(&mut self, bug: Option<crate::bugs::Bug>) {
+        self.planted.set(bug);
+    }
+
+    #[inline(always)]
+    pub(crate) fn event_of_bus(&self, bus: u32) -> Event {
+        self.shape.dies + bus
+    }
+
+    #[inline(always)]
+    pub(crate) fn event_of_link(&self, device: u32) -> Event {
+        self.shape.dies + self.shape.buses + device
+    }
+
+    /// Ends a die's phase at `at`.
+    #[inline(always)]
+    pub(crate) fn schedule_die(&mut self, at: Nanos, die: u32, agenda: &mut Agenda) {
+        self.dies[die as usize].due = at;
+        agenda.schedule(at, die);
+    }
+}

@@ -1,0 +1,322 @@
+//! The page-level map of every element, the blocks of every plane, and what keeps them consistent. No time here.
+//!
+//! Three flat arrays: `map` (logical to physical), `back` (physical to logical) and `valid` (valid pages of each
+//! block). Entries of the first two are a number plus one, so that fresh state is zeroed memory. A write does not
+//! touch the `back` entry of the page that it replaces: a physical page is valid if it is pinned, or if `map` still
+//! leads from its `back` entry to it. That saves the write a cache miss and costs collection none, since it has to
+//! touch `map` for every page that it moves anyway.
+
+use stripewise_base::huge::Huge;
+
+use crate::geometry::Shape;
+use crate::pins::Pins;
+use crate::spec::{DeviceSpec, Victim};
+use crate::validate::Threshold;
+
+/// Mark of a block that is being written, beside its count.
+pub(crate) const OPEN: u16 = 0x8000;
+/// A block without data.
+pub(crate) const FREE: u16 = 0xFFFF;
+/// Mark of a `back` entry whose physical page is a pinned old version.
+const PINNED: u32 = 1 << 31;
+
+/// A plane's blocks. Numbers of pages count within the element, numbers of blocks within the plane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Plane {
+    /// Next page of the block that is being written, and the end of its data pages; equal when there is none.
+    next: u32,
+    end: u32,
+    /// Blocks without data: so many, from this place of the plane's ring of free blocks on.
+    pub(crate) free_blocks: u32,
+    free_from: u32,
+    /// Blocks written to their end, oldest first, as a place in the ring of written blocks (FIFO victims only).
+    closed_from: u32,
+    closed: u32,
+    /// Valid pages, pinned ones included (kept only where allocation is dynamic).
+    pub(crate) valid: u32,
+    /// Programs that were promised a page of this plane and have not taken it yet.
+    pub(crate) promised: u32,
+}
+
+/// A page that a program took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// Physical page within the element.
+    pub(crate) page: u32,
+    /// It was the last data page of its block.
+    pub(crate) filled: bool,
+    /// The plane is now at or below its low watermark.
+    pub(crate) low: bool,
+}
+
+/// What a valid physical page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tenant {
+    pub(crate) logical: u32,
+    pub(crate) pinned: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ftl {
+    map: Huge<u32>,
+    back: Huge<u32>,
+    valid: Vec<u16>,
+    pub(crate) planes: Vec<Plane>,
+    /// For each plane a ring of its free blocks, first freed first used: the simplest dynamic wear levelling.
+    free: Vec<u16>,
+    /// For each plane a ring of its written blocks, oldest first; empty unless victims are chosen so.
+    closed: Vec<u16>,
+    pub(crate) pins: Pins,
+    shape: Shape,
+    low: Threshold,
+    high: Threshold,
+    /// Whether planes count their valid pages.
+    dynamic: bool,
+}
+
+impl Ftl {
+    pub(crate) fn new(spec: &DeviceSpec, shape: &Shape, dynamic: bool) -> Self {
+        let elements = shape.elements as usize;
+        let blocks = shape.blocks_per_plane;
+        let planes = shape.planes as usize;
+        let fifo = spec.gc.victim == Victim::Fifo;
+        Self {
+            map: Huge::zeroed(elements * shape.logical_pages as usize),
+            back: Huge::zeroed(elements * shape.pages_per_element as usize),
+            valid: vec![FREE; planes * blocks as usize],
+            planes: vec![Plane { free_blocks: blocks, ..Plane::default() }; planes],
+            free: (0..planes).flat_map(|_| 0..blocks as u16).collect(),
+            closed: if fifo { vec![0; planes * blocks as usize] } else { Vec::new() },
+            pins: Pins::new(),
+            shape: *shape,
+            low: spec.threshold(spec.gc.low_watermark),
+            high: spec.threshold(spec.gc.high_watermark.unwrap_or(spec.gc.low_watermark)),
+            dynamic,
+        }
+    }
+
+    /// Bytes of state, for the promise of at most 12 a page.
+    pub(crate) fn bytes(&self) -> usize {
+        self.map.bytes()
+            + self.back.bytes()
+            + size_of_val(&self.valid[..])
+            + size_of_val(&self.planes[..])
+            + size_of_val(&self.free[..])
+            + size_of_val(&self.closed[..])
+    }
+
+    #[inline(always)]
+    fn map_at(&self, element: u32, logical: u32) -> usize {
+        element as usize * self.shape.logical_pages as usize + logical as usize
+    }
+
+    #[inline(always)]
+    fn back_at(&self, element: u32, page: u32) -> usize {
+        element as usize * self.shape.pages_per_element as usize + page as usize
+    }
+
+    #[inline(always)]
+    fn block_at(&self, element: u32, page: u32) -> usize {
+        element as usize * self.shape.blocks_per_element() as usize + self.shape.block_of_page(page) as usize
+    }
+
+    /// The physical page that a logical page is at.
+    #[inline(always)]
+    pub(crate) fn lookup(&self, element: u32, logical: u32) -> Option<u32> {
+        self.map[self.map_at(element, logical)].checked_sub(1)
+    }
+
+    /// The physical page that a read of the pinned version finds: the pinned one, or the current one where none is
+    /// pinned.
+    pub(crate) fn lookup_old(&self, element: u32, logical: u32) -> Option<u32> {
+        match self.pins.get(element, logical) {
+            Some(version) => version.checked_sub(1),
+            None => self.lookup(element, logical),
+        }
+    }
+
+    /// Free pages of a plane that can take data.
+    #[inline(always)]
+    pub(crate) fn free_pages(&self, plane: u32) -> u32 {
+        let p = &self.planes[plane as usize];
+        p.free_blocks * self.shape.data_pages + (p.end - p.next)
+    }
+
+    #[inline(always)]
+    fn at_or_below(&self, plane: u32, threshold: Threshold) -> bool {
+        match threshold {
+            Threshold::Pages(pages) => self.free_pages(plane) <= pages,
+            Threshold::Blocks(blocks) => self.planes[plane as usize].free_blocks <= blocks,
+        }
+    }
+
+    /// Whether a plane has reached its low watermark.
+    #[inline(always)]
+    pub(crate) fn is_low(&self, plane: u32) -> bool {
+        self.at_or_below(plane, self.low)
+    }
+
+    /// Whether collection of a plane has to go on.
+    pub(crate) fn below_high(&self, plane: u32) -> bool {
+        self.at_or_below(plane, self.high)
+    }
+
+    /// Takes the next page of a plane, for a program or a move. The caller sees to it that there is one.
+    #[inline]
+    fn append(&mut self, element: u32, plane: u32) -> (u32, bool) {
+        let p = &mut self.planes[plane as usize];
+        if p.next == p.end {
+            let ring = plane as usize * self.shape.blocks_per_plane as usize;
+            assert!(p.free_blocks > 0, "plane {plane} has no free block: collection fell behind");
+            let block = self.free[ring + p.free_from as usize];
+            p.free_from = if p.free_from + 1 == self.shape.blocks_per_plane { 0 } else { p.free_from + 1 };
+            p.free_blocks -= 1;
+            // Counted as if all its pages were written and valid: closing it then needs no counting.
+            self.valid[ring + usize::from(block)] = OPEN | self.shape.data_pages as u16;
+            let local = plane - self.shape.first_plane(element);
+            p.next = (local * self.shape.blocks_per_plane + u32::from(block)) * self.shape.pages_per_block;
+            p.end = p.next + self.shape.data_pages;
+        }
+        let page = p.next;
+        p.next += 1;
+        let filled = p.next == p.end;
+        if filled {
+            let at = self.block_at(element, page);
+            self.valid[at] &= !OPEN;
+            if !self.closed.is_empty() {
+                let p = &mut self.planes[plane as usize];
+                let blocks = self.shape.blocks_per_plane;
+                let ring = plane as usize * blocks as usize;
+                let place = (p.closed_from + p.closed) % blocks;
+                self.closed[ring + place as usize] = (at - ring) as u16;
+                p.closed += 1;
+            }
+        }
+        (page, filled)
+    }
+
+    /// A physical page is no longer valid.
+    #[inline(always)]
+    fn invalidate(&mut self, element: u32, page: u32) {
+        let at = self.block_at(element, page);
+        self.valid[at] -= 1;
+        if self.dynamic {
+            let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
+            self.planes[plane as usize].valid -= 1;
+        }
+    }
+
+    /// Lets go of the version that a page has, `old`; or pins it, if so asked and none is pinned yet.
+    #[inline(always)]
+    fn replace(&mut self, element: u32, logical: u32, old: u32, pin: bool) {
+        if pin && self.pins.get(element, logical).is_none() {
+            self.pins.set(element, logical, old);
+            if old != 0 {
+                let at = self.back_at(element, old - 1);
+                self.back[at] |= PINNED;
+            }
+        } else if old != 0 {
+            self.invalidate(element, old - 1);
+        }
+    }
+
+    /// Writes a logical page to a plane.
+    #[inline(always)]
+    pub(crate) fn program(&mut self, element: u32, logical: u32, plane: u32, pin: bool) -> Placed {
+        let (page, filled) = self.append(element, plane);
+        let at = self.map_at(element, logical);
+        let old = std::mem::replace(&mut self.map[at], page + 1);
+        let at = self.back_at(element, page);
+        self.back[at] = logical + 1;
+        if self.dynamic {
+            self.planes[plane as usize].valid += 1;
+        }
+        self.replace(element, logical, old, pin);
+        Placed { page, filled, low: self.is_low(plane) }
+    }
+
+    /// Forgets a logical page.
+    pub(crate) fn unmap(&mut self, element: u32, logical: u32, pin: bool) {
+        let at = self.map_at(element, logical);
+        let old = std::mem::take(&mut self.map[at]);
+        self.replace(element, logical, old, pin);
+    }
+
+    /// Ends the pin of a logical page's old version, if there is one.
+    pub(crate) fn release(&mut self, element: u32, logical: u32) {
+        if let Some(version) = self.pins.remove(element, logical)
+            && let Some(page) = version.checked_sub(1)
+        {
+            let at = self.back_at(element, page);
+            self.back[at] = 0;
+            self.invalidate(element, page);
+        }
+    }
+
+    /// What a physical page of a written block holds, if it is valid.
+    #[inline(always)]
+    pub(crate) fn tenant(&self, element: u32, page: u32) -> Option<Tenant> {
+        let entry = self.back[self.back_at(element, page)];
+        let logical = (entry & !PINNED).checked_sub(1)?;
+        let pinned = entry & PINNED != 0;
+        (pinned || self.lookup(element, logical) == Some(page)).then_some(Tenant { logical, pinned })
+    }
+
+    /// Moves a valid page within its plane; returns the new page and whether it was its block's last. With `keep_map`,
+    /// a bug that is planted on purpose, the map still leads to the old place.
+    #[inline]
+    pub(crate) fn relocate(
+        &mut self,
+        element: u32,
+        plane: u32,
+        from: u32,
+        tenant: Tenant,
+        keep_map: bool,
+    ) -> (u32, bool) {
+        let (to, filled) = self.append(element, plane);
+        let at = self.back_at(element, to);
+        self.back[at] = (tenant.logical + 1) | if tenant.pinned { PINNED } else { 0 };
+        if tenant.pinned {
+            self.pins.set(element, tenant.logical, to + 1);
+        } else if !keep_map {
+            let at = self.map_at(element, tenant.logical);
+            self.map[at] = to + 1;
+        }
+        let at = self.block_at(element, from);
+        self.valid[at] -= 1;
+        (to, filled)
+    }
+
+    /// Makes a block of a plane free again.
+    pub(crate) fn erase(&mut self, plane: u32, block: u32) {
+        let blocks = self.shape.blocks_per_plane;
+        let ring = plane as usize * blocks as usize;
+        let p = &mut self.planes[plane as usize];
+        self.valid[ring + block as usize] = FREE;
+        let place = (p.free_from + p.free_blocks) % blocks;
+        self.free[ring + place as usize] = block as u16;
+        p.free_blocks += 1;
+    }
+
+    /// Data pages of a block.
+    pub(crate) fn data_pages(&self) -> u16 {
+        self.shape.data_pages as u16
+    }
+
+    /// Valid pages of each block of a plane, with the marks [`OPEN`] and [`FREE`].
+    #[inline(always)]
+    pub(crate) fn valid_of(&self, plane: u32) -> &[u16] {
+        let blocks = self.shape.blocks_per_plane as usize;
+        &self.valid[plane as usize * blocks..][..blocks]
+    }
+
+    /// Takes the block of a plane that was written to its end longest ago out of the order of writing.
+    pub(crate) fn take_oldest(&mut self, plane: u32) -> Option<u32> {
+        let blocks = self.shape.blocks_per_plane;
+        let p = &mut self.planes[plane as usize];
+        p.closed = p.closed.checked_sub(1)?;
+        let block = self.closed[plane as usize * blocks as usize + p.closed_from as usize];
+        p.closed_from = (p.closed_from + 1) % blocks;
+        Some(u32::from(block))
+    }
+}

@@ -1,0 +1,98 @@
+//! Victims: which written block of a plane is collected.
+
+use stripewise_base::prng::Prng;
+
+use crate::ftl::{Ftl, OPEN};
+use crate::spec::Victim;
+
+/// Blocks in one stride of the search for the least valid one; a stride is scanned without branches.
+const STRIDE: usize = 64;
+
+/// Chooses the victim of a plane; `None` if no written block has an invalid page, so that collection cannot gain.
+pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prng) -> Option<u32> {
+    let full = ftl.data_pages();
+    let gains = |ftl: &Ftl, block: u32| ftl.valid_of(plane)[block as usize] < full;
+    let block = match policy {
+        Victim::Greedy => least_valid(ftl.valid_of(plane))?,
+        Victim::DChoices(d) => {
+            let valid = ftl.valid_of(plane);
+            let mut best = written(valid, random)?;
+            for _ in 1..d {
+                let other = written(valid, random)?;
+                if valid[other as usize] < valid[best as usize] {
+                    best = other;
+                }
+            }
+            best
+        }
+        // Taken out of the order of writing only once it is known that collecting gains something.
+        Victim::Fifo => {
+            let least = least_valid(ftl.valid_of(plane))?;
+            return if gains(ftl, least) { ftl.take_oldest(plane) } else { None };
+        }
+        Victim::Random => written(ftl.valid_of(plane), random)?,
+    };
+    if gains(ftl, block) {
+        return Some(block);
+    }
+    // The policy may collect a block in vain, but not for ever.
+    let least = least_valid(ftl.valid_of(plane))?;
+    (gains(ftl, least)).then_some(block)
+}
+
+/// The block with fewest valid pages, the first of equals; `None` if none is written to its end.
+fn least_valid(valid: &[u16]) -> Option<u32> {
+    let (mut least, mut at) = (OPEN, 0);
+    for (stride, blocks) in valid.chunks(STRIDE).enumerate() {
+        let here = blocks.iter().copied().fold(u16::MAX, u16::min);
+        if here < least {
+            (least, at) = (here, stride * STRIDE);
+        }
+    }
+    let offset = valid[at..].iter().position(|&count| count == least)?;
+    (least < OPEN).then_some((at + offset) as u32)
+}
+
+/// A block written to its end, each with the same probability. A plane that is low has almost no others.
+fn written(valid: &[u16], random: &mut Prng) -> Option<u32> {
+    for _ in 0..64 {
+        let block = random.below(valid.len() as u64) as usize;
+        if valid[block] < OPEN {
+            return Some(block as u32);
+        }
+    }
+    // So few are written that drawing is no good: take one of them by its rank.
+    let count = valid.iter().filter(|&&count| count < OPEN).count();
+    if count == 0 {
+        return None;
+    }
+    let rank = random.below(count as u64) as usize;
+    valid.iter().enumerate().filter(|(_, count)| **count < OPEN).nth(rank).map(|(block, _)| block as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_least_valid_block_is_found_first_of_equals(
+            valid in prop::collection::vec(prop_oneof![0u16..40, Just(OPEN), Just(OPEN | 7), Just(u16::MAX)], 1..400)
+        ) {
+            let naive = (0..valid.len()).filter(|&block| valid[block] < OPEN).min_by_key(|&block| (valid[block], block));
+            prop_assert_eq!(least_valid(&valid), naive.map(|block| block as u32));
+        }
+
+        #[test]
+        fn random_blocks_are_written_ones(
+            valid in prop::collection::vec(prop_oneof![1 => 0u16..40, 20 => Just(u16::MAX)], 1..300), seed: u64
+        ) {
+            let any = valid.iter().any(|&count| count < OPEN);
+            let block = written(&valid, &mut Prng::new(seed));
+            prop_assert_eq!(block.is_some(), any);
+            prop_assert!(block.is_none_or(|block| valid[block as usize] < OPEN));
+        }
+    }
+}

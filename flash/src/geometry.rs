@@ -1,0 +1,158 @@
+//! Elements, buses, dies and planes as flat numbers.
+//!
+//! Planes are numbered device by device, channel by channel, chip by chip, die by die; so are dies, and so every
+//! element, whatever its level, owns a contiguous range of dies and planes.
+
+use crate::divide::Divisor;
+use crate::spec::DeviceSpec;
+use crate::validate::SpecError;
+
+/// What the array takes for an element of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The whole device.
+    Ssd,
+    /// Each of its channels.
+    Channel,
+    /// Each of its chips.
+    Chip,
+}
+
+/// The counts of a set of equal devices, seen as elements of one level.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// What an element is.
+    pub level: Level,
+    /// Devices.
+    pub devices: u32,
+    /// Elements in all.
+    pub elements: u32,
+    /// Buses in all: one for each channel.
+    pub buses: u32,
+    /// Dies in all.
+    pub dies: u32,
+    /// Planes in all.
+    pub planes: u32,
+    /// Dies on a bus.
+    pub dies_per_bus: u32,
+    /// Dies of a device.
+    pub dies_per_device: u32,
+    /// Dies of an element.
+    pub dies_per_element: u32,
+    /// Planes of an element.
+    pub planes_per_element: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Pages of a block that hold data: all, or all but the summary page.
+    pub data_pages: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Exported pages of a plane.
+    pub logical_per_plane: u32,
+    /// Exported pages of an element.
+    pub logical_pages: u32,
+    /// Physical pages of an element.
+    pub pages_per_element: u32,
+    pub(crate) by_page: Divisor,
+    pub(crate) by_block: Divisor,
+    pub(crate) by_plane: Divisor,
+    pub(crate) by_die: Divisor,
+}
+
+/// Elements of one simulation.
+const MAX_ELEMENTS: u32 = 512;
+
+impl Shape {
+    /// Counts `devices` devices as elements of `level`.
+    ///
+    /// # Errors
+    /// The specification is wrong, or an element or their number would be too large.
+    pub fn new(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
+        spec.validate()?;
+        let g = &spec.geometry;
+        let (channels, dies_per_channel) = (u64::from(g.channels), u64::from(g.chips) * u64::from(g.dies));
+        let per_device = match level {
+            Level::Ssd => 1,
+            Level::Channel => channels,
+            Level::Chip => channels * u64::from(g.chips),
+        };
+        let elements = per_device * u64::from(devices);
+        if elements == 0 || elements > u64::from(MAX_ELEMENTS) {
+            return Err(SpecError::Elements { found: elements, limit: MAX_ELEMENTS });
+        }
+        let dies_per_element = channels * dies_per_channel / per_device;
+        let planes_per_element = dies_per_element * u64::from(g.planes);
+        let pages = planes_per_element * u64::from(g.blocks) * u64::from(g.pages);
+        if pages > u64::from(MAX_PAGES) {
+            return Err(SpecError::ElementTooLarge { pages, limit: MAX_PAGES });
+        }
+        let logical_per_plane = spec.logical_per_plane();
+        // All below fit: an element's pages fit 31 bits, and there are at most 512 elements of at least two blocks.
+        let elements = elements as u32;
+        Ok(Self {
+            level,
+            devices,
+            elements,
+            buses: g.channels * devices,
+            dies: dies_per_element as u32 * elements,
+            planes: planes_per_element as u32 * elements,
+            dies_per_bus: dies_per_channel as u32,
+            dies_per_device: g.channels * dies_per_channel as u32,
+            dies_per_element: dies_per_element as u32,
+            planes_per_element: planes_per_element as u32,
+            blocks_per_plane: g.blocks,
+            data_pages: spec.data_pages(),
+            pages_per_block: g.pages,
+            logical_per_plane,
+            logical_pages: logical_per_plane * planes_per_element as u32,
+            pages_per_element: pages as u32,
+            by_page: Divisor::new(g.pages),
+            by_block: Divisor::new(g.blocks),
+            by_plane: Divisor::new(g.planes),
+            by_die: Divisor::new(dies_per_channel as u32),
+        })
+    }
+
+    /// The element that owns a die.
+    pub(crate) fn element_of_die(&self, die: u32) -> u32 {
+        die / self.dies_per_element
+    }
+
+    /// The first plane of an element.
+    #[inline(always)]
+    pub(crate) fn first_plane(&self, element: u32) -> u32 {
+        element * self.planes_per_element
+    }
+
+    /// The die of a plane.
+    #[inline(always)]
+    pub(crate) fn die_of_plane(&self, plane: u32) -> u32 {
+        self.by_plane.divide(plane)
+    }
+
+    /// The bus of a die.
+    #[inline(always)]
+    pub(crate) fn bus_of_die(&self, die: u32) -> u32 {
+        self.by_die.divide(die)
+    }
+
+    /// The block, counted within the element, that a page of the element lies in.
+    #[inline(always)]
+    pub(crate) fn block_of_page(&self, page: u32) -> u32 {
+        self.by_page.divide(page)
+    }
+
+    /// The plane, counted within the element, that a page of the element lies in.
+    #[inline(always)]
+    pub(crate) fn plane_of_page(&self, page: u32) -> u32 {
+        self.by_block.divide(self.by_page.divide(page))
+    }
+
+    /// Blocks of an element.
+    pub fn blocks_per_element(&self) -> u32 {
+        self.planes_per_element * self.blocks_per_plane
+    }
+}
+
+/// Physical pages of an element; one bit of a page's entry in the reverse map is a mark.
+pub(crate) const MAX_PAGES: u32 = (1 << 31) - 2;

@@ -1,0 +1,526 @@
+//! Host operations: admission, queues, and the phases of reads and programs.
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::{Agenda, Event};
+
+use crate::bugs::Bug;
+use crate::bus::{Class, Turn};
+use crate::die::{NEVER, Phase};
+use crate::flash::Flash;
+use crate::geometry::Level;
+use crate::list::{List, NONE};
+use crate::media::Media;
+use crate::op::{Done, Op, OpKind, Slot};
+use crate::spec::{Choice, Domain, GcStart};
+
+impl<M: Media> Flash<M> {
+    /// Whether an element can take an operation now. A channel or a chip takes what its die and its bus can start
+    /// now; a whole SSD takes whatever fits its window. An element that refuses is reported by [`Self::next_ready`]
+    /// when it may have changed its mind.
+    #[inline]
+    pub fn admits(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> bool {
+        if self.shape.level == Level::Ssd {
+            let admits = self.elements[element as usize].in_flight < self.window;
+            if !admits {
+                self.ready.refuse(element);
+            }
+            return admits;
+        }
+        match op.kind {
+            OpKind::Read => self.admits_read(now, element, op, agenda),
+            OpKind::Program => self.admits_program(now, element, op, agenda),
+            OpKind::Trim | OpKind::Flush => true,
+        }
+    }
+
+    fn admits_read(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> bool {
+        let Some(page) = self.find(element, op) else { return true };
+        let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
+        let die = self.shape.die_of_plane(plane);
+        if !self.can_start(die, plane) {
+            self.ready.refuse(element);
+            self.demand(now, die, agenda);
+            return false;
+        }
+        self.times.read_command == 0 || self.bus_admits(now, element, Class::Read, agenda)
+    }
+
+    fn admits_program(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> bool {
+        let needs_bus = self.times.page + self.times.program_command > 0;
+        if needs_bus && !self.bus_admits(now, element, Class::Write, agenda) {
+            return false;
+        }
+        if self.startable_plane(element, op.page).is_some() {
+            return true;
+        }
+        self.ready.refuse(element);
+        if self.gc.start == GcStart::OnDemand {
+            let first = element * self.shape.dies_per_element;
+            for die in first..first + self.shape.dies_per_element {
+                self.demand(now, die, agenda);
+            }
+        }
+        false
+    }
+
+    /// Whether an element's bus is free for it; if not, it waits for its turn.
+    fn bus_admits(&mut self, now: Nanos, element: u32, class: Class, agenda: &mut Agenda) -> bool {
+        let bus = self.shape.bus_of_die(element * self.shape.dies_per_element);
+        if self.exclusive || self.buses.is_free(bus, now) {
+            return true;
+        }
+        self.ready.refuse(element);
+        if let Some(at) = self.buses.await_element(bus, element, class) {
+            agenda.schedule(at, self.event_of_bus(bus));
+        }
+        false
+    }
+
+    /// Somebody wants a die: a collection that waits for that begins.
+    fn demand(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        let d = &self.dies[die as usize];
+        if d.collecting != 0 && !d.active && d.phase == Phase::Idle {
+            self.next(now, die, agenda);
+        }
+    }
+
+    /// Whether a host operation on a plane may start on its die now.
+    #[inline(always)]
+    fn can_start(&self, die: u32, plane: u32) -> bool {
+        let d = &self.dies[die as usize];
+        d.is_idle() && d.held == 0 && !self.is_blocked(d.collecting, die, plane)
+    }
+
+    /// Whether collection on its own die keeps a host operation out of a plane.
+    #[inline(always)]
+    fn is_blocked(&self, collecting: u64, die: u32, plane: u32) -> bool {
+        let plane = plane - die * self.shape.by_plane.get();
+        collecting != 0 && (self.gc.blocking > Domain::Plane || collecting >> plane & 1 != 0)
+    }
+
+    /// Whether a plane can take one more program without endangering collection. Always, but for pinned pages.
+    #[inline(always)]
+    pub(crate) fn has_space(&self, plane: u32) -> bool {
+        self.ftl.free_pages(plane) > self.shape.data_pages
+    }
+
+    /// The physical page that a read finds.
+    #[inline(always)]
+    fn find(&self, element: u32, op: &Op) -> Option<u32> {
+        if op.old_version { self.ftl.lookup_old(element, op.page) } else { self.ftl.lookup(element, op.page) }
+    }
+
+    /// The plane that a program of a channel or chip goes to if it starts now.
+    #[inline]
+    fn startable_plane(&self, element: u32, page: u32) -> Option<u32> {
+        self.choose_plane(element, page, |plane| {
+            self.can_start(self.shape.die_of_plane(plane), plane) && self.has_space(plane)
+        })
+    }
+
+    /// The plane of a page's pool that a program goes to, among those that are `fit`.
+    #[inline]
+    fn choose_plane(&self, element: u32, page: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
+        let first = self.shape.first_plane(element);
+        let pool = self.pools.of_page(page);
+        let planes = self.pools.planes(pool);
+        if let [only] = planes {
+            return Some(first + only).filter(|&plane| fit(plane));
+        }
+        let able = |plane: &u32| {
+            let p = &self.ftl.planes[*plane as usize];
+            p.valid + p.promised < self.max_valid && fit(*plane)
+        };
+        match self.pools.choice {
+            Choice::RoundRobin => {
+                let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
+                let (before, after) = planes.split_at(turn);
+                after.iter().chain(before).map(|plane| first + plane).find(|plane| able(plane))
+            }
+            Choice::MostFree => {
+                let left = |plane: u32| {
+                    self.ftl.free_pages(plane).saturating_sub(self.ftl.planes[plane as usize].promised)
+                };
+                let fit = planes.iter().map(|plane| first + plane).filter(able);
+                fit.rev().max_by_key(|&plane| left(plane))
+            }
+        }
+    }
+
+    /// The plane that a program inside an SSD will go to: one that is not collecting, if there is one.
+    fn promise_plane(&mut self, element: u32, page: u32) -> u32 {
+        let calm = |plane: u32| {
+            let d = &self.dies[self.shape.die_of_plane(plane) as usize];
+            d.held == 0 && !self.is_blocked(d.collecting, self.shape.die_of_plane(plane), plane)
+        };
+        let first = self.shape.first_plane(element);
+        let planes = self.pools.planes(self.pools.of_page(page));
+        let plane = match planes {
+            [only] => first + only,
+            _ => self
+                .choose_plane(element, page, calm)
+                .or_else(|| self.choose_plane(element, page, |_| true))
+                .unwrap_or(first + planes[0]),
+        };
+        self.ftl.planes[plane as usize].promised += 1;
+        plane
+    }
+
+    /// After an allocation, the next plane in order has its turn.
+    fn pass_turn(&mut self, element: u32, page: u32, plane: u32) {
+        if self.pools.is_static() || self.pools.choice != Choice::RoundRobin {
+            return;
+        }
+        let pool = self.pools.of_page(page);
+        let planes = self.pools.planes(pool);
+        let local = plane - self.shape.first_plane(element);
+        let turn = &mut self.turns[(element * self.pools.count.get() + pool) as usize];
+        // Usually the plane whose turn it was.
+        let at = if planes[*turn as usize] == local {
+            *turn as usize
+        } else {
+            planes.iter().position(|&other| other == local).unwrap_or(0)
+        };
+        *turn = if at + 1 == planes.len() { 0 } else { at as u32 + 1 };
+    }
+
+    /// Starts an operation that was admitted at this instant. `token` comes back when it is done.
+    #[inline]
+    pub fn start(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
+        match op.kind {
+            OpKind::Read => self.start_read(now, element, token, op, agenda),
+            OpKind::Program => self.start_program(now, element, token, op, agenda),
+            OpKind::Trim => {
+                let pin = op.old_version && !self.planted.is(Bug::PinSkipped);
+                self.ftl.unmap(element, op.page, pin);
+                self.elements[element as usize].counters.trims += 1;
+                self.retry_stalled(now, agenda);
+                self.finish_without_flash(now, element, token, agenda);
+            }
+            OpKind::Flush => {
+                self.elements[element as usize].counters.flushes += 1;
+                self.finish_without_flash(now, element, token, agenda);
+            }
+        }
+    }
+
+    fn start_read(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
+        let found = self.find(element, &op);
+        self.media.read(element, found, token);
+        let Some(page) = found else {
+            self.elements[element as usize].counters.unmapped_reads += 1;
+            return self.finish_without_flash(now, element, token, agenda);
+        };
+        self.elements[element as usize].counters.read_pages += 1;
+        let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
+        let slot = self.new_slot(now, element, token, op, plane);
+        self.slots[slot as usize].cell = self.times.read;
+        self.slots[slot as usize].bus = self.times.read_command + self.times.page;
+        self.arrive(now, slot, agenda);
+    }
+
+    fn start_program(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
+        self.elements[element as usize].counters.program_pages += 1;
+        if self.shape.level != Level::Ssd {
+            let Some(plane) = self.startable_plane(element, op.page) else {
+                panic!("element {element} was started without being asked whether it admits a program");
+            };
+            self.pass_turn(element, op.page, plane);
+            self.ftl.planes[plane as usize].promised += 1;
+            let slot = self.new_slot(now, element, token, op, plane);
+            return self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
+        }
+        let plane = self.promise_plane(element, op.page);
+        self.pass_turn(element, op.page, plane);
+        let slot = self.new_slot(now, element, token, op, plane);
+        if self.links.is_empty() {
+            self.arrive(now, slot, agenda);
+        } else {
+            self.cross_link(now, element, slot, agenda);
+        }
+    }
+
+    #[inline]
+    fn new_slot(&mut self, now: Nanos, element: u32, token: u32, op: Op, plane: u32) -> u32 {
+        let slot = if self.shape.level == Level::Ssd {
+            self.elements[element as usize].in_flight += 1;
+            self.vacant.pop().unwrap_or_else(|| panic!("element {element} was started beyond its window"))
+        } else {
+            self.shape.die_of_plane(plane)
+        };
+        let Op { kind, page, old_version } = op;
+        let times = Slot { start: now, token, element, page, plane, kind, old_version, ..Slot::VACANT };
+        self.slots[slot as usize] = times;
+        slot
+    }
+
+    /// An operation reaches its die.
+    #[inline]
+    fn arrive(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda) {
+        let Slot { plane, kind, .. } = self.slots[slot as usize];
+        let die = self.shape.die_of_plane(plane);
+        let d = &mut self.dies[die as usize];
+        if d.phase == Phase::Idle
+            && d.held == 0
+            && d.collecting == 0
+            && (kind == OpKind::Read || self.has_space(plane))
+        {
+            return self.serve(now, die, slot, agenda);
+        }
+        let d = &mut self.dies[die as usize];
+        self.slots[slot as usize].gc = d.gc_clock(now);
+        let queue = usize::from(self.read_priority && kind == OpKind::Program);
+        d.queues[queue].push(&mut self.slot_next, slot);
+        if d.phase == Phase::Idle {
+            self.next(now, die, agenda);
+        }
+    }
+
+    /// A die takes up a host operation.
+    #[inline]
+    fn serve(&mut self, now: Nanos, die: u32, slot: u32, agenda: &mut Agenda) {
+        self.dies[die as usize].slot = slot;
+        let Slot { kind, element, page, plane, token, old_version, .. } = self.slots[slot as usize];
+        if kind == OpKind::Read {
+            let t = &self.times;
+            if self.exclusive {
+                self.dies[die as usize].phase = Phase::Out;
+                return self.schedule_die(now + t.read_command + t.read + t.page, die, agenda);
+            }
+            return self.begin(now, die, Phase::Sense, agenda);
+        }
+        self.ftl.planes[plane as usize].promised -= 1;
+        let pin = old_version && !self.planted.is(Bug::PinSkipped);
+        let placed = self.ftl.program(element, page, plane, pin);
+        self.media.program(element, placed.page, token);
+        let (t, s) = (&self.times, &mut self.slots[slot as usize]);
+        s.bus += t.program_command + t.page;
+        s.cell = t.program;
+        if placed.filled {
+            s.bus += t.summary_bus;
+            s.cell += t.summary_cell;
+            self.elements[element as usize].counters.summary_pages += u64::from(t.summary_cell > 0);
+        }
+        if placed.low {
+            self.dies[die as usize].collecting |= 1 << (plane - die * self.shape.by_plane.get());
+        }
+        if !self.stalled.is_empty() {
+            self.retry_stalled(now, agenda);
+        }
+        self.begin(now, die, Phase::Program, agenda);
+    }
+
+    /// Begins a phase of a die: on the bus, if it needs it and it is free; else it waits for it.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: Nanos, die: u32, phase: Phase, agenda: &mut Agenda) {
+        self.dies[die as usize].phase = phase;
+        let (bus_time, then) = self.durations(die, phase);
+        if self.exclusive || bus_time == 0 {
+            return self.schedule_die(now + bus_time + then, die, agenda);
+        }
+        let bus = self.shape.bus_of_die(die);
+        // What was admitted just now may take the bus that its element was offered.
+        let admitted = matches!(phase, Phase::Sense | Phase::Program);
+        if self.buses.is_idle(bus, now) || admitted && self.buses.is_free(bus, now) {
+            self.buses.occupy(bus, now + bus_time);
+            return self.schedule_die(now + bus_time + then, die, agenda);
+        }
+        self.dies[die as usize].due = NEVER;
+        let class = if matches!(phase, Phase::Sense | Phase::Out) { Class::Read } else { Class::Write };
+        if let Some(at) = self.buses.await_die(bus, die, class) {
+            agenda.schedule(at, self.event_of_bus(bus));
+        }
+    }
+
+    /// Time on the bus of a die's phase, and in the cells after it.
+    #[inline(always)]
+    fn durations(&self, die: u32, phase: Phase) -> (Nanos, Nanos) {
+        let t = &self.times;
+        match phase {
+            Phase::Program => {
+                let slot = &self.slots[self.dies[die as usize].slot as usize];
+                (slot.bus - slot.link, slot.cell)
+            }
+            Phase::Sense | Phase::MoveSense => (t.read_command, t.read),
+            Phase::Out => (t.page, 0),
+            Phase::MoveProgram => {
+                let filled = self.collections[die as usize].filled;
+                (t.move_bus(filled), t.move_program(filled))
+            }
+            Phase::Erase => (t.erase_command, t.erase),
+            Phase::Idle | Phase::Offer | Phase::Span => (0, 0),
+        }
+    }
+
+    /// An event below [`Self::event_count`] is due. What is finished is appended to `done`.
+    #[inline]
+    pub fn handle(&mut self, now: Nanos, event: Event, agenda: &mut Agenda, done: &mut Vec<Done>) {
+        if event < self.shape.dies {
+            return self.handle_die(now, event, agenda, done);
+        }
+        let event = event - self.shape.dies;
+        if event < self.shape.buses {
+            return self.handle_bus(now, event, agenda);
+        }
+        let event = event - self.shape.buses;
+        if event < self.shape.devices {
+            return self.handle_link(now, event, agenda, done);
+        }
+        if let Some((_, finished)) = self.immediate.pop_front() {
+            self.leave(finished, done);
+        }
+        if let Some((at, _)) = self.immediate.front() {
+            agenda.schedule(*at, self.event_count() - 1);
+        }
+    }
+
+    fn handle_die(&mut self, now: Nanos, die: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
+        let d = &mut self.dies[die as usize];
+        if d.due != now {
+            return;
+        }
+        match d.phase {
+            Phase::Program | Phase::Out => {
+                let slot = std::mem::replace(&mut d.slot, NONE);
+                self.finish(now, slot, agenda, done);
+                self.next(now, die, agenda);
+            }
+            Phase::Sense => self.begin(now, die, Phase::Out, agenda),
+            Phase::Idle => {}
+            _ => self.collection_event(now, die, agenda),
+        }
+    }
+
+    fn handle_bus(&mut self, now: Nanos, bus: u32, agenda: &mut Agenda) {
+        let turn = self.buses.turn(bus, now, |element| self.ready.is_refused(element));
+        match turn {
+            Some(Turn::Die(die)) => {
+                let (bus_time, then) = self.durations(die, self.dies[die as usize].phase);
+                self.buses.occupy(bus, now + bus_time);
+                self.schedule_die(now + bus_time + then, die, agenda);
+            }
+            Some(Turn::Element(element)) => self.ready.report(element),
+            None => {}
+        }
+        if let Some(at) = self.buses.reschedule(bus, now) {
+            agenda.schedule(at, self.event_of_bus(bus));
+        }
+    }
+
+    /// Puts an operation's transfer on the host link.
+    fn cross_link(&mut self, now: Nanos, element: u32, slot: u32, agenda: &mut Agenda) {
+        let s = &mut self.slots[slot as usize];
+        s.link = self.times.link;
+        s.bus += self.times.link;
+        if let Some(at) = self.links[element as usize].transfer(now, self.times.link, slot) {
+            agenda.schedule(at, self.event_of_link(element));
+        }
+    }
+
+    fn handle_link(&mut self, now: Nanos, device: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
+        let Some((slot, next)) = self.links[device as usize].ended() else { return };
+        if let Some(at) = next {
+            agenda.schedule(at, self.event_of_link(device));
+        }
+        let s = &self.slots[slot as usize];
+        if s.kind == OpKind::Program {
+            return self.arrive(now, slot, agenda);
+        }
+        let finished = s.done(now);
+        self.vacant.push(slot);
+        self.leave(finished, done);
+    }
+
+    /// The flash is done with an operation.
+    #[inline]
+    fn finish(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
+        let s = &self.slots[slot as usize];
+        if s.kind == OpKind::Read && !self.links.is_empty() {
+            return self.cross_link(now, s.element, slot, agenda);
+        }
+        let finished = s.done(now);
+        if self.shape.level == Level::Ssd {
+            self.vacant.push(slot);
+        }
+        self.leave(finished, done);
+    }
+
+    /// An operation leaves its element.
+    #[inline]
+    fn leave(&mut self, finished: Done, done: &mut Vec<Done>) {
+        done.push(finished);
+        if self.shape.level == Level::Ssd {
+            self.elements[finished.element as usize].in_flight -= 1;
+            self.ready.report(finished.element);
+        }
+    }
+
+    /// An operation that needs no flash takes the time of a command.
+    fn finish_without_flash(&mut self, now: Nanos, element: u32, token: u32, agenda: &mut Agenda) {
+        let command = self.times.read_command;
+        let finished = Done { token, element, bus_ns: command, ..Done::default() };
+        if self.shape.level == Level::Ssd {
+            self.elements[element as usize].in_flight += 1;
+        }
+        if self.immediate.is_empty() {
+            agenda.schedule(now + command, self.event_count() - 1);
+        }
+        self.immediate.push_back((now + command, finished));
+    }
+
+    /// A die has nothing in hand: collection that is due goes first, then whoever waits.
+    pub(crate) fn next(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        let d = &mut self.dies[die as usize];
+        d.phase = Phase::Idle;
+        d.due = NEVER;
+        if d.collecting != 0 {
+            let due = d.active || self.gc.start == GcStart::AtOnce || self.is_wanted(die);
+            if due && self.collect(now, die, agenda) {
+                return;
+            }
+        }
+        // Letting other dies go may have come back to this one.
+        if self.dies[die as usize].phase != Phase::Idle {
+            return;
+        }
+        if !self.serve_next(now, die, agenda) && self.shape.level != Level::Ssd {
+            self.ready.report(self.shape.element_of_die(die));
+        }
+    }
+
+    /// Whether a host operation waits for a die.
+    fn is_wanted(&self, die: u32) -> bool {
+        if self.shape.level == Level::Ssd {
+            self.dies[die as usize].queues.iter().any(|queue| !queue.is_empty())
+        } else {
+            self.ready.is_refused(self.shape.element_of_die(die))
+        }
+    }
+
+    /// A die takes up the next host operation that waits for it, if there is one that may run.
+    pub(crate) fn serve_next(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        let d = &self.dies[die as usize];
+        if self.shape.level != Level::Ssd || d.held > 0 {
+            return false;
+        }
+        let (collecting, mut queues) = (d.collecting, d.queues);
+        let mut next = std::mem::take(&mut self.slot_next);
+        let may_run = |slot: u32| {
+            let Slot { plane, kind, .. } = self.slots[slot as usize];
+            !self.is_blocked(collecting, die, plane) && (kind == OpKind::Read || self.has_space(plane))
+        };
+        let all_may = collecting == 0 && self.stalled.is_empty();
+        let mut take = |queue: &mut List| {
+            if all_may { queue.pop(&next) } else { queue.take(&mut next, may_run) }
+        };
+        let taken = take(&mut queues[0]).or_else(|| take(&mut queues[1]));
+        self.slot_next = next;
+        let Some(slot) = taken else { return false };
+        let d = &mut self.dies[die as usize];
+        d.queues = queues;
+        let waited = d.gc_clock(now) - self.slots[slot as usize].gc;
+        self.slots[slot as usize].gc = waited;
+        self.serve(now, die, slot, agenda);
+        true
+    }
+}

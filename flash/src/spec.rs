@@ -1,0 +1,273 @@
+//! What a device is: its geometry, its times, its mapping, its garbage collection. One TOML schema.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::suggest::{self, ConfigError};
+use stripewise_base::units::{Bytes, Span};
+
+use crate::alloc::Order;
+use crate::rate::Rate;
+use crate::share::Share;
+
+/// A modelled flash device, as a TOML file describes it. Unknown keys are errors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceSpec {
+    /// Name of the device, for results.
+    pub name: String,
+    /// What it is built of.
+    pub geometry: Geometry,
+    /// How long things take.
+    pub timing: Timing,
+    /// Where written pages go.
+    pub ftl: FtlSpec,
+    /// In which order it serves.
+    #[serde(default)]
+    pub scheduling: Scheduling,
+    /// How it collects garbage.
+    pub gc: GcSpec,
+}
+
+/// What a device is built of. Everything is counted within the next larger part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// Channels, each a bus of its own.
+    pub channels: u32,
+    /// Chips on a channel.
+    pub chips: u32,
+    /// Dies in a chip; a die does one thing at a time.
+    pub dies: u32,
+    /// Planes in a die.
+    pub planes: u32,
+    /// Blocks in a plane.
+    pub blocks: u32,
+    /// Pages in a block.
+    pub pages: u32,
+    /// User data in a page.
+    pub page_bytes: Bytes,
+    /// Spare area of a page (out-of-band bytes), transferred with it.
+    #[serde(default)]
+    pub spare_bytes: Bytes,
+}
+
+/// How long things take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Cell array to register.
+    pub read: Span,
+    /// Register to cell array.
+    pub program: Span,
+    /// A block.
+    pub erase: Span,
+    /// The channel's bus, for page data and spare area.
+    pub bus: Rate,
+    /// Command and address cycles of a read on the bus. A command of no time needs no bus.
+    #[serde(default)]
+    pub read_command: Span,
+    /// Command and address cycles of a program on the bus, just before its data.
+    #[serde(default)]
+    pub program_command: Span,
+    /// Command and address cycles of an erase on the bus.
+    #[serde(default)]
+    pub erase_command: Span,
+    /// The link between host and device (or its interface bus), for user data; one transfer at a time for the whole
+    /// device. Only a whole SSD has one: the controller of an array of channels or chips sits behind it.
+    #[serde(default)]
+    pub host_link: Rate,
+    /// Fixed time on that link for each page operation, beside its data.
+    #[serde(default)]
+    pub host_link_command: Span,
+}
+
+/// Where written pages go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FtlSpec {
+    /// Share of the raw pages that is not exported. The convention of SSD simulators, raw in the denominator;
+    /// data sheets divide by the exported capacity instead: their OP is `share / (1 - share)`.
+    pub over_provisioning: Share,
+    /// In which order consecutive pages visit channels, ways (chips), dies and planes: the first letter turns
+    /// fastest. With `pool = "plane"` this is static allocation, as MQSim names it.
+    #[serde(default)]
+    pub order: Order,
+    /// Within what a written page may go anywhere (dynamic allocation). Above the pool a page's place is static.
+    #[serde(default)]
+    pub pool: Pool,
+    /// How a dynamic allocation chooses within its pool.
+    #[serde(default)]
+    pub choice: Choice,
+    /// Bytes of the summary that the last page of every block holds; whoever fills a block pays for their transfer
+    /// and for one more program (DiskSim). Not given: every page holds data.
+    #[serde(default)]
+    pub summary_page: Option<Bytes>,
+}
+
+/// Within what a written page may go anywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pool {
+    /// A plane: static allocation.
+    #[default]
+    Plane,
+    /// A die.
+    Die,
+    /// A chip.
+    Chip,
+    /// A channel.
+    Channel,
+    /// The whole element: dynamic allocation.
+    Element,
+}
+
+/// How a dynamic allocation chooses a plane within its pool. Planes that cannot take a page now are passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Choice {
+    /// The next one in the order of `order` (SSDsim).
+    #[default]
+    RoundRobin,
+    /// The one with most free pages; the first of equals (DiskSim).
+    MostFree,
+}
+
+/// In which order a device serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scheduling {
+    /// Reads go before programs and before moves of garbage collection, on dies and on buses; otherwise first come,
+    /// first served.
+    pub read_priority: bool,
+    /// Page operations that a whole SSD takes at a time; channels and chips take what they can start at once.
+    pub window: u32,
+}
+
+impl Default for Scheduling {
+    fn default() -> Self {
+        Self { read_priority: true, window: 256 }
+    }
+}
+
+/// How a device collects garbage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GcSpec {
+    /// Which block is collected.
+    pub victim: Victim,
+    /// A plane is collected when an allocation leaves it with this much free space or less.
+    pub low_watermark: Watermark,
+    /// It is collected, block after block, until more than this is free; the low watermark when not given.
+    #[serde(default)]
+    pub high_watermark: Option<Watermark>,
+    /// What host operations cannot use while a block is collected.
+    pub blocking: Domain,
+    /// The same during the erase at its end; as `blocking` when not given.
+    #[serde(default)]
+    pub erase_blocking: Option<Domain>,
+    /// What a collection is made of.
+    #[serde(default)]
+    pub span: GcSpan,
+    /// When it starts.
+    #[serde(default)]
+    pub start: GcStart,
+}
+
+/// Which block is collected: always one that is written to its end, of the plane that ran low.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// Fewest valid pages; the first of equals.
+    Greedy,
+    /// Fewest valid pages among so many random ones (Van Houdt, SIGMETRICS 2013; MQSim's RGA).
+    DChoices(u32),
+    /// The one filled longest ago.
+    Fifo,
+    /// Any.
+    Random,
+}
+
+/// An amount of free space of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watermark {
+    /// A share of the plane's pages; pages of the block being written count while they are free.
+    Pages(Share),
+    /// A share of the plane's blocks; the block being written is not free.
+    Blocks(Share),
+    /// So many blocks; the block being written is not free.
+    BlockCount(u32),
+}
+
+/// What host operations cannot use while garbage is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Domain {
+    /// The plane: operations on other planes of the die run between two steps.
+    Plane,
+    /// The die.
+    Die,
+    /// All dies of the channel (SSDsim).
+    Channel,
+    /// All dies of the device.
+    Device,
+}
+
+/// What a collection is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcSpan {
+    /// Every moved page takes its cell times and its transfers, step by step.
+    #[default]
+    Steps,
+    /// The die is busy for one span, the cell times of all moves and the erase; the bus is not used (DiskSim).
+    Busy,
+}
+
+/// When a collection that is due starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcStart {
+    /// As soon as the die is idle.
+    #[default]
+    AtOnce,
+    /// When the next host operation asks for the die, which then waits (DiskSim's foreground cleaning).
+    OnDemand,
+}
+
+/// The devices that come with the program, by name.
+pub const PRESETS: [(&str, &str); 8] = [
+    ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
+    ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
+    ("disksim", include_str!("../presets/disksim.toml")),
+    ("disksim-chips", include_str!("../presets/disksim-chips.toml")),
+    ("disksim-2gib", include_str!("../presets/disksim-2gib.toml")),
+    ("disksim-suite", include_str!("../presets/disksim-suite.toml")),
+    ("mqsim", include_str!("../presets/mqsim.toml")),
+    ("mqsim-gc-2gib", include_str!("../presets/mqsim-gc-2gib.toml")),
+];
+
+impl DeviceSpec {
+    /// Reads a device from `text`, the contents of `file`, and checks it.
+    ///
+    /// # Errors
+    /// What is wrong, where, and what would be right.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let spec: Self = suggest::read_toml(file, text)?;
+        spec.validate().map_err(|error| ConfigError::at(file, text, None, error.to_string()))?;
+        Ok(spec)
+    }
+
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// The name is unknown; the message gives the nearest one.
+    pub fn preset(name: &str) -> Result<Self, ConfigError> {
+        match PRESETS.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => Self::from_toml(name, text),
+            None => {
+                let known = PRESETS.map(|(name, _)| name);
+                Err(ConfigError::at("device", "", None, suggest::unknown("device", name, &known)))
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The times of a device in nanoseconds, worked out once.
+
+use stripewise_base::Nanos;
+
+use crate::spec::DeviceSpec;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// Cell.
+    pub(crate) read: Nanos,
+    pub(crate) program: Nanos,
+    pub(crate) erase: Nanos,
+    /// Bus.
+    pub(crate) read_command: Nanos,
+    pub(crate) program_command: Nanos,
+    pub(crate) erase_command: Nanos,
+    pub(crate) page: Nanos,
+    /// What filling a block costs more: on the bus and in the cells.
+    pub(crate) summary_bus: Nanos,
+    pub(crate) summary_cell: Nanos,
+    /// Host link, for one page operation.
+    pub(crate) link: Nanos,
+}
+
+impl Times {
+    pub(crate) fn new(spec: &DeviceSpec) -> Self {
+        let (t, g) = (&spec.timing, &spec.geometry);
+        let summary = spec.ftl.summary_page;
+        Self {
+            read: t.read.0,
+            program: t.program.0,
+            erase: t.erase.0,
+            read_command: t.read_command.0,
+            program_command: t.program_command.0,
+            erase_command: t.erase_command.0,
+            page: t.bus.time_of(g.page_bytes.0 + g.spare_bytes.0),
+            summary_bus: summary.map_or(0, |bytes| t.bus.time_of(bytes.0)),
+            summary_cell: summary.map_or(0, |_| t.program.0),
+            link: t.host_link.time_of(g.page_bytes.0) + t.host_link_command.0,
+        }
+    }
+
+    /// Two transfers of one moved page, out and in again; the read command came before.
+    pub(crate) fn move_bus(&self, filled: bool) -> Nanos {
+        2 * self.page + self.program_command + if filled { self.summary_bus } else { 0 }
+    }
+
+    /// The programs of one moved page.
+    pub(crate) fn move_program(&self, filled: bool) -> Nanos {
+        self.program + if filled { self.summary_cell } else { 0 }
+    }
+}

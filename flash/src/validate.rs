@@ -1,0 +1,194 @@
+//! What makes a device specification unusable, and why.
+
+use crate::spec::{DeviceSpec, Victim, Watermark};
+
+/// Why a device cannot be modelled as specified. Every message says the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// A count or a time is out of range.
+    #[error("{key} is {found}; it must be from {least} to {most}")]
+    Range {
+        /// Which one.
+        key: &'static str,
+        /// What was given.
+        found: u64,
+        /// Smallest value.
+        least: u64,
+        /// Largest value.
+        most: u64,
+    },
+    /// Collection could never catch up.
+    #[error(
+        "a plane of {raw} data pages exports {exported}, starts collecting at {low} free pages and fills a block of \
+         {block}: collection needs at least one more page of slack; raise ftl.over_provisioning or lower gc.{watermark}"
+    )]
+    NoSlack {
+        /// Data pages of a plane.
+        raw: u64,
+        /// Exported pages of a plane.
+        exported: u64,
+        /// The watermark, in pages.
+        low: u64,
+        /// Data pages of a block.
+        block: u64,
+        /// Which watermark.
+        watermark: &'static str,
+    },
+    /// The low watermark leaves no room for the pages of a victim.
+    #[error("gc.low_watermark is {found} pages; it must be at least one block of {block} pages")]
+    LowWatermark {
+        /// The watermark, in pages.
+        found: u64,
+        /// Data pages of a block.
+        block: u64,
+    },
+    /// The high watermark lies below the low one.
+    #[error("gc.high_watermark is below gc.low_watermark, or not of the same kind; raise it or leave it out")]
+    HighWatermark,
+    /// An erase would block more than the collection that it belongs to.
+    #[error("gc.erase_blocking is wider than gc.blocking; narrow it or leave it out")]
+    EraseBlocking,
+    /// Too many elements, or none.
+    #[error("{found} elements; there must be from 1 to {limit}: change the level or the number of devices")]
+    Elements {
+        /// How many.
+        found: u64,
+        /// Most.
+        limit: u32,
+    },
+    /// More pages than 32-bit addresses within an element allow.
+    #[error("an element of {pages} pages is too large (limit {limit}); make it smaller or its pages larger")]
+    ElementTooLarge {
+        /// How many.
+        pages: u64,
+        /// Most.
+        limit: u32,
+    },
+}
+
+/// The longest time of one step: 1000 s.
+const MAX_TIME_NS: u64 = 1_000_000_000_000;
+
+/// A watermark in the unit in which it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threshold {
+    /// Free pages.
+    Pages(u32),
+    /// Free blocks, the one being written not among them.
+    Blocks(u32),
+}
+
+impl DeviceSpec {
+    /// Checks what can be checked without knowing the level.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        self.validate_ranges()?;
+        let (raw, block) = (self.raw_per_plane(), u64::from(self.data_pages()));
+        let exported = u64::from(self.logical_per_plane());
+        if exported == 0 {
+            return Err(SpecError::Range { key: "exported pages of a plane", found: 0, least: 1, most: raw });
+        }
+        let low = self.threshold(self.gc.low_watermark);
+        let high = self.threshold(self.gc.high_watermark.unwrap_or(self.gc.low_watermark));
+        match (low, high) {
+            (Threshold::Pages(low), Threshold::Pages(high)) if low <= high => {}
+            (Threshold::Blocks(low), Threshold::Blocks(high)) if low <= high => {}
+            _ => return Err(SpecError::HighWatermark),
+        }
+        let pages = |threshold| match threshold {
+            Threshold::Pages(pages) => u64::from(pages),
+            Threshold::Blocks(blocks) => u64::from(blocks) * block,
+        };
+        if pages(low) < block {
+            return Err(SpecError::LowWatermark { found: pages(low), block });
+        }
+        for (threshold, watermark) in [(low, "low_watermark"), (high, "high_watermark")] {
+            // With `threshold` pages free and one block half written, the written blocks must hold more pages than
+            // are exported, so that one of them has an invalid page.
+            let low = pages(threshold);
+            if exported + low + block >= raw {
+                return Err(SpecError::NoSlack { raw, exported, low, block, watermark });
+            }
+        }
+        if self.gc.erase_blocking.is_some_and(|erase| erase > self.gc.blocking) {
+            return Err(SpecError::EraseBlocking);
+        }
+        Ok(())
+    }
+
+    fn validate_ranges(&self) -> Result<(), SpecError> {
+        let (g, t) = (&self.geometry, &self.timing);
+        let summary = u64::from(self.ftl.summary_page.is_some());
+        let d = match self.gc.victim {
+            Victim::DChoices(d) => d,
+            _ => 1,
+        };
+        let bus_bytes = g.page_bytes.0.saturating_add(g.spare_bytes.0);
+        let counts = [
+            ("geometry.channels", u64::from(g.channels), 1, 4096),
+            ("geometry.chips", u64::from(g.chips), 1, 4096),
+            ("geometry.dies", u64::from(g.dies), 1, 64),
+            ("geometry.planes", u64::from(g.planes), 1, 64),
+            ("geometry.blocks", u64::from(g.blocks), 3, 65_535),
+            ("geometry.pages", u64::from(g.pages), 1 + summary, 16_383),
+            ("geometry.page_bytes", g.page_bytes.0, 1, 1 << 24),
+            ("geometry.spare_bytes", g.spare_bytes.0, 0, 1 << 24),
+            ("scheduling.window", u64::from(self.scheduling.window), 1, 65_536),
+            ("gc.victim.d-choices", u64::from(d), 1, 65_535),
+            ("ftl.over_provisioning (millionths)", u64::from(self.ftl.over_provisioning.0), 0, 999_999),
+        ];
+        let times = [
+            ("timing.read (ns)", t.read.0),
+            ("timing.program (ns)", t.program.0),
+            ("timing.erase (ns)", t.erase.0),
+            ("timing.read_command (ns)", t.read_command.0),
+            ("timing.program_command (ns)", t.program_command.0),
+            ("timing.erase_command (ns)", t.erase_command.0),
+            ("timing.host_link_command (ns)", t.host_link_command.0),
+            ("timing.bus (ns a page)", t.bus.time_of(bus_bytes)),
+            ("timing.host_link (ns a page)", t.host_link.time_of(g.page_bytes.0)),
+        ];
+        let times = times.map(|(key, found)| (key, found, 0, MAX_TIME_NS));
+        let wrong =
+            counts.into_iter().chain(times).find(|&(_, found, least, most)| found < least || found > most);
+        wrong.map_or(Ok(()), |(key, found, least, most)| Err(SpecError::Range { key, found, least, most }))
+    }
+
+    /// Pages of a block that hold data.
+    pub fn data_pages(&self) -> u32 {
+        self.geometry.pages - u32::from(self.ftl.summary_page.is_some())
+    }
+
+    fn raw_per_plane(&self) -> u64 {
+        u64::from(self.geometry.blocks) * u64::from(self.data_pages())
+    }
+
+    /// Exported pages of a plane.
+    pub fn logical_per_plane(&self) -> u32 {
+        let raw = self.raw_per_plane();
+        // Blocks and pages are bounded: this fits 31 bits.
+        (raw - self.ftl.over_provisioning.of(raw)) as u32
+    }
+
+    pub(crate) fn threshold(&self, watermark: Watermark) -> Threshold {
+        match watermark {
+            Watermark::Pages(share) => Threshold::Pages(share.of(self.raw_per_plane()) as u32),
+            Watermark::Blocks(share) => Threshold::Blocks(share.of(u64::from(self.geometry.blocks)) as u32),
+            Watermark::BlockCount(count) => Threshold::Blocks(count),
+        }
+    }
+}
+
+impl DeviceSpec {
+    /// The most valid pages that a plane may hold so that, at its low watermark, a written block has an invalid page.
+    pub(crate) fn max_valid_per_plane(&self) -> u32 {
+        let block = self.data_pages();
+        let high = match self.threshold(self.gc.high_watermark.unwrap_or(self.gc.low_watermark)) {
+            Threshold::Pages(pages) => pages,
+            Threshold::Blocks(blocks) => blocks * block,
+        };
+        self.raw_per_plane() as u32 - high - block - 1
+    }
+}
