@@ -55,6 +55,8 @@ pub struct ElementRow {
     pub parity_write_pages: u64,
     /// Pages read to decode lost chunks.
     pub decode_read_pages: u64,
+    /// Pages written back after they were decoded.
+    pub repair_write_pages: u64,
     /// Pages read in all, garbage collection included.
     pub flash_read_pages: u64,
     /// Pages programmed in all, garbage collection included.
@@ -63,8 +65,12 @@ pub struct ElementRow {
     pub erase_blocks: u64,
     /// Pages moved by garbage collection.
     pub gc_move_pages: u64,
-    /// Garbage collections finished.
-    pub gc_runs: u64,
+    /// Garbage collections given up because every written block was full of valid pages.
+    pub gc_stalls: u64,
+    /// Reads of pages that hold nothing; they cost no cell time and are not among `flash_read_pages`.
+    pub unmapped_read_pages: u64,
+    /// Pages trimmed.
+    pub trim_pages: u64,
     /// Time with garbage collection active.
     pub gc_busy_ns: u64,
     /// Cell time, summed over dies.

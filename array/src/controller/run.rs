@@ -139,7 +139,7 @@ impl<M: Memory> Array<M> {
             let operation = self.slots[id as usize].operation;
             if self.any_failed
                 && self.failed[operation.element as usize]
-                && !self.has_bug(Bug::StaleElementRead)
+                && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleElementRead))
             {
                 // The element failed after the steps were made: only writes come to this.
                 self.plans[plan as usize].outstanding -= 1;
@@ -263,9 +263,6 @@ impl<M: Memory> Array<M> {
             return;
         }
         self.any_failed = true;
-        if self.has_bug(Bug::StaleElementRead) {
-            return;
-        }
         for level in 0..2 {
             loop {
                 let id = self.queues.first(element, level);

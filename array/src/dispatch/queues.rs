@@ -1,4 +1,6 @@
 //! The element queues: two intrusive lists an element, threaded through the operations themselves.
+//!
+//! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel).
 
 use crate::holds::NONE;
 

@@ -1,0 +1,266 @@
+//! The yardstick: the least that a page-mapped flash simulation can do. A page map, greedy garbage collection, a FIFO
+//! queue for each die, an event for each operation; no controller, no bus, no classes, no tables, no options.
+//!
+//! What the simulator proper costs beyond this is the price of everything it can tell. The ratio of flash operations a
+//! CPU-second is what the benchmark reports.
+
+use std::collections::VecDeque;
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::Agenda;
+use stripewise_base::prng::Prng;
+
+/// What the yardstick simulates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// Elements; each host update works on one, or on two with parity.
+    pub(crate) elements: u32,
+    /// Dies of an element, each with one plane here.
+    pub(crate) dies: u32,
+    /// Blocks of a die.
+    pub(crate) blocks: u32,
+    /// Pages of a block.
+    pub(crate) pages: u32,
+    /// Logical pages of an element that are written.
+    pub(crate) span: u32,
+    /// Free blocks of a die at which a block is collected.
+    pub(crate) reserve: u32,
+    /// Host requests under way.
+    pub(crate) depth: u32,
+    /// Whether an update also reads old data and parity and writes parity.
+    pub(crate) parity: bool,
+    /// Whether all logical pages are written before the clock starts.
+    pub(crate) filled: bool,
+    /// Page read, program, erase, and transfer.
+    pub(crate) read_ns: Nanos,
+    pub(crate) program_ns: Nanos,
+    pub(crate) erase_ns: Nanos,
+}
+
+#[derive(Clone, Copy)]
+enum Work {
+    Read { request: u32 },
+    Write { request: u32, element: u32, page: u32 },
+}
+
+#[derive(Default)]
+struct Die {
+    queue: VecDeque<Work>,
+    now: Option<Work>,
+    /// Block being collected, and its next page.
+    collecting: Option<(u32, u32)>,
+    free: Vec<u32>,
+    open: u32,
+    next: u32,
+}
+
+struct Yardstick {
+    setting: Setting,
+    map: Vec<u32>,
+    owner: Vec<u32>,
+    valid: Vec<u16>,
+    dies: Vec<Die>,
+    agenda: Agenda,
+    random: Prng,
+    /// Operations that a request still waits for, and whether its writes were issued.
+    requests: Vec<(u32, bool, u32, u32)>,
+    turn: u32,
+    operations: u64,
+    finished: u64,
+}
+
+/// Serves `requests` host writes of one page at uniformly random addresses; returns the flash operations done.
+pub(crate) fn run(setting: &Setting, requests: u64) -> u64 {
+    let mut yardstick = Yardstick::new(setting);
+    let depth = u64::from(setting.depth).min(requests);
+    for request in 0..depth {
+        yardstick.begin(request as u32, 0);
+    }
+    let mut sent = depth;
+    while yardstick.finished < requests {
+        let Some((now, die)) = yardstick.agenda.pop() else { break };
+        if let Some(request) = yardstick.step(now, die)
+            && sent < requests
+        {
+            sent += 1;
+            yardstick.begin(request, now);
+        }
+    }
+    yardstick.operations
+}
+
+const OPEN: u16 = 1 << 15;
+const FREE: u16 = u16::MAX;
+
+impl Yardstick {
+    fn new(setting: &Setting) -> Self {
+        let dies = setting.elements * setting.dies;
+        let per_element = setting.dies * setting.blocks * setting.pages;
+        let pages = (setting.elements * per_element) as usize;
+        let mut yardstick = Self {
+            setting: *setting,
+            map: vec![0; pages],
+            owner: vec![0; pages],
+            valid: vec![FREE; (dies * setting.blocks) as usize],
+            dies: (0..dies)
+                .map(|_| Die { free: (1..setting.blocks).rev().collect(), ..Die::default() })
+                .collect(),
+            agenda: Agenda::new(),
+            random: Prng::new(1),
+            requests: vec![(0, false, 0, 0); setting.depth as usize],
+            turn: 0,
+            operations: 0,
+            finished: 0,
+        };
+        for die in 0..dies {
+            yardstick.valid[(die * setting.blocks) as usize] = OPEN;
+        }
+        if setting.filled {
+            for element in 0..setting.elements {
+                for page in 0..setting.span {
+                    let die = element * setting.dies + page % setting.dies;
+                    yardstick.place(die, element, page);
+                }
+            }
+        }
+        yardstick
+    }
+
+    fn begin(&mut self, request: u32, now: Nanos) {
+        let page = self.random.below(u64::from(self.setting.span)) as u32;
+        let element = self.random.below(u64::from(self.setting.elements)) as u32;
+        if self.setting.parity {
+            self.requests[request as usize] = (2, false, element, page);
+            let parity = (element + 1) % self.setting.elements;
+            self.issue(self.die_of(element, page), Work::Read { request }, now);
+            self.issue(self.die_of(parity, page), Work::Read { request }, now);
+        } else {
+            self.requests[request as usize] = (1, true, element, page);
+            self.write(request, element, page, now);
+        }
+    }
+
+    fn write(&mut self, request: u32, element: u32, page: u32, now: Nanos) {
+        self.turn = (self.turn + 1) % self.setting.dies;
+        let die = element * self.setting.dies + self.turn;
+        self.issue(die, Work::Write { request, element, page }, now);
+    }
+
+    fn die_of(&self, element: u32, page: u32) -> u32 {
+        let slot = self.map[self.logical(element, page)];
+        if slot == 0 { element * self.setting.dies } else { (slot - 1) / (self.setting.blocks * self.setting.pages) }
+    }
+
+    fn logical(&self, element: u32, page: u32) -> usize {
+        (element * self.setting.dies * self.setting.blocks * self.setting.pages + page) as usize
+    }
+
+    fn issue(&mut self, die: u32, work: Work, now: Nanos) {
+        let state = &mut self.dies[die as usize];
+        if state.now.is_none() && state.collecting.is_none() {
+            self.start(die, work, now);
+        } else {
+            state.queue.push_back(work);
+        }
+    }
+
+    fn start(&mut self, die: u32, work: Work, now: Nanos) {
+        self.operations += 1;
+        self.dies[die as usize].now = Some(work);
+        let time = match work {
+            Work::Read { .. } => self.setting.read_ns,
+            Work::Write { element, page, .. } => {
+                self.place(die, element, page);
+                self.setting.program_ns
+            }
+        };
+        self.agenda.schedule(now + time, die);
+    }
+
+    /// Maps a page to the next slot of a die.
+    fn place(&mut self, die: u32, element: u32, page: u32) {
+        let (blocks, pages) = (self.setting.blocks, self.setting.pages);
+        let logical = self.logical(element, page);
+        let old = self.map[logical];
+        if old != 0 {
+            self.owner[old as usize - 1] = 0;
+            self.valid[((old - 1) / pages) as usize] -= 1;
+        }
+        let state = &mut self.dies[die as usize];
+        let block = die * blocks + state.open;
+        let slot = block * pages + state.next;
+        self.map[logical] = slot + 1;
+        self.owner[slot as usize] = logical as u32 + 1;
+        self.valid[block as usize] += 1;
+        state.next += 1;
+        if state.next == pages {
+            self.valid[block as usize] &= !OPEN;
+            state.open = state.free.pop().expect("collection keeps a block free");
+            state.next = 0;
+            self.valid[(die * blocks + state.open) as usize] = OPEN;
+        }
+    }
+
+    /// Ends what a die does, and starts its next. Returns the request that is finished by it.
+    fn step(&mut self, now: Nanos, die: u32) -> Option<u32> {
+        let done = self.dies[die as usize].now.take();
+        let mut finished = None;
+        if let Some(work) = done {
+            let (Work::Read { request } | Work::Write { request, .. }) = work;
+            let state = &mut self.requests[request as usize];
+            state.0 -= 1;
+            if state.0 == 0 && !state.1 {
+                let (_, _, element, page) = *state;
+                *state = (2, true, element, page);
+                self.write(request, element, page, now);
+                self.write(request, (element + 1) % self.setting.elements, page, now);
+            } else if state.0 == 0 {
+                self.finished += 1;
+                finished = Some(request);
+            }
+        }
+        if self.dies[die as usize].now.is_none() && !self.collect(die, now) {
+            if let Some(work) = self.dies[die as usize].queue.pop_front() {
+                self.start(die, work, now);
+            }
+        }
+        finished
+    }
+
+    /// Goes on with a collection, or begins one when few blocks are free. Returns whether the die is busy with it.
+    fn collect(&mut self, die: u32, now: Nanos) -> bool {
+        let (blocks, pages) = (self.setting.blocks, self.setting.pages);
+        let state = &mut self.dies[die as usize];
+        let (block, mut page) = match state.collecting {
+            Some(at) => at,
+            None if state.free.len() as u32 > self.setting.reserve => return false,
+            None => {
+                let first = (die * blocks) as usize;
+                let plane = &self.valid[first..first + blocks as usize];
+                let victim = plane.iter().enumerate().min_by_key(|&(_, valid)| *valid).map_or(0, |(block, _)| block);
+                (victim as u32, 0)
+            }
+        };
+        let first = (die * blocks + block) * pages;
+        while page < pages && self.owner[(first + page) as usize] == 0 {
+            page += 1;
+        }
+        if page < pages {
+            let logical = self.owner[(first + page) as usize] - 1;
+            let per_element = self.setting.dies * blocks * pages;
+            self.place(die, logical / per_element, logical % per_element);
+            self.operations += 2;
+            self.dies[die as usize].collecting = Some((block, page + 1));
+            self.agenda.schedule(now + self.setting.read_ns + self.setting.program_ns, die);
+        } else {
+            self.operations += 1;
+            let state = &mut self.dies[die as usize];
+            self.valid[(die * blocks + block) as usize] = FREE;
+            state.free.push(block);
+            state.collecting = None;
+            // The erase keeps the die busy like an operation that nobody waits for.
+            self.agenda.schedule(now + self.setting.erase_ns, die);
+        }
+        true
+    }
+}

@@ -1,0 +1,60 @@
+//! What an array's elements are: parts of how many devices.
+
+use std::fmt;
+use std::str::FromStr;
+
+use stripewise_flash::Level;
+
+/// The elements of an array: `ssd:5` is five whole SSDs, `channel` the channels of one, `chip:2` the chips of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// What an element is.
+    pub level: Level,
+    /// How many devices there are.
+    pub devices: u32,
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Ssd => "ssd",
+            Level::Channel => "channel",
+            Level::Chip => "chip",
+        };
+        write!(f, "{level}:{}", self.devices)
+    }
+}
+
+impl FromStr for Layout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse = || {
+            format!("`{text}`: expected `ssd:N`, `channel:N` or `chip:N` with N devices (1 when left out)")
+        };
+        let (level, devices) = text.split_once(':').unwrap_or((text, "1"));
+        let level = match level {
+            "ssd" => Level::Ssd,
+            "channel" => Level::Channel,
+            "chip" => Level::Chip,
+            _ => return Err(refuse()),
+        };
+        match devices.parse() {
+            Ok(devices) if devices > 0 => Ok(Self { level, devices }),
+            _ => Err(refuse()),
+        }
+    }
+}
+
+impl serde::Serialize for Layout {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Layout {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

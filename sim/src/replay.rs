@@ -1,0 +1,338 @@
+//! Replaying a trace: when its requests are sent, and what is noted of each.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::{Acknowledgement, HostRequest, NoMemory, RequestKind, SubmitError};
+use stripewise_base::Nanos;
+use stripewise_base::units::parse_duration;
+use stripewise_trace::{Kind, Request, Source, TraceError};
+
+use crate::metrics::Metrics;
+use crate::simulation::{Host, Next};
+use crate::tables::{RequestRow, Sink};
+
+/// How the requests of a trace are paced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pacing {
+    /// At their time stamps, sped up by `numerator / denominator`.
+    Open {
+        /// Speed-up, over.
+        numerator: u64,
+        /// Speed-up, under.
+        denominator: u64,
+    },
+    /// So many at a time: the next when one is acknowledged. Time stamps are ignored.
+    Closed {
+        /// Requests under way.
+        depth: u32,
+    },
+    /// So many users: each sends its next request this long after its last was acknowledged.
+    Think {
+        /// Users.
+        users: u32,
+        /// Pause of a user, in nanoseconds.
+        think_ns: Nanos,
+    },
+}
+
+impl Default for Pacing {
+    fn default() -> Self {
+        Self::Open { numerator: 1, denominator: 1 }
+    }
+}
+
+impl fmt::Display for Pacing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Open { numerator, denominator: 1 } => write!(f, "open:{numerator}"),
+            Self::Open { numerator, denominator } => write!(f, "open:{numerator}/{denominator}"),
+            Self::Closed { depth } => write!(f, "closed:{depth}"),
+            Self::Think { users, think_ns } => write!(f, "think:{users},{think_ns}ns"),
+        }
+    }
+}
+
+impl FromStr for Pacing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected `open`, `open:SPEED-UP` (as open:100 or open:1/2), `closed:DEPTH` or `think:USERS,TIME`";
+        let refuse = |what: &str| format!("`{text}`: {what}; {expected}");
+        let (mode, rest) = text.split_once(':').unwrap_or((text, ""));
+        let positive = |text: &str| text.parse::<u64>().ok().filter(|&number| number > 0);
+        match (mode, rest) {
+            ("open", "") => Ok(Self::default()),
+            ("open", speed) => {
+                let (over, under) = speed.split_once('/').unwrap_or((speed, "1"));
+                let (Some(numerator), Some(denominator)) = (positive(over), positive(under)) else {
+                    return Err(refuse("a speed-up is a positive whole number or a fraction of two"));
+                };
+                Ok(Self::Open { numerator, denominator })
+            }
+            ("closed", depth) => match depth.parse::<u32>() {
+                Ok(depth) if depth > 0 => Ok(Self::Closed { depth }),
+                _ => Err(refuse("a depth is a positive whole number")),
+            },
+            ("think", rest) => {
+                let (users, time) = rest.split_once(',').ok_or_else(|| refuse("a think time is missing"))?;
+                let users = users.parse::<u32>().ok().filter(|&users| users > 0);
+                let users = users.ok_or_else(|| refuse("the number of users is a positive whole number"))?;
+                let think_ns = parse_duration(time).map_err(|error| refuse(&error.to_string()))?;
+                Ok(Self::Think { users, think_ns })
+            }
+            _ => Err(refuse("no such pacing")),
+        }
+    }
+}
+
+/// Requests fetched from the source at a time.
+const BATCH: usize = 4096;
+
+/// What is known of a request that is under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnderWay {
+    index: u64,
+    offset: u64,
+    bytes: u32,
+    volume: u32,
+    kind: u8,
+}
+
+/// A host that replays a trace.
+pub struct Replay<'a> {
+    source: &'a mut dyn Source,
+    pacing: Pacing,
+    batch: Vec<Request>,
+    at: usize,
+    error: Option<TraceError>,
+    /// Requests sent so far.
+    sent: u64,
+    outstanding: u32,
+    /// Of think time: when the users that pause are back, in order.
+    back_at: std::collections::VecDeque<Nanos>,
+    under_way: Vec<UnderWay>,
+    free: Vec<u32>,
+    limit: u64,
+    /// Requests of this many bytes at the end of the array's address space are the most it takes.
+    capacity: u64,
+    refused: Option<SubmitError>,
+    pub(crate) metrics: Metrics,
+    sink: &'a mut dyn Sink,
+    wants_rows: bool,
+    /// Blocked requests are counted when requests arrive; the run loop reads this.
+    pub(crate) arrivals: u64,
+}
+
+impl fmt::Debug for Replay<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replay")
+            .field("pacing", &self.pacing)
+            .field("sent", &self.sent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Replay<'a> {
+    /// Replays at most `limit` requests of `source` on an array of `capacity` bytes; the first `warmup` count for
+    /// nothing.
+    pub fn new(
+        source: &'a mut dyn Source,
+        pacing: Pacing,
+        capacity: u64,
+        limit: u64,
+        warmup: u64,
+        wants_rows: bool,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
+        Self {
+            source,
+            pacing,
+            batch: Vec::with_capacity(BATCH),
+            at: 0,
+            error: None,
+            sent: 0,
+            outstanding: 0,
+            back_at: std::collections::VecDeque::new(),
+            under_way: Vec::new(),
+            free: Vec::new(),
+            limit,
+            capacity,
+            refused: None,
+            metrics: Metrics::new(warmup),
+            sink,
+            wants_rows,
+            arrivals: 0,
+        }
+    }
+
+    /// The request that comes next, if there is one.
+    #[inline]
+    fn peek(&mut self) -> Option<&Request> {
+        if self.at == self.batch.len() {
+            if self.error.is_some() || self.sent >= self.limit {
+                return None;
+            }
+            self.at = 0;
+            if let Err(error) = self.source.next_batch(&mut self.batch) {
+                self.batch.clear();
+                self.error = Some(error);
+            }
+        }
+        if self.sent >= self.limit { None } else { self.batch.get(self.at) }
+    }
+
+    /// What stopped the replay early, if anything did.
+    pub(crate) fn take_error(&mut self) -> Option<ReplayError> {
+        if let Some(error) = self.error.take() {
+            return Some(ReplayError::Trace(error));
+        }
+        self.refused.take().map(|error| ReplayError::Refused { request: self.sent, error })
+    }
+
+    /// Requests sent so far.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Share of the trace that was sent, where it can be told.
+    pub fn progress(&self) -> Option<f64> {
+        self.source.progress()
+    }
+
+    /// The sink, for rows that are not of requests.
+    pub(crate) fn sink(&mut self) -> &mut dyn Sink {
+        self.sink
+    }
+}
+
+/// Why a replay ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The trace could not be read further.
+    #[error(transparent)]
+    Trace(TraceError),
+    /// The array refused a request.
+    #[error("request {request}: {error}")]
+    Refused {
+        /// Which request, from 0.
+        request: u64,
+        /// Why.
+        error: SubmitError,
+    },
+}
+
+impl Host<NoMemory> for Replay<'_> {
+    #[inline]
+    fn next(&mut self, now: Nanos) -> Next {
+        if self.refused.is_some() {
+            return Next::End;
+        }
+        let pacing = self.pacing;
+        let Some(request) = self.peek() else { return Next::End };
+        match pacing {
+            Pacing::Open { numerator, denominator } => {
+                let time = request.time_ns;
+                Next::At(if numerator == denominator {
+                    time
+                } else {
+                    (u128::from(time) * u128::from(denominator) / u128::from(numerator)) as Nanos
+                })
+            }
+            Pacing::Closed { depth } if self.outstanding < depth => Next::At(now),
+            Pacing::Think { users, .. } if self.outstanding + (self.back_at.len() as u32) < users => {
+                Next::At(now)
+            }
+            Pacing::Think { .. } => self.back_at.front().map_or(Next::Waiting, |&at| Next::At(at)),
+            Pacing::Closed { .. } => Next::Waiting,
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, now: Nanos) -> (HostRequest, ()) {
+        let arrival = match (self.pacing, self.next(now)) {
+            (Pacing::Open { .. }, Next::At(at)) => at,
+            _ => now,
+        };
+        if let Pacing::Think { users, .. } = self.pacing
+            && self.outstanding + self.back_at.len() as u32 >= users
+        {
+            self.back_at.pop_front();
+        }
+        let request = self.batch[self.at];
+        self.at += 1;
+        let tag = self.free.pop().unwrap_or_else(|| {
+            self.under_way.push(UnderWay::default());
+            self.under_way.len() as u32 - 1
+        });
+        let kind = match request.kind {
+            Kind::Read => RequestKind::Read,
+            Kind::Write => RequestKind::Write,
+            Kind::Trim => RequestKind::Trim,
+            Kind::Flush => RequestKind::Flush,
+        };
+        self.under_way[tag as usize] = UnderWay {
+            index: self.sent,
+            offset: request.offset,
+            bytes: request.bytes,
+            volume: request.volume,
+            kind: request.kind as u8,
+        };
+        self.sent += 1;
+        self.outstanding += 1;
+        self.arrivals += 1;
+        debug_assert!(
+            request.offset + u64::from(request.bytes) <= self.capacity,
+            "folding keeps requests inside"
+        );
+        let host =
+            HostRequest { tag: u64::from(tag), arrival, offset: request.offset, bytes: request.bytes, kind };
+        (host, ())
+    }
+
+    fn refused(&mut self, request: HostRequest, (): (), error: SubmitError) {
+        self.at -= 1;
+        self.sent -= 1;
+        self.outstanding -= 1;
+        self.arrivals -= 1;
+        self.free.push(request.tag as u32);
+        if error != SubmitError::Busy {
+            self.refused = Some(error);
+        }
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, (): ()) {
+        self.outstanding -= 1;
+        if let Pacing::Think { think_ns, .. } = self.pacing {
+            self.back_at.push_back(now + think_ns);
+        }
+        let tag = acknowledgement.tag as u32;
+        let UnderWay { index, offset, bytes, volume, kind } = self.under_way[tag as usize];
+        self.free.push(tag);
+        let latency_ns = acknowledgement.at - acknowledgement.arrival;
+        self.metrics.request(index, kind, bytes, latency_ns, acknowledgement.failed);
+        if self.wants_rows {
+            self.sink.request(&RequestRow {
+                request: index,
+                arrival_ns: acknowledgement.arrival,
+                kind,
+                volume,
+                offset_bytes: offset,
+                size_bytes: bytes,
+                latency_ns,
+                pending_ns: acknowledgement.pending_ns,
+                pre_read_ns: acknowledgement.pre_read_ns,
+                parity_ns: acknowledgement.parity_ns,
+                element_queue_ns: acknowledgement.queue_ns,
+                gc_wait_ns: acknowledgement.gc_wait_ns,
+                bus_ns: acknowledgement.bus_ns,
+                cell_ns: acknowledgement.cell_ns,
+                buffer_ns: acknowledgement.buffer_ns,
+                failed: u8::from(acknowledgement.failed),
+            });
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! A run: one trace through one scheme on one device.
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
+use stripewise_base::Nanos;
+use stripewise_base::units::Span;
+use stripewise_flash::{DeviceSpec, Flash, SpecError};
+use stripewise_trace::Source;
+
+use crate::layout::Layout;
+use crate::metrics::Metrics;
+use crate::replay::{Pacing, Replay, ReplayError};
+use crate::simulation::{ClassCounts, Simulation, elements};
+use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
+use crate::totals::Totals;
+
+/// All that decides a run, but the trace.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// What the elements are.
+    pub elements: Layout,
+    /// How requests are paced.
+    pub pacing: Pacing,
+    /// Requests at the start that count for nothing: counters and tables begin with the arrival after them.
+    pub warmup_requests: u64,
+    /// The most requests to replay.
+    pub limit_requests: u64,
+    /// Seed of all that is random in the device.
+    pub seed: u64,
+    /// Time between two samples of the elements' state; zero for none.
+    pub sample_every: Span,
+    /// Whether a row is kept of every request.
+    pub request_rows: bool,
+    /// Whether a row is kept of every garbage collection.
+    pub gc_rows: bool,
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The device.
+    pub device: DeviceSpec,
+}
+
+/// Why a run could not be made or finished.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The device cannot be.
+    #[error(transparent)]
+    Device(#[from] SpecError),
+    /// The scheme has no meaning over this device.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
+    /// The trace ended early.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// The caller asked to stop.
+    #[error("stopped after {requests} requests")]
+    Stopped {
+        /// Requests sent by then.
+        requests: u64,
+    },
+    /// The array stands still with requests under way: a bug of this program.
+    #[error(
+        "the array stands still at {now_ns} ns with requests under way: please report this with the run's seed"
+    )]
+    Stuck {
+        /// Simulated time.
+        now_ns: Nanos,
+    },
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Requests sent.
+    pub requests: u64,
+    /// Share of the trace that was read, where it can be told.
+    pub share: Option<f64>,
+    /// Simulated time.
+    pub now_ns: Nanos,
+}
+
+/// Events between two looks at whether to stop.
+const EVENTS_PER_REPORT: u32 = 1 << 16;
+
+/// The bytes that an array of `config` offers: what a trace must be folded onto.
+///
+/// # Errors
+/// When the device or the scheme cannot be.
+pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
+    let flash =
+        Flash::<()>::new(&config.device, config.elements.level, config.elements.devices, config.seed)?;
+    let page_bytes = page_bytes(config);
+    let geometry = config.scheme.resolve(&elements(&flash, page_bytes), false)?;
+    Ok(geometry.pages() * u64::from(page_bytes))
+}
+
+/// Runs `source`, already folded onto the array's capacity, and gives rows to `sink` while it goes on. `report` is
+/// told now and then how far the run has come; when it returns false the run stops.
+///
+/// # Errors
+/// What is wrong with the configuration, or what ended the trace early.
+pub fn run(
+    config: &RunConfig,
+    source: &mut dyn Source,
+    sink: &mut dyn Sink,
+    report: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Totals, RunError> {
+    let mut flash =
+        Flash::<()>::new(&config.device, config.elements.level, config.elements.devices, config.seed)?;
+    if config.gc_rows {
+        flash.enable_gc_log();
+    }
+    let page_bytes = page_bytes(config);
+    let replay = Replay::new(
+        source,
+        config.pacing,
+        u64::MAX,
+        config.limit_requests,
+        config.warmup_requests,
+        config.request_rows,
+        sink,
+    );
+    let mut simulation = Simulation::new(&config.scheme, flash, page_bytes, NoMemory, replay)?;
+    let mut meter = Meter::new(&simulation, config);
+    loop {
+        let mut is_moving = true;
+        for _ in 0..EVENTS_PER_REPORT {
+            if !simulation.step() {
+                is_moving = false;
+                break;
+            }
+            meter.look(&mut simulation);
+        }
+        let replay = &mut simulation.world.host;
+        if let Some(error) = replay.take_error() {
+            return Err(error.into());
+        }
+        let progress =
+            Progress { requests: replay.sent(), share: replay.progress(), now_ns: simulation.now() };
+        if !report(progress) {
+            return Err(RunError::Stopped { requests: progress.requests });
+        }
+        if !is_moving {
+            break;
+        }
+    }
+    simulation.drain();
+    if !simulation.array.is_quiet() {
+        return Err(RunError::Stuck { now_ns: simulation.now() });
+    }
+    meter.give_gc_rows(&mut simulation);
+    let elements = meter.elements(&simulation);
+    Ok(Totals {
+        requests: std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0)),
+        elements,
+        simulated_ns: simulation.now() - meter.began_ns,
+        page_bytes,
+    })
+}
+
+fn page_bytes(config: &RunConfig) -> u32 {
+    u32::try_from(config.device.geometry.page_bytes.0).unwrap_or(u32::MAX)
+}
+
+type Timed<'a> = Simulation<NoMemory, (), Replay<'a>>;
+
+/// What is read off a simulation while it runs.
+struct Meter {
+    warmup: u64,
+    warm: bool,
+    began_ns: Nanos,
+    /// Operations by class at the end of warm-up.
+    base: Vec<ClassCounts>,
+    arrivals: u64,
+    blocked: Vec<u64>,
+    queue_max: Vec<u64>,
+    sample_every: Nanos,
+    next_sample: Nanos,
+    gc_rows: bool,
+    looks: u32,
+}
+
+/// Events between two emptyings of the flash's log of garbage collections.
+const LOOKS_PER_GC_ROWS: u32 = 1 << 12;
+
+impl Meter {
+    fn new(simulation: &Timed<'_>, config: &RunConfig) -> Self {
+        let count = simulation.world.counts.len();
+        Self {
+            warmup: config.warmup_requests,
+            warm: config.warmup_requests == 0,
+            began_ns: 0,
+            base: simulation.world.counts.clone(),
+            arrivals: 0,
+            blocked: vec![0; count],
+            queue_max: vec![0; count],
+            sample_every: config.sample_every.0,
+            next_sample: 0,
+            gc_rows: config.gc_rows,
+            looks: 0,
+        }
+    }
+
+    #[inline]
+    fn look(&mut self, simulation: &mut Timed<'_>) {
+        let arrivals = simulation.world.host.arrivals;
+        if arrivals != self.arrivals {
+            // Paper 000, section II-C, counts what an arriving request finds in the queues, its own parts included.
+            let new = arrivals - self.arrivals;
+            self.arrivals = arrivals;
+            if self.warm {
+                self.count_blocked(simulation, new);
+            } else if arrivals > self.warmup {
+                self.warm = true;
+                self.began_ns = simulation.now();
+                self.base.clone_from(&simulation.world.counts);
+                simulation.world.flash.reset_counters(simulation.now());
+            }
+        }
+        if self.sample_every > 0 && simulation.now() >= self.next_sample {
+            self.sample(simulation);
+        }
+        self.looks = self.looks.wrapping_add(1);
+        if self.gc_rows && self.looks.is_multiple_of(LOOKS_PER_GC_ROWS) {
+            self.give_gc_rows(simulation);
+        }
+    }
+
+    #[inline]
+    fn count_blocked(&mut self, simulation: &Timed<'_>, arrivals: u64) {
+        let loads = simulation.array.loads();
+        let sides = loads.reads.iter().zip(&loads.writes);
+        for ((blocked, max), (reads, writes)) in self.blocked.iter_mut().zip(&mut self.queue_max).zip(sides) {
+            let queued = u64::from(reads + writes);
+            *blocked += queued * arrivals;
+            *max = (*max).max(queued);
+        }
+    }
+
+    fn sample(&mut self, simulation: &mut Timed<'_>) {
+        let time_ns = simulation.now();
+        self.next_sample = (time_ns / self.sample_every + 1) * self.sample_every;
+        for element in 0..self.blocked.len() {
+            let flash = &simulation.world.flash;
+            let loads = simulation.array.loads();
+            let row = SampleRow {
+                time_ns,
+                element: element as u32,
+                reads: loads.reads[element],
+                writes: loads.writes[element],
+                collecting: u8::from(flash.is_collecting(element as u32)),
+                free_pages: flash.estimate(element as u32).free_pages,
+            };
+            simulation.world.host.sink().sample(&row);
+        }
+    }
+
+    fn give_gc_rows(&mut self, simulation: &mut Timed<'_>) {
+        let world = &mut simulation.world;
+        for gc in world.flash.drain_gc_log() {
+            world.host.sink().gc(&GcRow {
+                element: gc.element,
+                plane: gc.plane,
+                block: gc.block,
+                start_ns: gc.start_ns,
+                end_ns: gc.end_ns,
+                moved_pages: gc.moved_pages,
+            });
+        }
+    }
+
+    fn elements(&self, simulation: &Timed<'_>) -> Vec<ElementRow> {
+        let world = &simulation.world;
+        let classes = world.counts.iter().zip(&self.base).enumerate();
+        classes
+            .map(|(element, (class, class_base))| {
+                let flash = world.flash.counters(simulation.now(), element as u32);
+                let of = |which: Class| class[which as usize] - class_base[which as usize];
+                ElementRow {
+                    element: element as u32,
+                    host_read_pages: of(Class::HostRead),
+                    host_write_pages: of(Class::HostWrite),
+                    pre_read_pages: of(Class::PreRead),
+                    parity_write_pages: of(Class::Parity),
+                    decode_read_pages: of(Class::Decode),
+                    repair_write_pages: of(Class::Repair),
+                    flash_read_pages: flash.flash_read_pages(),
+                    flash_program_pages: flash.flash_program_pages(),
+                    erase_blocks: flash.erase_blocks,
+                    gc_move_pages: flash.gc_move_pages,
+                    gc_stalls: flash.gc_stalls,
+                    unmapped_read_pages: flash.unmapped_reads,
+                    trim_pages: flash.trims,
+                    gc_busy_ns: flash.gc_busy_ns,
+                    cell_busy_ns: flash.cell_busy_ns,
+                    bus_busy_ns: flash.bus_busy_ns,
+                    blocked_sum: self.blocked[element],
+                    queue_max: self.queue_max[element],
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,318 @@
+//! The event loop: one array over modelled flash, one host, one time.
+//!
+//! Events of equal time happen in a fixed order (what was scheduled first, then arrivals), so a run is a function of
+//! its inputs alone.
+
+use stripewise_array::{
+    Acknowledgement, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId, OperationKind,
+    Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
+};
+use stripewise_base::Nanos;
+use stripewise_base::agenda::{Agenda, Event};
+use stripewise_flash::{Done, Flash, Media, Op, OpKind};
+
+/// What moves between the controller's memory and the medium. Nothing in timed simulation; real bytes in the checking
+/// one.
+pub trait Content<M: Memory>: Media {
+    /// Operation `id` is about to write the content of `page`.
+    fn stage(&mut self, id: OperationId, page: u32, memory: &M);
+    /// Operation `id` has read: its content goes to `page`.
+    fn fetch(&mut self, id: OperationId, page: u32, memory: &mut M);
+    /// How an operation that ran ended: the place where media faults are injected.
+    fn outcome(&mut self, _operation: &Operation) -> Outcome {
+        Outcome::Done
+    }
+}
+
+impl Content<stripewise_array::NoMemory> for () {
+    #[inline]
+    fn stage(&mut self, _: OperationId, _: u32, _: &stripewise_array::NoMemory) {}
+    #[inline]
+    fn fetch(&mut self, _: OperationId, _: u32, _: &mut stripewise_array::NoMemory) {}
+}
+
+/// When the host has its next request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At this time; now, if it is not in the future.
+    At(Nanos),
+    /// After an acknowledgement.
+    Waiting,
+    /// Never.
+    End,
+}
+
+/// Whoever sends requests: a replayed trace, or a checking workload.
+pub trait Host<M: Memory> {
+    /// Whether plans are to be shown to [`Host::planned`].
+    const OBSERVES: bool = false;
+
+    /// When the next request is due.
+    fn next(&mut self, now: Nanos) -> Next;
+    /// The request that is due, with its payload.
+    fn take(&mut self, now: Nanos) -> (HostRequest, M::Host);
+    /// The array did not take it; it is due again after an acknowledgement.
+    fn refused(&mut self, request: HostRequest, payload: M::Host, error: SubmitError);
+    /// A request is acknowledged.
+    fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, payload: M::Host);
+    /// A plan was made.
+    fn planned(&mut self, _plan: &PlanView<'_>) {}
+}
+
+/// Pages moved on one element, by class of operation.
+pub type ClassCounts = [u64; stripewise_array::Class::COUNT];
+
+/// Events that are not the flash's: their numbers count from the top.
+const COMPUTED: Event = 1 << 30;
+const TIMER: Event = 1 << 31;
+
+/// The world around the controller: flash, time and host.
+pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
+    /// The modelled flash.
+    pub flash: Flash<C>,
+    /// The host.
+    pub host: H,
+    /// Operations started, by element and class.
+    pub counts: Vec<ClassCounts>,
+    agenda: Agenda,
+    now: Nanos,
+    xor_ns: Nanos,
+    in_flight: Vec<Flight>,
+    gone: Vec<bool>,
+    any_gone: bool,
+    acknowledged: u64,
+    memory: std::marker::PhantomData<M>,
+}
+
+/// An operation that the flash works on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    operation: Operation,
+    page: u32,
+}
+
+impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
+    const OBSERVES: bool = H::OBSERVES;
+
+    #[inline]
+    fn admits(&mut self, operation: &Operation) -> bool {
+        self.flash.admits(self.now, u32::from(operation.element), &op(operation), &mut self.agenda)
+    }
+
+    #[inline]
+    fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut M) {
+        self.counts[operation.element as usize][operation.class as usize] += 1;
+        if M::CARRIES_DATA && operation.kind == OperationKind::Write {
+            self.flash.media_mut().stage(id, page, memory);
+        }
+        if self.in_flight.len() <= id as usize {
+            self.in_flight.resize(id as usize + 1, Flight::default());
+        }
+        self.in_flight[id as usize] = Flight { operation: *operation, page };
+        self.flash.start(self.now, u32::from(operation.element), id, op(operation), &mut self.agenda);
+    }
+
+    fn compute(&mut self, plan: u32, pages: u32) -> bool {
+        if pages == 0 || self.xor_ns == 0 {
+            return true;
+        }
+        self.agenda.schedule(self.now + self.xor_ns, COMPUTED | plan);
+        false
+    }
+
+    fn set_timer(&mut self, at: Nanos) {
+        self.agenda.schedule(at, TIMER);
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: M::Host) {
+        self.acknowledged += 1;
+        self.host.acknowledged(self.now, acknowledgement, payload);
+    }
+
+    #[inline]
+    fn gc_clock(&self, element: u16) -> Nanos {
+        self.flash.gc_clock(self.now, u32::from(element))
+    }
+
+    fn gave_up(&mut self, element: u16) {
+        self.gone[element as usize] = true;
+        self.any_gone = true;
+    }
+
+    fn planned(&mut self, plan: &PlanView<'_>) {
+        self.host.planned(plan);
+    }
+}
+
+#[inline]
+fn op(operation: &Operation) -> Op {
+    let kind = match operation.kind {
+        OperationKind::Read => OpKind::Read,
+        OperationKind::Write => OpKind::Program,
+        OperationKind::Trim => OpKind::Trim,
+        OperationKind::Flush => OpKind::Flush,
+    };
+    Op { kind, page: operation.page, old_version: false }
+}
+
+/// What modelled elements can do.
+pub(crate) fn elements<C: Media>(flash: &Flash<C>, page_bytes: u32) -> Elements {
+    Elements {
+        count: flash.shape().elements,
+        page_bytes,
+        pages: flash.logical_pages(),
+        volatile_cache: false,
+        discard: true,
+    }
+}
+
+/// An array, its flash and its host, under simulated time.
+pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
+    /// The controller.
+    pub array: Array<M>,
+    /// All that is around it.
+    pub world: World<M, C, H>,
+    done: Vec<Done>,
+    busy: bool,
+}
+
+impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
+    /// An array of `scheme` over `flash`, whose pages have `page_bytes`, asked by `host`.
+    ///
+    /// # Errors
+    /// When the scheme has no meaning over this flash.
+    pub fn new(
+        scheme: &Scheme,
+        flash: Flash<C>,
+        page_bytes: u32,
+        memory: M,
+        host: H,
+    ) -> Result<Self, SchemeError> {
+        let elements = elements(&flash, page_bytes);
+        let count = elements.count as usize;
+        Ok(Self {
+            array: Array::new(scheme, elements, memory)?,
+            world: World {
+                flash,
+                host,
+                counts: vec![[0; stripewise_array::Class::COUNT]; count],
+                agenda: Agenda::new(),
+                now: 0,
+                xor_ns: scheme.parity.xor.0,
+                in_flight: Vec::new(),
+                gone: vec![false; count],
+                any_gone: false,
+                acknowledged: 0,
+                memory: std::marker::PhantomData,
+            },
+            done: Vec::with_capacity(64),
+            busy: false,
+        })
+    }
+
+    /// The time.
+    pub fn now(&self) -> Nanos {
+        self.world.now
+    }
+
+    /// Runs until the host has no more requests and nothing is under way.
+    pub fn run(&mut self) {
+        while self.step() {}
+    }
+
+    /// Sends every request that is due, then handles the next event. Returns false when there is neither.
+    #[inline]
+    pub fn step(&mut self) -> bool {
+        let arrival = self.submit_due();
+        self.array.dispatch(&mut self.world);
+        let event = self.world.agenda.next_time();
+        match (event, arrival) {
+            (None, None) => false,
+            (Some(time), arrival) if arrival.is_none_or(|arrival| time <= arrival) => {
+                self.handle_next();
+                true
+            }
+            (_, arrival) => {
+                self.world.now = arrival.unwrap_or(self.world.now);
+                true
+            }
+        }
+    }
+
+    /// Submits what is due; returns the time of the next arrival, if it is known.
+    #[inline]
+    fn submit_due(&mut self) -> Option<Nanos> {
+        while !self.busy {
+            match self.world.host.next(self.world.now) {
+                Next::At(time) if time <= self.world.now => {
+                    let (request, payload) = self.world.host.take(self.world.now);
+                    if let Err((error, payload)) =
+                        self.array.submit(self.world.now, request, payload, &mut self.world)
+                    {
+                        self.busy = error == SubmitError::Busy;
+                        self.world.host.refused(request, payload, error);
+                    }
+                }
+                Next::At(time) => return Some(time),
+                Next::Waiting | Next::End => return None,
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn handle_next(&mut self) {
+        let Some((now, event)) = self.world.agenda.pop() else { return };
+        self.world.now = now;
+        let before = self.world.acknowledged;
+        if event < COMPUTED {
+            self.world.flash.handle(now, event, &mut self.world.agenda, &mut self.done);
+            self.report_done();
+        } else if event < TIMER {
+            self.array.computed(now, event - COMPUTED, &mut self.world);
+        } else {
+            self.array.timer(now, &mut self.world);
+        }
+        if self.world.acknowledged != before {
+            self.busy = false;
+        }
+        while let Some(element) = self.world.flash.next_ready() {
+            self.array.element_ready(element as u16);
+        }
+    }
+
+    #[inline]
+    fn report_done(&mut self) {
+        let mut index = 0;
+        while index < self.done.len() {
+            let done = self.done[index];
+            index += 1;
+            let timing = Timing { bus_ns: done.bus_ns, cell_ns: done.cell_ns, gc_wait_ns: done.gc_wait_ns };
+            let Flight { operation, page } = self.world.in_flight[done.token as usize];
+            let mut outcome = Outcome::Done;
+            if self.world.any_gone && self.world.gone[operation.element as usize] {
+                outcome = Outcome::Gone;
+            } else if M::CARRIES_DATA {
+                outcome = self.world.flash.media_mut().outcome(&operation);
+            }
+            if M::CARRIES_DATA && operation.kind == OperationKind::Read && outcome == Outcome::Done {
+                self.world.flash.media_mut().fetch(done.token, page, self.array.memory());
+            }
+            self.array.completed(self.world.now, done.token, outcome, timing, &mut self.world);
+        }
+        self.done.clear();
+    }
+
+    /// An element is gone from now on; what it works on ends as gone.
+    pub fn fail_element(&mut self, element: u16) {
+        self.world.gave_up(element);
+        self.array.element_failed(self.world.now, element, &mut self.world);
+    }
+
+    /// Writes out what waits in controller memory, and runs until nothing is under way.
+    pub fn drain(&mut self) {
+        self.array.drain(self.world.now, &mut self.world);
+        self.run();
+    }
+}

@@ -1,0 +1,130 @@
+//! The totals of a run.
+
+use stripewise_base::Nanos;
+
+use crate::metrics::Metrics;
+use crate::tables::ElementRow;
+
+/// One total's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// A count, or a time in whole nanoseconds.
+    Count(u64),
+    /// A mean or a ratio.
+    Real(f64),
+}
+
+/// All that a run comes to, warm-up excluded.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    /// Of host requests.
+    pub requests: Metrics,
+    /// Of each element.
+    pub elements: Vec<ElementRow>,
+    /// Simulated time from the first arrival that counts to the end.
+    pub simulated_ns: Nanos,
+    /// Page size of the elements.
+    pub page_bytes: u32,
+}
+
+impl Totals {
+    /// Sum of a column over the elements.
+    pub fn sum(&self, column: impl Fn(&ElementRow) -> u64) -> u64 {
+        self.elements.iter().map(column).sum()
+    }
+
+    /// Pages programmed for each page that the array wrote; 1 without garbage collection, 0 without writes.
+    pub fn write_amplification(&self) -> f64 {
+        ratio(self.sum(|row| row.flash_program_pages), self.sum(array_writes))
+    }
+
+    /// Coefficient of variation, over the elements, of the mean number of blocked operations that an arriving request
+    /// finds (paper 000, section II-C; population deviation).
+    pub fn blocked_cv(&self) -> f64 {
+        let count = self.elements.len() as f64;
+        let mean = self.sum(|row| row.blocked_sum) as f64 / count;
+        if mean == 0.0 {
+            return 0.0;
+        }
+        let squares: f64 =
+            self.elements.iter().map(|row| row.blocked_sum as f64 - mean).map(|gap| gap * gap).sum();
+        (squares / count).sqrt() / mean
+    }
+
+    /// Every total with its name, in the order of the table's columns.
+    pub fn figures(&self) -> Vec<(&'static str, Figure)> {
+        use Figure::{Count, Real};
+        let requests = &self.requests;
+        let all = requests.reads.with(&requests.writes);
+        let mut figures = vec![
+            ("requests", Count(all.count + requests.trims + requests.flushes)),
+            ("read_requests", Count(requests.reads.count)),
+            ("write_requests", Count(requests.writes.count)),
+            ("trim_requests", Count(requests.trims)),
+            ("flush_requests", Count(requests.flushes)),
+            ("failed_requests", Count(requests.failed)),
+            ("read_bytes", Count(requests.read_bytes)),
+            ("written_bytes", Count(requests.written_bytes)),
+            ("simulated_ns", Count(self.simulated_ns)),
+        ];
+        let responses = [
+            (
+                &all,
+                [
+                    "response_mean_ns",
+                    "response_deviation_ns",
+                    "response_p99_ns",
+                    "response_p999_ns",
+                    "response_max_ns",
+                ],
+            ),
+            (
+                &requests.reads,
+                ["read_mean_ns", "read_deviation_ns", "read_p99_ns", "read_p999_ns", "read_max_ns"],
+            ),
+            (
+                &requests.writes,
+                ["write_mean_ns", "write_deviation_ns", "write_p99_ns", "write_p999_ns", "write_max_ns"],
+            ),
+        ];
+        for (responses, [mean, deviation, p99, p999, max]) in responses {
+            figures.push((mean, Count(responses.mean_ns())));
+            figures.push((deviation, Count(responses.deviation_ns())));
+            figures.push((p99, Count(responses.percentile_ns(9_900))));
+            figures.push((p999, Count(responses.percentile_ns(9_990))));
+            figures.push((max, Count(responses.max_ns)));
+        }
+        let columns: [(&'static str, fn(&ElementRow) -> u64); 12] = [
+            ("host_read_pages", |row| row.host_read_pages),
+            ("host_write_pages", |row| row.host_write_pages),
+            ("pre_read_pages", |row| row.pre_read_pages),
+            ("parity_write_pages", |row| row.parity_write_pages),
+            ("decode_read_pages", |row| row.decode_read_pages),
+            ("flash_read_pages", |row| row.flash_read_pages),
+            ("flash_program_pages", |row| row.flash_program_pages),
+            ("erase_blocks", |row| row.erase_blocks),
+            ("gc_move_pages", |row| row.gc_move_pages),
+            ("gc_stalls", |row| row.gc_stalls),
+            ("gc_busy_ns", |row| row.gc_busy_ns),
+            ("cell_busy_ns", |row| row.cell_busy_ns),
+        ];
+        figures.extend(columns.map(|(name, column)| (name, Count(self.sum(column)))));
+        let host_pages = requests.written_bytes.div_ceil(u64::from(self.page_bytes));
+        figures.push(("write_amplification", Real(self.write_amplification())));
+        figures.push((
+            "programs_per_host_page",
+            Real(ratio(self.sum(|row| row.flash_program_pages), host_pages)),
+        ));
+        figures.push(("blocked_cv", Real(self.blocked_cv())));
+        figures
+    }
+}
+
+/// Pages that the array itself had an element write: data, parity and what it repaired.
+fn array_writes(row: &ElementRow) -> u64 {
+    row.host_write_pages + row.parity_write_pages + row.repair_write_pages
+}
+
+fn ratio(over: u64, under: u64) -> f64 {
+    if under == 0 { 0.0 } else { over as f64 / under as f64 }
+}
