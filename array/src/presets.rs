@@ -1,0 +1,57 @@
+//! The schemes that come with the program: the files under `schemes/`.
+
+use stripewise_base::suggest::unknown;
+
+use crate::scheme::{Scheme, SchemeError};
+
+/// Name and text of every scheme that comes with the program.
+pub const PRESETS: [(&str, &str); 6] = [
+    ("baseline", include_str!("../../schemes/baseline.toml")),
+    ("always-rmw", include_str!("../../schemes/always-rmw.toml")),
+    ("always-rcw", include_str!("../../schemes/always-rcw.toml")),
+    ("linux-md", include_str!("../../schemes/linux-md.toml")),
+    ("paper000-baseline", include_str!("../../schemes/paper000-baseline.toml")),
+    ("raid0", include_str!("../../schemes/raid0.toml")),
+];
+
+impl Scheme {
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// The name is unknown; the message gives the nearest one.
+    pub fn preset(name: &str) -> Result<Self, SchemeError> {
+        match PRESETS.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => Self::from_toml(name, text),
+            None => Err(SchemeError::Syntax(unknown("scheme", name, &PRESETS.map(|(known, _)| known)))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_a_scheme_of_its_own_name_that_says_what_it_is() {
+        for (name, text) in PRESETS {
+            let scheme = Scheme::from_toml(name, text).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(scheme.name, name);
+            assert!(!scheme.description.is_empty(), "{name}");
+            assert!(text.starts_with("# "), "{name} begins with where it comes from");
+        }
+    }
+
+    #[test]
+    fn every_preset_comes_back_from_its_full_toml() {
+        for (name, _) in PRESETS {
+            let scheme = Scheme::preset(name).unwrap();
+            assert_eq!(Scheme::from_toml(name, &scheme.to_toml()).unwrap(), scheme);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_the_nearest_one() {
+        let error = Scheme::preset("allways-rcw").unwrap_err().to_string();
+        assert!(error.contains("did you mean `always-rcw`?"), "{error}");
+    }
+}
