@@ -1,1 +1,24 @@
-//! Stripewise: results.
+//! What a run leaves: tables in Arrow and Parquet, totals, digests, and the directory that keeps them.
+//!
+//! A simulation writes its rows to a [`TableSink`] ([`store::RunWriter`] for one on disk, [`MemorySink`] for one in
+//! memory). [`RunInputs::digest`] names a run before it is made, so that [`Store::find`] can tell that it need not be.
+
+#![forbid(unsafe_code)]
+
+pub mod digest;
+mod error;
+pub mod figures;
+mod pack;
+pub mod parquet;
+mod read;
+pub mod schema;
+pub mod sink;
+pub mod store;
+
+pub use digest::{Digest, RunInputs};
+pub use error::Error;
+pub use figures::{Figure, Figures};
+pub use read::Batches;
+pub use schema::Table;
+pub use sink::{MemoryRun, MemorySink, TableSink};
+pub use store::{FinishedRun, RunWriter, Store};

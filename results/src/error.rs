@@ -1,0 +1,112 @@
+//! What can go wrong with results, and what to do about it.
+
+use parquet::errors::ParquetError;
+use std::io;
+use std::path::PathBuf;
+
+/// An error of reading or writing results. The messages say where and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error("{path}: cannot {action}: {source}; {remedy}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        source: io::Error,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A table could not be written.
+    #[error(
+        "{table}: cannot write the table: {source}; make sure there is space on the disk, then run again"
+    )]
+    Write {
+        /// The table's path, or its name when it is in memory.
+        table: String,
+        /// Why it failed.
+        source: ParquetError,
+    },
+    /// A table could not be read.
+    #[error("{table}: cannot read the table: {message}; {REMOVE}")]
+    Read {
+        /// The table's path, or its name when it is in memory.
+        table: String,
+        /// Why it failed.
+        message: String,
+    },
+    /// A run's directory is not what a finished run leaves.
+    #[error("{path}: {found}; {REMOVE}")]
+    Damaged {
+        /// The file or directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// A run was made again and gave other results.
+    #[error(
+        "{path}: the same run gave another table of {table} before; either a version that was changed kept its number, or \
+         the simulator is not deterministic, which is a bug: please report it with both directories"
+    )]
+    NotReproduced {
+        /// The directory of the earlier run.
+        path: PathBuf,
+        /// The first table that differs.
+        table: crate::schema::Table,
+    },
+    /// A configuration is not TOML.
+    #[error("{what} is not TOML: {source}")]
+    Toml {
+        /// Which text.
+        what: &'static str,
+        /// Line, column and reason.
+        source: toml::de::Error,
+    },
+    /// A text is not a digest.
+    #[error("`{text}` is not a digest: expected 64 hexadecimal digits, 0-9 and a-f")]
+    Digest {
+        /// The text.
+        text: String,
+    },
+    /// Two totals have one name.
+    #[error("the total `{name}` is given twice; a table has one column of a name")]
+    DuplicateTotal {
+        /// The name.
+        name: String,
+    },
+    /// A total that is needed is not there.
+    #[error("{run}: the total `{name}` is missing; its results come from another version, so run it again")]
+    MissingTotal {
+        /// The run.
+        run: String,
+        /// The name.
+        name: &'static str,
+    },
+}
+
+const REMOVE: &str = "delete the run's directory and run again";
+
+impl Error {
+    /// For `map_err`: an error of the operating system about a path that is written.
+    pub(crate) fn io(path: &std::path::Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| {
+            let remedy = match source.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    "choose an output directory that you may write to"
+                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "make space, or choose another output directory"
+                }
+                io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                    "a file is in the way: move it, or choose another output directory"
+                }
+                _ => "look after the disk, or choose another output directory",
+            };
+            Error::Io { path, action, source, remedy }
+        }
+    }
+}

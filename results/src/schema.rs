@@ -1,0 +1,227 @@
+//! The tables that a run yields: their columns, types and meanings, in one list. The Arrow schemas, the files' columns
+//! and `docs/results.md` are all made from it.
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow};
+
+/// The tables of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// One row a host request, in the order of acknowledgement. Optional: it is by far the largest.
+    Requests,
+    /// One row an element, at the end of the run.
+    Elements,
+    /// One row an element and sampled instant.
+    Samples,
+    /// One row a garbage collection of one block.
+    Gcs,
+    /// One row: the run's totals. Its columns depend on the simulator's version.
+    Totals,
+}
+
+impl Table {
+    /// Every table, in the order in which they are listed, documented and hashed.
+    pub const ALL: [Table; 5] = [Table::Totals, Table::Elements, Table::Samples, Table::Gcs, Table::Requests];
+
+    /// The table's name, which is its file's name too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Requests => "requests",
+            Table::Elements => "elements",
+            Table::Samples => "samples",
+            Table::Gcs => "gcs",
+            Table::Totals => "totals",
+        }
+    }
+
+    /// Name of its file in a run's directory.
+    pub fn file(self) -> String {
+        format!("{}.parquet", self.name())
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The type of a column. All are unsigned: what a run counts is never below zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 8 bits: a code or a flag.
+    U8,
+    /// 32 bits: an index or a count that a device bounds.
+    U32,
+    /// 64 bits: a time, an address or a sum.
+    U64,
+}
+
+impl Width {
+    /// The Arrow type.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Width::U8 => DataType::UInt8,
+            Width::U32 => DataType::UInt32,
+            Width::U64 => DataType::UInt64,
+        }
+    }
+
+    /// Bits of the Parquet type, which has none below 32.
+    pub(crate) fn parquet_bits(self) -> u32 {
+        match self {
+            Width::U8 | Width::U32 => 32,
+            Width::U64 => 64,
+        }
+    }
+}
+
+/// One column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, which ends in its unit (`_ns`, `_bytes`, `_pages`, `_blocks`) where it has one.
+    pub name: &'static str,
+    /// Its type.
+    pub width: Width,
+    /// What it means: the column's `description` in Arrow and Parquet, and its line in the documentation.
+    pub description: &'static str,
+}
+
+/// A row of a table of fixed columns.
+pub trait Row: Copy {
+    /// The table.
+    const TABLE: Table;
+    /// Its columns, in order.
+    const COLUMNS: &'static [Column];
+
+    /// Writes each of the row's values to place `at` of the column's own part of `lanes`.
+    ///
+    /// # Panics
+    /// When `lanes` has not one part for each column, or a part has no place `at`.
+    fn scatter<const N: usize>(&self, lanes: &mut [[u64; N]], at: usize);
+}
+
+/// The Arrow schema of a table of fixed columns; descriptions are the fields' metadata.
+pub fn schema<R: Row>() -> SchemaRef {
+    let fields: Vec<Field> = R::COLUMNS
+        .iter()
+        .map(|column| {
+            let description = [("description".to_owned(), column.description.to_owned())];
+            Field::new(column.name, column.width.data_type(), false).with_metadata(description)
+        })
+        .collect();
+    Arc::new(Schema::new(fields))
+}
+
+/// Lists a row's columns. Every field must stand here with its own type, or it does not compile.
+macro_rules! columns {
+    ($row:ident is $table:ident { $($field:ident: $type:ident $width:ident $description:literal,)* }) => {
+        impl Row for $row {
+            const TABLE: Table = Table::$table;
+            const COLUMNS: &'static [Column] = &[$(
+                Column { name: stringify!($field), width: Width::$width, description: $description },
+            )*];
+
+            #[inline(always)]
+            fn scatter<const N: usize>(&self, lanes: &mut [[u64; N]], at: usize) {
+                let $row { $($field),* } = *self;
+                let values = [$({ let value: $type = $field; u64::from(value) }),*];
+                // One length check for all columns, instead of one each.
+                let lanes: &mut [[u64; N]; <$row as Row>::COLUMNS.len()] =
+                    lanes.try_into().expect("one part for each column");
+                assert!(at < N, "a lane has no place {at}");
+                for (lane, value) in lanes.iter_mut().zip(values) {
+                    lane[at] = value;
+                }
+            }
+        }
+    };
+}
+
+columns!(RequestRow is Requests {
+    request: u64 U64 "Position in the trace, from 0.",
+    arrival_ns: u64 U64 "Arrival at the array, in simulated time.",
+    kind: u8 U8 "0 read, 1 write, 2 trim, 3 flush.",
+    volume: u32 U32 "Volume (ASU, disk) of the trace.",
+    offset_bytes: u64 U64 "First byte on the array, after the trace's addresses were folded onto it.",
+    size_bytes: u32 U32 "Length.",
+    latency_ns: u64 U64 "Arrival to acknowledgement: the sum of the eight columns that follow.",
+    pending_ns: u64 U64 "Waiting in the controller: for a plan, or for a row that another update holds.",
+    pre_read_ns: u64 U64 "The pre-read step of the plan that finished last.",
+    parity_ns: u64 U64 "The parity computation of the plan that finished last.",
+    element_queue_ns: u64 U64 "The last operation's wait in its element's queue, other than for garbage collection.",
+    gc_wait_ns: u64 U64 "The last operation's wait for garbage collection.",
+    bus_ns: u64 U64 "The last operation's transfers.",
+    cell_ns: u64 U64 "The last operation's cell time.",
+    buffer_ns: u64 U64 "Time in controller memory, when no element was needed.",
+    failed: u8 U8 "1 when the request failed, else 0.",
+});
+
+columns!(ElementRow is Elements {
+    element: u32 U32 "Number of the element.",
+    host_read_pages: u64 U64 "Pages read for hosts.",
+    host_write_pages: u64 U64 "Pages of data written for hosts.",
+    pre_read_pages: u64 U64 "Pages pre-read for parity updates.",
+    parity_write_pages: u64 U64 "Pages of parity written.",
+    decode_read_pages: u64 U64 "Pages read to decode lost chunks.",
+    repair_write_pages: u64 U64 "Pages written back after they were decoded.",
+    flash_read_pages: u64 U64 "Pages read in all, garbage collection included.",
+    flash_program_pages: u64 U64 "Pages programmed in all, garbage collection included.",
+    erase_blocks: u64 U64 "Blocks erased.",
+    gc_move_pages: u64 U64 "Valid pages moved by garbage collection.",
+    gc_stalls: u64 U64 "Garbage collections given up because every written block was full of valid pages.",
+    unmapped_read_pages: u64 U64 "Reads of pages that hold nothing; they cost no cell time and are not among `flash_read_pages`.",
+    trim_pages: u64 U64 "Pages trimmed.",
+    gc_busy_ns: u64 U64 "Time with garbage collection active.",
+    cell_busy_ns: u64 U64 "Cell time, summed over dies.",
+    bus_busy_ns: u64 U64 "Bus time of this element's transfers.",
+    blocked_sum: u64 U64 "Sum, over arriving requests, of the operations then queued or in flight (the papers' blocked requests).",
+    queue_max: u64 U64 "Largest number of operations queued or in flight.",
+});
+
+columns!(SampleRow is Samples {
+    time_ns: u64 U64 "The instant, in simulated time.",
+    element: u32 U32 "Number of the element.",
+    reads: u32 U32 "Reads queued or in flight.",
+    writes: u32 U32 "Writes queued or in flight.",
+    collecting: u8 U8 "1 while garbage collection is active, else 0.",
+    free_pages: u32 U32 "Free pages.",
+});
+
+columns!(GcRow is Gcs {
+    element: u32 U32 "Number of the element.",
+    plane: u32 U32 "Plane within the element.",
+    block: u32 U32 "Victim block within the plane.",
+    start_ns: u64 U64 "Start, in simulated time.",
+    end_ns: u64 U64 "End of the erase.",
+    moved_pages: u32 U32 "Valid pages moved.",
+});
+
+/// The documentation of the tables, as Markdown: `docs/results.md`, whole.
+pub fn documentation() -> String {
+    let mut text = String::from(include_str!("results.md"));
+    let mut part = |title: &str, intro: &str, columns: &[Column]| {
+        write!(text, "\n## {title}\n{intro}\n\n| column | type | meaning |\n| --- | --- | --- |\n")
+            .expect("a string takes all");
+        for Column { name, width, description } in columns {
+            writeln!(text, "| `{name}` | {} | {description} |", width.data_type())
+                .expect("a string takes all");
+        }
+    };
+    part(
+        "`requests`",
+        "One row a host request, in the order of acknowledgement. Written only when asked for. The parts of a latency are \
+         taken along the path that finished last, and add up to it exactly.",
+        RequestRow::COLUMNS,
+    );
+    part(
+        "`elements`",
+        "One row an element, at the end of the run. Counts exclude warm-up.",
+        ElementRow::COLUMNS,
+    );
+    part("`samples`", "One row an element and sampled instant.", SampleRow::COLUMNS);
+    part("`gcs`", "One row a garbage collection of one block.", GcRow::COLUMNS);
+    text
+}

@@ -1,0 +1,178 @@
+//! Takes a run's rows as they come and leaves its tables: in any output, or in memory.
+
+use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
+use crate::error::Error;
+use crate::figures::Figures;
+use crate::parquet::{TableWriter, write_totals};
+use crate::read::Batches;
+use crate::schema::Table;
+use bytes::Bytes;
+use std::io::Write;
+use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
+
+/// The tables of one run, while it goes on.
+pub struct TableSink<W: Write + Send> {
+    inputs: RunInputs,
+    requests: Option<TableWriter<RequestRow, W>>,
+    elements: TableWriter<ElementRow, W>,
+    samples: TableWriter<SampleRow, W>,
+    gcs: TableWriter<GcRow, W>,
+    totals: Output<W>,
+}
+
+/// Where a table goes, and its name in errors.
+pub struct Output<W> {
+    /// What takes the table's bytes.
+    pub out: W,
+    /// A path, say.
+    pub name: String,
+}
+
+/// A table that is complete.
+#[derive(Clone, Debug)]
+pub struct FinishedTable<W> {
+    /// What took the table's bytes.
+    pub out: W,
+    /// Its rows and digest.
+    pub digest: TableDigest,
+}
+
+impl<W: Write + Send> TableSink<W> {
+    /// Starts the tables of a run; `open` gives the output of each. The table of requests is written when `requests` is
+    /// set.
+    ///
+    /// # Errors
+    /// When `open` fails or an output cannot be written.
+    pub fn new(
+        inputs: &RunInputs,
+        requests: bool,
+        mut open: impl FnMut(Table) -> Result<Output<W>, Error>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            inputs: inputs.clone(),
+            requests: requests.then(|| start(inputs, open(Table::Requests)?)).transpose()?,
+            elements: start(inputs, open(Table::Elements)?)?,
+            samples: start(inputs, open(Table::Samples)?)?,
+            gcs: start(inputs, open(Table::Gcs)?)?,
+            totals: open(Table::Totals)?,
+        })
+    }
+
+    /// Writes the rows that only the end of a run knows, and completes every table. They come in the order of
+    /// [`Table::ALL`].
+    ///
+    /// # Errors
+    /// When any part of any table could not be written.
+    pub fn finish(
+        mut self,
+        elements: &[ElementRow],
+        totals: &Figures,
+    ) -> Result<Vec<FinishedTable<W>>, Error> {
+        elements.iter().for_each(|row| self.elements.push(row));
+        let table = |(out, digest)| FinishedTable { out, digest };
+        let totals = write_totals(self.totals.out, &self.totals.name, &self.inputs, totals);
+        let mut tables = vec![
+            table(totals?),
+            table(self.elements.finish()?),
+            table(self.samples.finish()?),
+            table(self.gcs.finish()?),
+        ];
+        if let Some(requests) = self.requests {
+            tables.push(table(requests.finish()?));
+        }
+        Ok(tables)
+    }
+
+    /// Bytes of memory held for rows that are not written yet.
+    pub fn memory_bytes(&self) -> usize {
+        self.requests.as_ref().map_or(0, TableWriter::memory_bytes)
+            + self.elements.memory_bytes()
+            + self.samples.memory_bytes()
+            + self.gcs.memory_bytes()
+    }
+}
+
+fn start<R: crate::schema::Row, W: Write + Send>(
+    inputs: &RunInputs,
+    output: Output<W>,
+) -> Result<TableWriter<R, W>, Error> {
+    TableWriter::new(output.out, &output.name, inputs)
+}
+
+impl<W: Write + Send> Sink for TableSink<W> {
+    #[inline]
+    fn request(&mut self, row: &RequestRow) {
+        if let Some(requests) = &mut self.requests {
+            requests.push(row);
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, row: &SampleRow) {
+        self.samples.push(row);
+    }
+
+    #[inline]
+    fn gc(&mut self, row: &GcRow) {
+        self.gcs.push(row);
+    }
+}
+
+/// A sink that keeps the tables in memory, packed as they would be on disk (a request takes 12 to 30 bytes).
+pub type MemorySink = TableSink<Vec<u8>>;
+
+impl MemorySink {
+    /// Starts the tables of a run in memory.
+    ///
+    /// # Errors
+    /// None that memory itself makes; the type is that of files.
+    pub fn in_memory(inputs: &RunInputs, requests: bool) -> Result<Self, Error> {
+        Self::new(inputs, requests, |table| {
+            Ok(Output { out: Vec::new(), name: format!("{table} (in memory)") })
+        })
+    }
+
+    /// Completes the tables.
+    ///
+    /// # Errors
+    /// As [`TableSink::finish`].
+    pub fn finish_in_memory(self, elements: &[ElementRow], totals: &Figures) -> Result<MemoryRun, Error> {
+        let tables = self.finish(elements, totals)?;
+        let packed =
+            |table: FinishedTable<Vec<u8>>| FinishedTable { out: table.out.into(), digest: table.digest };
+        Ok(MemoryRun { totals: totals.clone(), tables: tables.into_iter().map(packed).collect() })
+    }
+}
+
+/// A finished run in memory.
+#[derive(Clone, Debug)]
+pub struct MemoryRun {
+    totals: Figures,
+    tables: Vec<FinishedTable<Bytes>>,
+}
+
+impl MemoryRun {
+    /// The totals.
+    pub fn totals(&self) -> &Figures {
+        &self.totals
+    }
+
+    /// The digest of all that came out.
+    pub fn results_digest(&self) -> Digest {
+        results_digest(&self.digests().collect::<Vec<_>>())
+    }
+
+    /// Rows and digest of each table.
+    pub fn digests(&self) -> impl Iterator<Item = TableDigest> {
+        self.tables.iter().map(|table| table.digest)
+    }
+
+    /// A table as Arrow record batches, unpacked one at a time; none when the run left out that table.
+    ///
+    /// # Errors
+    /// None that memory itself makes; the type is that of files.
+    pub fn batches(&self, table: Table) -> Result<Option<Batches>, Error> {
+        let found = self.tables.iter().find(|finished| finished.digest.table == table);
+        found.map(|found| Batches::new(found.out.clone(), &format!("{table} (in memory)"))).transpose()
+    }
+}

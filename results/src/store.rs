@@ -1,0 +1,410 @@
+//! The directory of results: one directory a finished run, named by its run digest.
+//!
+//! A run is written under a temporary name and renamed when all of it has reached the disk. So what has a digest as its
+//! name is complete, whatever was killed or lost power meanwhile; and a run that is there need not be computed again.
+
+use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
+use crate::error::Error;
+use crate::figures::Figures;
+use crate::read::Batches;
+use crate::schema::Table;
+use crate::sink::{Output, TableSink};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
+
+/// What names the files of a run that is not finished, before the run digest.
+const PARTIAL: &str = ".partial-";
+/// Locked by the process that writes a run, and so tells whether it still lives. Gone when the run is finished.
+const LOCK: &str = "lock";
+/// Says what was run and what came out.
+const RUN: &str = "run.toml";
+
+/// A directory of results.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// The results under `root`, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where the results of a run stand, or would.
+    pub fn path(&self, run: Digest) -> PathBuf {
+        self.root.join(run.to_string())
+    }
+
+    /// The finished run of that digest, or nothing when there is none.
+    ///
+    /// # Errors
+    /// When there is something of that name which is not a whole finished run.
+    pub fn find(&self, run: Digest) -> Result<Option<FinishedRun>, Error> {
+        let path = self.path(run);
+        match fs::symlink_metadata(&path) {
+            Ok(_) => FinishedRun::open(&path, run).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io(&path, "look for the run")(error)),
+        }
+    }
+
+    /// Starts writing a run; with `requests`, its table of requests too. What dead writers of the same run left behind
+    /// is removed.
+    ///
+    /// # Errors
+    /// When the directory or a file in it cannot be made.
+    pub fn begin(&self, inputs: &RunInputs, requests: bool) -> Result<RunWriter, Error> {
+        let run = inputs.digest();
+        fs::create_dir_all(&self.root).map_err(Error::io(&self.root, "make the directory of results"))?;
+        let prefix = format!("{PARTIAL}{run}-");
+        self.remove_dead(&prefix)?;
+        let partial = self.make_partial(&prefix)?;
+        let sink = TableSink::new(inputs, requests, |table| {
+            let path = partial.path.join(table.file());
+            let out = File::create_new(&path).map_err(Error::io(&path, "make the file"))?;
+            Ok(Output { out, name: path.display().to_string() })
+        })?;
+        Ok(RunWriter { sink, partial, inputs: inputs.clone(), store: self.clone() })
+    }
+
+    fn make_partial(&self, prefix: &str) -> Result<Partial, Error> {
+        for attempt in 0u32.. {
+            let path = self.root.join(format!("{prefix}{}-{attempt}", std::process::id()));
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    // From here on the directory is removed when anything fails.
+                    let mut partial = Partial { path, lock: None };
+                    let lock = partial.path.join(LOCK);
+                    let file = File::create_new(&lock).map_err(Error::io(&lock, "make the file"))?;
+                    file.lock().map_err(Error::io(&lock, "lock the file"))?;
+                    // Before it was locked it looked dead, and may have been removed.
+                    if lock.exists() {
+                        partial.lock = Some(file);
+                        return Ok(partial);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io(&path, "make the directory")(error)),
+            }
+        }
+        unreachable!("no process makes 2^32 directories of one run")
+    }
+
+    /// Removes the directories of that prefix that nobody holds locked.
+    fn remove_dead(&self, prefix: &str) -> Result<(), Error> {
+        let entries = fs::read_dir(&self.root).map_err(Error::io(&self.root, "list the directory"))?;
+        for entry in entries {
+            let entry = entry.map_err(Error::io(&self.root, "list the directory"))?;
+            if !entry.file_name().to_string_lossy().starts_with(prefix) {
+                continue;
+            }
+            // A directory without a lock file is one that is being made this moment, or is being removed.
+            let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
+            match lock.try_lock() {
+                Ok(()) => match fs::remove_dir_all(entry.path()) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(Error::io(&entry.path(), "remove what a stopped run left")(error));
+                    }
+                    _ => {}
+                },
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => {
+                    return Err(Error::io(&entry.path(), "lock the file")(error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The directory of a run that is being written; removed when dropped.
+#[derive(Debug)]
+struct Partial {
+    path: PathBuf,
+    lock: Option<File>,
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // It is gone already when the run was finished. What cannot be removed now goes when the run is made again.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A run that is being written. Dropped before it is finished, it leaves nothing.
+pub struct RunWriter {
+    sink: TableSink<File>,
+    partial: Partial,
+    inputs: RunInputs,
+    store: Store,
+}
+
+impl RunWriter {
+    /// Completes the run: from now on it is found. When the same run is there already, that one stays, and this one is
+    /// dropped unless it alone has the table of requests.
+    ///
+    /// # Errors
+    /// When any part could not be written; the run is then not found. When the same run is there with other results.
+    pub fn finish(self, elements: &[ElementRow], totals: &Figures) -> Result<FinishedRun, Error> {
+        let run = self.inputs.digest();
+        let mut files = Vec::new();
+        let mut with_requests = false;
+        for table in self.sink.finish(elements, totals)? {
+            let path = self.partial.path.join(table.digest.table.file());
+            table.out.sync_all().map_err(Error::io(&path, "bring the file to the disk"))?;
+            let size = table.out.metadata().map_err(Error::io(&path, "see the file's size"))?.len();
+            files.push((table.digest, size));
+            with_requests |= table.digest.table == Table::Requests;
+        }
+        let record = record(&self.inputs, &files);
+        let path = self.partial.path.join(RUN);
+        fs::write(&path, record).map_err(Error::io(&path, "write the file"))?;
+        sync(&path)?;
+        sync(&self.partial.path)?;
+
+        let path = self.store.path(run);
+        if let Some(there) = self.store.find(run)? {
+            there.must_agree(&files)?;
+            if !with_requests || there.has(Table::Requests) {
+                return Ok(there);
+            }
+            // Not at once, since a rename does not replace a directory: killed here, the run is made again.
+            let aside = Partial { path: self.partial.path.with_extension("old"), lock: None };
+            fs::rename(&path, &aside.path).map_err(Error::io(&path, "put aside the run without requests"))?;
+        }
+        match fs::rename(&self.partial.path, &path) {
+            // Somebody was faster by a moment: theirs is as good.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists
+                ) => {}
+            Err(error) => return Err(Error::io(&path, "give the finished run its name")(error)),
+            Ok(()) => {
+                let lock = path.join(LOCK);
+                fs::remove_file(&lock).map_err(Error::io(&lock, "remove the file"))?;
+                sync(&self.store.root)?;
+            }
+        }
+        let finished = FinishedRun::open(&path, run)?;
+        finished.must_agree(&files)?;
+        Ok(finished)
+    }
+
+    /// Bytes of memory held for rows that are not written yet.
+    pub fn memory_bytes(&self) -> usize {
+        self.sink.memory_bytes()
+    }
+}
+
+impl Sink for RunWriter {
+    #[inline]
+    fn request(&mut self, row: &RequestRow) {
+        self.sink.request(row);
+    }
+
+    #[inline]
+    fn sample(&mut self, row: &SampleRow) {
+        self.sink.sample(row);
+    }
+
+    #[inline]
+    fn gc(&mut self, row: &GcRow) {
+        self.sink.gc(row);
+    }
+}
+
+/// Brings a file or directory to the disk.
+fn sync(path: &Path) -> Result<(), Error> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(Error::io(path, "bring it to the disk"))
+}
+
+/// The text of `run.toml`.
+fn record(inputs: &RunInputs, files: &[(TableDigest, u64)]) -> String {
+    let digests: Vec<TableDigest> = files.iter().map(|(digest, _)| *digest).collect();
+    let mut record = toml::Table::new();
+    for (name, value) in inputs.named() {
+        record.insert(name.to_owned(), value.into());
+    }
+    record.insert("results_digest".to_owned(), results_digest(&digests).to_string().into());
+    let mut tables = toml::Table::new();
+    for (TableDigest { table, rows, digest }, bytes) in files {
+        let mut entry = toml::Table::new();
+        entry.insert("rows".to_owned(), (*rows as i64).into());
+        entry.insert("bytes".to_owned(), (*bytes as i64).into());
+        entry.insert("digest".to_owned(), digest.to_string().into());
+        tables.insert(table.name().to_owned(), entry.into());
+    }
+    record.insert("tables".to_owned(), tables.into());
+    toml::to_string_pretty(&record).expect("texts, integers and tables of them are TOML")
+}
+
+/// A finished run on disk.
+#[derive(Clone, Debug)]
+pub struct FinishedRun {
+    path: PathBuf,
+    inputs: RunInputs,
+    tables: Vec<TableDigest>,
+    results: Digest,
+}
+
+impl FinishedRun {
+    /// Opens the run in the directory `path`, whose digest must be `run`. Every file must be there in its whole size.
+    fn open(path: &Path, run: Digest) -> Result<Self, Error> {
+        let record_path = path.join(RUN);
+        let damaged = |path: &Path, found: String| Error::Damaged { path: path.to_owned(), found };
+        let text = fs::read_to_string(&record_path)
+            .map_err(|error| damaged(&record_path, format!("a finished run has this file, but: {error}")))?;
+        let record: toml::Table =
+            text.parse().map_err(|error| damaged(&record_path, format!("this file is not TOML: {error}")))?;
+        let record = Record { record: &record, path: &record_path };
+        let seed = record.text("seed")?;
+        let seed = seed.parse().map_err(|_| record.wrong("seed", "a number from 0 to 2^64 - 1"))?;
+        let inputs = RunInputs::new(
+            record.text("configuration")?,
+            record.text("replay")?,
+            record.text("trace_digest")?,
+            seed,
+            record.text("version")?,
+        )?;
+        if inputs.digest() != run {
+            return Err(damaged(
+                &record_path,
+                format!("what it tells has the digest {}, not {run}", inputs.digest()),
+            ));
+        }
+        let tables = record.tables()?;
+        for (digest, bytes) in &tables {
+            let file = path.join(digest.table.file());
+            match fs::metadata(&file) {
+                Ok(metadata) if metadata.len() == *bytes => {}
+                Ok(metadata) => {
+                    return Err(damaged(
+                        &file,
+                        format!("{} bytes, but {RUN} tells of {bytes}", metadata.len()),
+                    ));
+                }
+                Err(error) => return Err(damaged(&file, format!("{RUN} tells of this file, but: {error}"))),
+            }
+        }
+        let tables: Vec<TableDigest> = tables.into_iter().map(|(digest, _)| digest).collect();
+        let results = record.digest("results_digest")?;
+        if results != results_digest(&tables) {
+            return Err(damaged(&record_path, "the results digest is not that of the tables".to_owned()));
+        }
+        Ok(Self { path: path.to_owned(), inputs, tables, results })
+    }
+
+    /// Equal inputs must have given equal results.
+    fn must_agree(&self, files: &[(TableDigest, u64)]) -> Result<(), Error> {
+        for (ours, _) in files {
+            if self.tables.iter().any(|theirs| theirs.table == ours.table && theirs != ours) {
+                return Err(Error::NotReproduced { path: self.path.clone(), table: ours.table });
+            }
+        }
+        Ok(())
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was run.
+    pub fn inputs(&self) -> &RunInputs {
+        &self.inputs
+    }
+
+    /// The digest of all that came out.
+    pub fn results_digest(&self) -> Digest {
+        self.results
+    }
+
+    /// Rows and digest of each table.
+    pub fn digests(&self) -> &[TableDigest] {
+        &self.tables
+    }
+
+    /// Whether the run has that table.
+    pub fn has(&self, table: Table) -> bool {
+        self.tables.iter().any(|digest| digest.table == table)
+    }
+
+    /// A table as Arrow record batches, read one at a time; none when the run left out that table.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is not a Parquet file.
+    pub fn batches(&self, table: Table) -> Result<Option<Batches>, Error> {
+        if !self.has(table) {
+            return Ok(None);
+        }
+        let path = self.path.join(table.file());
+        let file = File::open(&path).map_err(Error::io(&path, "open the file"))?;
+        Batches::new(file, &path.display().to_string()).map(Some)
+    }
+
+    /// The totals.
+    ///
+    /// # Errors
+    /// When their file cannot be read, or does not hold what `run.toml` says.
+    pub fn totals(&self) -> Result<Figures, Error> {
+        let name = self.path.join(Table::Totals.file()).display().to_string();
+        let wrong = |message: String| Error::Read { table: name.clone(), message };
+        let batch = self.batches(Table::Totals)?.and_then(|mut batches| batches.next());
+        let batch = batch
+            .ok_or_else(|| wrong("there is no row".to_owned()))?
+            .map_err(|error| wrong(error.to_string()))?;
+        let totals = Figures::from_batch(&batch, &name)?;
+        if !self.tables.contains(&totals.digest()) {
+            return Err(wrong(format!("its digest is {}, not what {RUN} tells", totals.digest().digest)));
+        }
+        Ok(totals)
+    }
+}
+
+/// Looks up entries of `run.toml`; errors say what was expected where.
+struct Record<'a> {
+    record: &'a toml::Table,
+    path: &'a Path,
+}
+
+impl<'a> Record<'a> {
+    fn wrong(&self, key: &str, expected: &str) -> Error {
+        Error::Damaged { path: self.path.to_owned(), found: format!("`{key}` should be {expected}") }
+    }
+
+    fn text(&self, key: &str) -> Result<&'a str, Error> {
+        self.record.get(key).and_then(toml::Value::as_str).ok_or_else(|| self.wrong(key, "a text"))
+    }
+
+    fn digest(&self, key: &str) -> Result<Digest, Error> {
+        self.text(key)?.parse().map_err(|_| self.wrong(key, "a digest"))
+    }
+
+    /// Digest and size of each table.
+    fn tables(&self) -> Result<Vec<(TableDigest, u64)>, Error> {
+        let tables = self.record.get("tables").and_then(toml::Value::as_table);
+        let tables = tables.ok_or_else(|| self.wrong("tables", "a table"))?;
+        let mut found = Vec::new();
+        for table in Table::ALL {
+            let Some(entry) = tables.get(table.name()) else { continue };
+            let key = |name: &str| format!("tables.{table}.{name}");
+            let number = |name: &str| {
+                let number = entry.get(name).and_then(toml::Value::as_integer);
+                number
+                    .and_then(|number| u64::try_from(number).ok())
+                    .ok_or_else(|| self.wrong(&key(name), "a count"))
+            };
+            let digest = entry.get("digest").and_then(toml::Value::as_str).and_then(|text| text.parse().ok());
+            let digest = digest.ok_or_else(|| self.wrong(&key("digest"), "a digest"))?;
+            found.push((TableDigest { table, rows: number("rows")?, digest }, number("bytes")?));
+        }
+        if !found.iter().any(|(digest, _)| digest.table == Table::Totals) {
+            return Err(self.wrong("tables.totals", "there"));
+        }
+        Ok(found)
+    }
+}
