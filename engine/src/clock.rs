@@ -1,0 +1,52 @@
+//! The time that the engine tells the controller.
+
+use std::time::{Duration, Instant};
+
+use stripewise_base::Nanos;
+
+/// Where time comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timekeeping {
+    /// The monotonic clock of the system.
+    #[default]
+    Real,
+    /// Counted: every operation takes this many nanoseconds, and idle time passes at once. Equal requests then give
+    /// equal runs.
+    Counted(Nanos),
+}
+
+#[derive(Debug)]
+pub(crate) struct Clock {
+    keeping: Timekeeping,
+    started: Instant,
+    counted: Nanos,
+}
+
+impl Clock {
+    pub(crate) fn new(keeping: Timekeeping) -> Self {
+        Self { keeping, started: Instant::now(), counted: 0 }
+    }
+
+    /// Nanoseconds since the start.
+    pub(crate) fn now(&self) -> Nanos {
+        match self.keeping {
+            Timekeeping::Real => self.started.elapsed().as_nanos() as Nanos,
+            Timekeeping::Counted(_) => self.counted,
+        }
+    }
+
+    /// Lets the time of one operation pass where it does not pass by itself.
+    pub(crate) fn tick(&mut self) {
+        if let Timekeeping::Counted(operation_ns) = self.keeping {
+            self.counted += operation_ns;
+        }
+    }
+
+    /// Lets time pass until `at`.
+    pub(crate) fn wait_until(&mut self, at: Nanos) {
+        match self.keeping {
+            Timekeeping::Real => std::thread::sleep(Duration::from_nanos(at.saturating_sub(self.now()))),
+            Timekeeping::Counted(_) => self.counted = self.counted.max(at),
+        }
+    }
+}

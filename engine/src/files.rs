@@ -1,0 +1,287 @@
+//! Elements that are files or block devices.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::io::Errno;
+
+use crate::error::{FileError, FileTrouble};
+use crate::store::Store;
+
+/// A file or block device as an element, locked for this engine alone.
+#[derive(Debug)]
+pub struct ElementFile {
+    file: File,
+    path: PathBuf,
+    page_bytes: u32,
+    pages: u32,
+    /// Whether the file system makes holes; once it refused, trimmed pages are written as zeros.
+    makes_holes: bool,
+}
+
+impl ElementFile {
+    /// Makes a new file of `bytes` that reads as zeros and takes space only as it is written.
+    ///
+    /// # Errors
+    /// When there is such a file, when the size is not made of pages, and what the operating system refuses. Nothing
+    /// is left behind then.
+    pub fn create(path: &Path, bytes: u64, page_bytes: u32) -> Result<Self, FileError> {
+        let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
+        let pages = pages_of(bytes, page_bytes).map_err(fail)?;
+        let file =
+            OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(|error| {
+                fail(if error.kind() == io::ErrorKind::AlreadyExists {
+                    FileTrouble::Exists
+                } else {
+                    error.into()
+                })
+            })?;
+        let made =
+            lock(&file).and_then(|()| Ok(file.set_len(bytes)?)).and_then(|()| Ok(settle(&file, path)?));
+        if let Err(trouble) = made {
+            // The error that is reported is the one that matters; the file was never used.
+            let _ = std::fs::remove_file(path);
+            return Err(fail(trouble));
+        }
+        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, makes_holes: true })
+    }
+
+    /// Makes one new file for each path; all of them, or none.
+    ///
+    /// # Errors
+    /// Those of [`ElementFile::create`].
+    pub fn create_all(
+        paths: &[impl AsRef<Path>],
+        bytes: u64,
+        page_bytes: u32,
+    ) -> Result<Vec<Self>, FileError> {
+        let mut files = Vec::with_capacity(paths.len());
+        for path in paths {
+            match Self::create(path.as_ref(), bytes, page_bytes) {
+                Ok(file) => files.push(file),
+                Err(error) => {
+                    for file in &files {
+                        let _ = std::fs::remove_file(&file.path);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// Opens a file or block device and locks it.
+    ///
+    /// # Errors
+    /// When it is missing or in use, when its size is not made of pages, and what the operating system refuses.
+    pub fn open(path: &Path, page_bytes: u32) -> Result<Self, FileError> {
+        let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| {
+            fail(if error.kind() == io::ErrorKind::NotFound { FileTrouble::Missing } else { error.into() })
+        })?;
+        lock(&file).map_err(fail)?;
+        // The end and not the metadata: those of a block device say zero.
+        let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
+        let pages = pages_of(bytes, page_bytes).map_err(fail)?;
+        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, makes_holes: true })
+    }
+
+    /// Opens the elements of one array.
+    ///
+    /// # Errors
+    /// Those of [`ElementFile::open`], and when the files differ in size.
+    pub fn open_all(paths: &[impl AsRef<Path>], page_bytes: u32) -> Result<Vec<Self>, FileError> {
+        let files: Vec<Self> =
+            paths.iter().map(|path| Self::open(path.as_ref(), page_bytes)).collect::<Result<_, _>>()?;
+        if let Some(other) = files.iter().find(|file| file.pages != files[0].pages) {
+            let trouble = FileTrouble::Unequal {
+                bytes: other.bytes(),
+                first: files[0].path.clone(),
+                first_bytes: files[0].bytes(),
+            };
+            return Err(FileError { path: other.path.clone(), trouble });
+        }
+        Ok(files)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.pages) * u64::from(self.page_bytes)
+    }
+
+    fn offset(&self, page: u32) -> u64 {
+        u64::from(page) * u64::from(self.page_bytes)
+    }
+}
+
+impl Store for ElementFile {
+    fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    fn read(&mut self, page: u32, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, self.offset(page))
+    }
+
+    fn write(&mut self, page: u32, from: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(from, self.offset(page))
+    }
+
+    fn trim(&mut self, page: u32) -> io::Result<()> {
+        if self.makes_holes {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            match fallocate(&self.file, flags, self.offset(page), u64::from(self.page_bytes)) {
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.makes_holes = false,
+                other => return Ok(other?),
+            }
+        }
+        self.write(page, &vec![0; self.page_bytes as usize])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+fn pages_of(bytes: u64, page_bytes: u32) -> Result<u32, FileTrouble> {
+    let wrong = FileTrouble::Size { bytes, page_bytes };
+    if bytes == 0 || page_bytes == 0 || !bytes.is_multiple_of(u64::from(page_bytes)) {
+        return Err(wrong);
+    }
+    u32::try_from(bytes / u64::from(page_bytes)).map_err(|_| wrong)
+}
+
+/// Takes the file for this engine. The lock goes with the last handle, however the program ends.
+fn lock(file: &File) -> Result<(), FileTrouble> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(FileTrouble::Locked),
+        other => Ok(other.map_err(io::Error::from)?),
+    }
+}
+
+/// Makes a new file's size and its name durable.
+fn settle(file: &File, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    fn trouble(result: Result<impl Sized, FileError>) -> FileTrouble {
+        result.err().expect("this must be refused").trouble
+    }
+
+    #[test]
+    fn a_new_file_reads_as_zeros_and_keeps_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("element");
+        let mut file = ElementFile::create(&path, 4 * 4096, 4096).unwrap();
+        let mut page = [1; 4096];
+        file.read(3, &mut page).unwrap();
+        assert_eq!(page, [0; 4096]);
+        file.write(2, &[7; 4096]).unwrap();
+        file.flush().unwrap();
+        drop(file);
+        let mut file = ElementFile::open(&path, 4096).unwrap();
+        file.read(2, &mut page).unwrap();
+        assert_eq!((page, file.pages()), ([7; 4096], 4));
+    }
+
+    #[test]
+    fn a_trimmed_page_reads_as_zeros_and_gives_its_space_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("element");
+        let mut file = ElementFile::create(&path, 4 * 4096, 4096).unwrap();
+        for page in 0..4 {
+            file.write(page, &[9; 4096]).unwrap();
+        }
+        file.flush().unwrap();
+        let before = std::fs::metadata(&path).unwrap().blocks();
+        file.trim(1).unwrap();
+        file.flush().unwrap();
+        let mut page = [1; 4096];
+        file.read(1, &mut page).unwrap();
+        assert_eq!(page, [0; 4096]);
+        file.read(2, &mut page).unwrap();
+        assert_eq!(page, [9; 4096], "its neighbour stays");
+        let metadata = std::fs::metadata(&path).unwrap();
+        assert_eq!(metadata.len(), 4 * 4096, "the file keeps its size");
+        if file.makes_holes {
+            assert_eq!(before - metadata.blocks(), 8, "4096 bytes in blocks of 512");
+        }
+    }
+
+    #[test]
+    fn where_no_holes_can_be_made_zeros_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = ElementFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
+        file.makes_holes = false;
+        file.write(0, &[9; 4096]).unwrap();
+        file.trim(0).unwrap();
+        let mut page = [1; 4096];
+        file.read(0, &mut page).unwrap();
+        assert_eq!(page, [0; 4096]);
+    }
+
+    #[test]
+    fn a_file_belongs_to_one_engine_until_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("element");
+        let file = ElementFile::create(&path, 4096, 4096).unwrap();
+        assert!(matches!(trouble(ElementFile::open(&path, 4096)), FileTrouble::Locked));
+        drop(file);
+        assert!(ElementFile::open(&path, 4096).is_ok());
+        assert!(matches!(trouble(ElementFile::open_all(&[&path, &path], 4096)), FileTrouble::Locked));
+    }
+
+    #[test]
+    fn a_missing_file_an_existing_one_and_a_wrong_size_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(matches!(trouble(ElementFile::open(&path("none"), 4096)), FileTrouble::Missing));
+        std::fs::write(path("odd"), [0; 5000]).unwrap();
+        std::fs::write(path("empty"), []).unwrap();
+        assert!(matches!(
+            trouble(ElementFile::open(&path("odd"), 4096)),
+            FileTrouble::Size { bytes: 5000, page_bytes: 4096 }
+        ));
+        assert!(matches!(trouble(ElementFile::open(&path("empty"), 4096)), FileTrouble::Size { .. }));
+        assert!(matches!(trouble(ElementFile::create(&path("odd"), 4096, 4096)), FileTrouble::Exists));
+        assert!(matches!(trouble(ElementFile::create(&path("new"), 1 << 50, 512)), FileTrouble::Size { .. }));
+        assert!(!path("new").exists());
+    }
+
+    #[test]
+    fn files_of_different_sizes_are_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<PathBuf> = ["a", "b"].iter().map(|name| folder.path().join(name)).collect();
+        std::fs::write(&paths[0], [0; 4096]).unwrap();
+        std::fs::write(&paths[1], [0; 8192]).unwrap();
+        let text = ElementFile::open_all(&paths, 4096).err().unwrap().to_string();
+        assert!(text.contains("/b`: has 8192 bytes, but"), "{text}");
+        assert!(text.contains("/a` has 4096;"), "{text}");
+    }
+
+    #[test]
+    fn a_set_is_created_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<PathBuf> = ["a", "b", "c"].iter().map(|name| folder.path().join(name)).collect();
+        std::fs::write(&paths[2], [1]).unwrap();
+        assert!(matches!(trouble(ElementFile::create_all(&paths, 4096, 4096)), FileTrouble::Exists));
+        assert!(!paths[0].exists() && !paths[1].exists());
+        assert_eq!(std::fs::read(&paths[2]).unwrap(), [1], "what was there before stays");
+    }
+}

@@ -1,0 +1,56 @@
+//! Plans as values, to be kept and compared: those of two drivers for the same requests must be equal.
+
+use stripewise_array::update::Decision;
+use stripewise_array::{Hold, Operation, PlanView, Purpose, Step};
+
+/// A plan, step by step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanRecord {
+    /// Its row.
+    pub row: u64,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// How it holds its row.
+    pub hold: Hold,
+    /// Data members read or written for hosts.
+    pub wanted: u64,
+    /// Members that cannot be used.
+    pub lost: u64,
+    /// The routine of a parity update, why it was chosen, and the terms that decided.
+    pub decision: Decision,
+    /// The step after which hosts are acknowledged.
+    pub ack_after: u8,
+    /// The steps in order.
+    pub steps: Vec<StepRecord>,
+}
+
+/// A step of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepRecord {
+    /// Operations that run together.
+    Operations(Vec<Operation>),
+    /// A parity computation over so many pages.
+    Compute {
+        /// Pages combined.
+        pages: u16,
+    },
+}
+
+impl From<&PlanView<'_>> for PlanRecord {
+    fn from(plan: &PlanView<'_>) -> Self {
+        let record = |&step: &Step| match step {
+            Step::Operations { .. } => StepRecord::Operations(plan.operations(step).collect()),
+            Step::Compute { pages } => StepRecord::Compute { pages },
+        };
+        Self {
+            row: plan.row,
+            purpose: plan.purpose,
+            hold: plan.hold,
+            wanted: plan.wanted,
+            lost: plan.lost,
+            decision: plan.decision,
+            ack_after: plan.ack_after,
+            steps: plan.steps().iter().map(record).collect(),
+        }
+    }
+}

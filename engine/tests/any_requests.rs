@@ -1,0 +1,266 @@
+//! Any requests, in flight together, over any array: reads return what they may, and parity is right on the files.
+
+mod support;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use stripewise_array::{Scheme, SubmitError};
+use stripewise_engine::{
+    Completion, Engine, EngineError, Options, Order, Request, Store, Ticket, Timekeeping,
+};
+use support::faulty::Faults;
+use support::media::Media;
+use support::model::{Model, SECTOR};
+use support::scheme;
+
+/// An array and how it is run.
+#[derive(Clone, Debug)]
+struct Setting {
+    scheme: String,
+    elements: u32,
+    members: u32,
+    pages: u32,
+    page_bytes: u32,
+    window: u32,
+    seed: u64,
+    is_raid5: bool,
+    gathers: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Read,
+    Write,
+    Trim,
+    Flush,
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    /// `at` and `sectors` are taken modulo what the array has.
+    Submit { kind: Kind, at: usize, sectors: usize },
+    /// So many operations are carried out.
+    Step(u8),
+    /// An element of a group that has lost none so far fails.
+    Fail(u32),
+    /// Everything ends, and the whole array is read.
+    Settle,
+}
+
+fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
+    let geometry = (
+        any::<bool>(),
+        3u32..6,
+        1u32..3,
+        select(vec![1u32, 2, 4]),
+        select(vec!["left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric", "none"]),
+        1u32..3,
+    );
+    let policies = (
+        select(vec![
+            "policy = \"baseline\"",
+            "policy = \"baseline\"\ntie = \"rcw\"",
+            "policy = \"always-rmw\"",
+            "policy = \"always-rcw\"",
+        ]),
+        any::<bool>(),
+        1u32..4,
+        // Few plans and requests, so that both run out; the most must do too.
+        select(vec![1u32, 2, 3, 8, 64]),
+        select(vec![1u32, 2, 5, 32]),
+        select(vec!["persistent", "volatile"]),
+        select(vec!["0ns", "1us", "20us"]),
+        select(vec!["0ns", "5us"]),
+    );
+    let run = (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>());
+    (geometry, policies, run).prop_map(move |(geometry, policies, run)| {
+        let (is_raid5, members, groups, chunk_pages, rotation, rotate_every) = geometry;
+        let (update, read_first, lookahead, plans, requests, persistence, wait, latency) = policies;
+        let (page_bytes, window, seed) = run;
+        let level = if is_raid5 { "raid5" } else { "raid0" };
+        let first_writes = if gathers { "gather" } else { "in-place" };
+        let scheme = format!(
+            "name = \"any\"\n\
+             [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
+             rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
+             [update]\n{update}\n\
+             [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
+             gather_wait = \"{wait}\"\nbuffer_latency = \"{latency}\"\n\
+             [dispatch]\nread_first = {read_first}\nlookahead = {lookahead}\n\
+             [queues]\nplans = {plans}\nrequests = {requests}\n",
+            chunk = chunk_pages * page_bytes,
+        );
+        let elements = members * groups;
+        Setting { scheme, elements, members, pages: 8, page_bytes, window, seed, is_raid5, gathers }
+    })
+}
+
+fn any_actions() -> impl Strategy<Value = Vec<Action>> {
+    let kind = prop_oneof![
+        5 => Just(Kind::Read),
+        8 => Just(Kind::Write),
+        2 => Just(Kind::Trim),
+        1 => Just(Kind::Flush),
+    ];
+    // Short requests meet on few rows; long ones cover several.
+    let sectors = prop_oneof![6 => 1usize..10, 2 => 10usize..80, 1 => Just(usize::MAX)];
+    let action = prop_oneof![
+        60 => (kind, any::<usize>(), sectors).prop_map(|(kind, at, sectors)| Action::Submit { kind, at, sectors }),
+        40 => (0u8..12).prop_map(Action::Step),
+        2 => any::<u32>().prop_map(Action::Fail),
+        2 => Just(Action::Settle),
+    ];
+    prop::collection::vec(action, 1..150)
+}
+
+/// An array under test, with the model of what it may answer.
+struct Bench<S: Store> {
+    engine: Engine<S>,
+    model: Model<Ticket>,
+    faults: Faults,
+    failed: Vec<u16>,
+}
+
+impl<S: Store> Bench<S> {
+    fn submit(&mut self, kind: Kind, at: usize, sectors: usize) {
+        let first = at % self.model.len();
+        let sectors = first..first + sectors.min(self.model.len() - first);
+        let (offset, bytes) = ((first * SECTOR) as u64, (sectors.len() * SECTOR) as u32);
+        let request = match kind {
+            Kind::Read => Request::Read { offset, bytes },
+            Kind::Write => Request::Write { offset, data: self.model.fresh(sectors.clone()) },
+            Kind::Trim => Request::Trim { offset, bytes },
+            Kind::Flush => Request::Flush,
+        };
+        let ticket = loop {
+            match self.engine.submit(request.clone()) {
+                Ok(ticket) => break ticket,
+                Err(EngineError::Submit(SubmitError::Busy)) => self.step(),
+                Err(error) => panic!("{request:?}: {error}"),
+            }
+        };
+        match kind {
+            Kind::Read => self.model.read_submitted(ticket, sectors),
+            Kind::Write => self.model.write_submitted(ticket, sectors),
+            Kind::Trim => self.model.trim_submitted(ticket, sectors),
+            Kind::Flush => {}
+        }
+        // What the array could answer at once.
+        self.take_completions();
+    }
+
+    fn step(&mut self) {
+        self.engine.step();
+        self.take_completions();
+    }
+
+    fn take_completions(&mut self) {
+        while let Some(completion) = self.engine.take_completion() {
+            self.completed(&completion);
+        }
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        let data = completion.result.as_ref().expect("nothing that parity can bear fails a request");
+        self.model.completed(completion.ticket, data);
+    }
+
+    /// Lets everything end, reads everything twice, and flushes.
+    fn settle(&mut self) {
+        while let Some(completion) = self.engine.poll() {
+            self.completed(&completion);
+        }
+        assert_eq!(self.model.in_flight(), 0, "a request was never acknowledged");
+        assert!(self.engine.is_quiet());
+        let mut bytes = vec![0; self.model.len() * SECTOR];
+        for _ in 0..2 {
+            self.engine.read(0, &mut bytes).unwrap();
+            self.model.settle(&bytes);
+        }
+        self.engine.flush().unwrap();
+        for element in 0..64 {
+            if !self.failed.contains(&element) {
+                assert_eq!(self.faults.unflushed(element), 0, "element {element} was not flushed");
+            }
+        }
+    }
+}
+
+fn run(setting: &Setting, actions: &[Action]) {
+    let scheme: Scheme = scheme(&setting.scheme);
+    let media = Media::new(setting.elements, setting.pages, setting.page_bytes);
+    let options = Options {
+        page_bytes: setting.page_bytes,
+        window: setting.window,
+        order: Order::Shuffled(setting.seed),
+        time: Timekeeping::Counted(1_000),
+    };
+    let faults = Faults::default();
+    let engine = Engine::scratch(&scheme, faults.around(media.open()), options).unwrap();
+    let model = Model::new(engine.capacity());
+    let mut bench = Bench { engine, model, faults, failed: Vec::new() };
+    for action in actions {
+        match *action {
+            Action::Submit { kind, at, sectors } => bench.submit(kind, at, sectors),
+            Action::Step(steps) => (0..steps).for_each(|_| bench.step()),
+            Action::Fail(element) => {
+                let element = (element % setting.elements) as u16;
+                let group = |element: u16| u32::from(element) / setting.members;
+                if setting.is_raid5 && bench.failed.iter().all(|&other| group(other) != group(element)) {
+                    bench.engine.fail(element).unwrap();
+                    bench.failed.push(element);
+                    bench.take_completions();
+                }
+            }
+            Action::Settle => bench.settle(),
+        }
+    }
+    bench.settle();
+    let mut bytes = vec![0; bench.model.len() * SECTOR];
+    bench.engine.read(0, &mut bytes).unwrap();
+    let failed = bench.failed.clone();
+    drop(bench.engine.close().unwrap());
+    if failed.is_empty() {
+        media.check_parity(&scheme);
+        if !setting.gathers {
+            assert!(bytes == media.assemble(&scheme), "the files hold what was read, where geometry says");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn in_place_arrays_return_what_they_may(setting in any_setting(false), actions in any_actions()) {
+        run(&setting, &actions);
+    }
+
+    #[test]
+    fn gathering_arrays_return_what_they_may(setting in any_setting(true), actions in any_actions()) {
+        run(&setting, &actions);
+    }
+}
+
+/// What a model with one acknowledged write and one in flight says to a read that returns what `choose` picks of
+/// zeros, the old and the new content.
+fn model_accepts(choose: impl FnOnce([Box<[u8]>; 3]) -> Box<[u8]>) -> bool {
+    let mut model = Model::new(SECTOR as u64);
+    let old = model.fresh(0..1);
+    model.write_submitted(1, 0..1);
+    model.completed(1, &[]);
+    let new = model.fresh(0..1);
+    model.write_submitted(2, 0..1);
+    model.read_submitted(3, 0..1);
+    let data = choose([vec![0; SECTOR].into(), old, new]);
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| model.completed(3, &data))).is_ok()
+}
+
+#[test]
+fn the_model_accepts_what_is_admissible_and_refuses_the_rest() {
+    assert!(model_accepts(|[_, old, _]| old));
+    assert!(model_accepts(|[_, _, new]| new));
+    assert!(!model_accepts(|[zeros, _, _]| zeros), "what an acknowledged write replaced is gone");
+    assert!(!model_accepts(|[_, mut old, new]| {
+        old[256..].copy_from_slice(&new[256..]);
+        old
+    }));
+}

@@ -1,0 +1,135 @@
+//! Media that fail on demand: any store, with faults that a test sets while the array runs.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::rc::Rc;
+
+use rustix::io::Errno;
+use stripewise_engine::Store;
+
+/// Faults and what they tell, shared by the test and the elements.
+#[derive(Clone, Default)]
+pub struct Faults(Rc<RefCell<State>>);
+
+#[derive(Default)]
+struct State {
+    /// Reads of a page fail until it is written or trimmed: a latent sector error.
+    bad_reads: BTreeMap<(u16, u32), Errno>,
+    /// Every write of a page fails.
+    bad_writes: BTreeMap<(u16, u32), Errno>,
+    /// Every flush of an element fails.
+    bad_flushes: BTreeSet<u16>,
+    /// Every operation of an element fails.
+    dead: BTreeMap<u16, Errno>,
+    /// Pages written or trimmed since the element's last flush.
+    unflushed: BTreeSet<(u16, u32)>,
+}
+
+impl Faults {
+    /// `stores` with these faults.
+    pub fn around<S: Store>(&self, stores: Vec<S>) -> Vec<Faulty<S>> {
+        let wrap = |(element, inner)| Faulty { inner, element: element as u16, faults: self.clone() };
+        stores.into_iter().enumerate().map(wrap).collect()
+    }
+
+    /// The page cannot be read until it is written.
+    pub fn rot(&self, element: u16, page: u32, errno: Errno) {
+        self.0.borrow_mut().bad_reads.insert((element, page), errno);
+    }
+
+    /// Whether the page still cannot be read.
+    pub fn is_rotten(&self, element: u16, page: u32) -> bool {
+        self.0.borrow().bad_reads.contains_key(&(element, page))
+    }
+
+    /// Pages that cannot be read.
+    pub fn rotten(&self) -> Vec<(u16, u32)> {
+        self.0.borrow().bad_reads.keys().copied().collect()
+    }
+
+    /// The page cannot be written.
+    pub fn refuse_writes(&self, element: u16, page: u32, errno: Errno) {
+        self.0.borrow_mut().bad_writes.insert((element, page), errno);
+    }
+
+    /// The element cannot make anything durable.
+    pub fn refuse_flushes(&self, element: u16) {
+        self.0.borrow_mut().bad_flushes.insert(element);
+    }
+
+    /// The element answers everything with this error.
+    pub fn kill(&self, element: u16, errno: Errno) {
+        self.0.borrow_mut().dead.insert(element, errno);
+    }
+
+    /// Pages of `element` that a loss of power might lose.
+    pub fn unflushed(&self, element: u16) -> usize {
+        self.0.borrow().unflushed.range((element, 0)..=(element, u32::MAX)).count()
+    }
+}
+
+/// A store with faults.
+pub struct Faulty<S> {
+    inner: S,
+    element: u16,
+    faults: Faults,
+}
+
+impl<S: Store> Faulty<S> {
+    fn state(&self) -> std::cell::RefMut<'_, State> {
+        self.faults.0.borrow_mut()
+    }
+
+    fn alive(&self) -> io::Result<()> {
+        self.state().dead.get(&self.element).map_or(Ok(()), |&errno| Err(errno.into()))
+    }
+}
+
+impl<S: Store> Store for Faulty<S> {
+    fn pages(&self) -> u32 {
+        self.inner.pages()
+    }
+
+    fn read(&mut self, page: u32, into: &mut [u8]) -> io::Result<()> {
+        self.alive()?;
+        if let Some(&errno) = self.state().bad_reads.get(&(self.element, page)) {
+            // What a failed read leaves in the buffer must not matter.
+            into.fill(0xBD);
+            return Err(errno.into());
+        }
+        self.inner.read(page, into)
+    }
+
+    fn write(&mut self, page: u32, from: &[u8]) -> io::Result<()> {
+        self.alive()?;
+        let at = (self.element, page);
+        if let Some(&errno) = self.state().bad_writes.get(&at) {
+            return Err(errno.into());
+        }
+        self.inner.write(page, from)?;
+        self.state().bad_reads.remove(&at);
+        self.state().unflushed.insert(at);
+        Ok(())
+    }
+
+    fn trim(&mut self, page: u32) -> io::Result<()> {
+        self.alive()?;
+        let at = (self.element, page);
+        self.inner.trim(page)?;
+        self.state().bad_reads.remove(&at);
+        self.state().unflushed.insert(at);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.alive()?;
+        if self.state().bad_flushes.contains(&self.element) {
+            return Err(Errno::IO.into());
+        }
+        self.inner.flush()?;
+        let element = self.element;
+        self.state().unflushed.retain(|&(other, _)| other != element);
+        Ok(())
+    }
+}

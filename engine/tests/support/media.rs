@@ -1,0 +1,94 @@
+//! Element files in a temporary folder, and a look at their bytes past the engine.
+
+use std::path::PathBuf;
+
+use stripewise_array::geometry::Geometry;
+use stripewise_array::{Elements, Scheme};
+use stripewise_engine::ElementFile;
+use tempfile::TempDir;
+
+/// The files of an array. They are removed with this value.
+pub struct Media {
+    folder: TempDir,
+    pub count: u32,
+    pub pages: u32,
+    pub page_bytes: u32,
+}
+
+impl Media {
+    /// Files of zeros. Made without the care for durability that [`ElementFile::create`] takes, for speed.
+    pub fn new(count: u32, pages: u32, page_bytes: u32) -> Self {
+        let media = Self { folder: tempfile::tempdir().unwrap(), count, pages, page_bytes };
+        for path in media.paths() {
+            let file = std::fs::File::create(path).unwrap();
+            file.set_len(u64::from(pages) * u64::from(page_bytes)).unwrap();
+        }
+        media
+    }
+
+    pub fn paths(&self) -> Vec<PathBuf> {
+        (0..self.count).map(|index| self.folder.path().join(format!("element{index}"))).collect()
+    }
+
+    pub fn open(&self) -> Vec<ElementFile> {
+        ElementFile::open_all(&self.paths(), self.page_bytes).unwrap()
+    }
+
+    pub fn geometry(&self, scheme: &Scheme) -> Geometry {
+        let elements = Elements {
+            count: self.count,
+            page_bytes: self.page_bytes,
+            pages: self.pages,
+            volatile_cache: true,
+            discard: true,
+        };
+        scheme.resolve(&elements, true).unwrap()
+    }
+
+    /// All files' bytes.
+    pub fn contents(&self) -> Vec<Vec<u8>> {
+        self.paths().iter().map(|path| std::fs::read(path).unwrap()).collect()
+    }
+
+    /// Whether parity of every row is that of its data, on the files themselves. Byte by byte, as an oracle should.
+    pub fn check_parity(&self, scheme: &Scheme) {
+        let geometry = self.geometry(scheme);
+        if geometry.parity() == 0 {
+            return;
+        }
+        let contents = self.contents();
+        for row in 0..geometry.rows() {
+            let place = geometry.place(row);
+            let start = place.page as usize * self.page_bytes as usize;
+            for byte in start..start + self.page_bytes as usize {
+                let sum = (0..geometry.members)
+                    .map(|member| contents[geometry.element(place, member) as usize][byte])
+                    .fold(0, |sum, byte| sum ^ byte);
+                assert_eq!(
+                    sum,
+                    0,
+                    "parity of row {row} does not match at byte {} of its pages",
+                    byte - start
+                );
+            }
+        }
+    }
+
+    /// The array's bytes as they lie on the files of an in-place array.
+    pub fn assemble(&self, scheme: &Scheme) -> Vec<u8> {
+        let geometry = self.geometry(scheme);
+        let contents = self.contents();
+        let page_bytes = self.page_bytes as usize;
+        let mut bytes = vec![0; geometry.pages() as usize * page_bytes];
+        for row in 0..geometry.rows() {
+            let place = geometry.place(row);
+            for member in 0..geometry.data {
+                let to = geometry.array_page(row, member) as usize * page_bytes;
+                let from = place.page as usize * page_bytes;
+                let element = &contents[geometry.element(place, member) as usize];
+                bytes[to..to + page_bytes].copy_from_slice(&element[from..from + page_bytes]);
+            }
+        }
+        bytes
+    }
+}
