@@ -36,14 +36,25 @@ pub struct Acknowledgement {
     pub buffer_ns: Nanos,
 }
 
+/// An element's answer to an operation that it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It takes the operation now.
+    Admitted,
+    /// It does not take this operation now; it may take another.
+    Refused,
+    /// It takes no operation of this kind now.
+    Closed,
+}
+
 /// The world around the controller. All calls return at once; what takes time is reported to the controller later.
 pub trait Driver<M: Memory> {
     /// Whether plans are to be shown to [`Driver::planned`].
     const OBSERVES: bool = false;
 
-    /// Whether the element can take this operation now. One that refuses must later be reported with
-    /// [`crate::Array::element_ready`].
-    fn admits(&mut self, operation: &Operation) -> bool;
+    /// Whether the element can take this operation now. What is refused is not offered again until the element is
+    /// reported with [`crate::Array::element_ready`].
+    fn admits(&mut self, operation: &Operation) -> Admission;
 
     /// Starts an operation. A write takes the content of `page`, a read fills it; both own it until they are reported
     /// with [`crate::Array::completed`].

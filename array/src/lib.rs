@@ -24,7 +24,7 @@ pub mod update;
 pub use bugs::Bug;
 pub(crate) use controller::members as controller_members;
 pub use controller::{Array, SECTOR_BYTES};
-pub use driver::{Acknowledgement, Driver};
+pub use driver::{Acknowledgement, Admission, Driver};
 pub use holds::Hold;
 pub use loads::Loads;
 pub use memory::{Memory, NoMemory, PageId, PageMemory};

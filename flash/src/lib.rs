@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod alloc;
+mod audit;
 mod bugs;
 mod bus;
 mod collect;
@@ -35,7 +36,7 @@ pub use counters::{Collected, Counters, Estimate};
 pub use flash::Flash;
 pub use geometry::{Level, Shape};
 pub use media::Media;
-pub use op::{Done, Op, OpKind};
+pub use op::{Admission, Done, Op, OpKind};
 pub use rate::Rate;
 pub use share::Share;
 pub use spec::DeviceSpec;

@@ -32,6 +32,17 @@ pub struct Op {
     pub old_version: bool,
 }
 
+/// An element's answer to an operation that it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It can take the operation now.
+    Admitted,
+    /// It cannot take this operation now; it may take another.
+    Refused,
+    /// It can take no operation of this kind now.
+    Closed,
+}
+
 /// A finished operation.
 ///
 /// `end - start = queue_ns + gc_wait_ns + bus_ns + cell_ns`, exactly.

@@ -10,7 +10,7 @@ use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::list::{List, NONE};
 use crate::media::Media;
-use crate::op::{Done, Op, OpKind, Slot};
+use crate::op::{Admission, Done, Op, OpKind, Slot};
 use crate::spec::{Choice, Domain, GcStart};
 
 impl<M: Media> Flash<M> {
@@ -18,40 +18,44 @@ impl<M: Media> Flash<M> {
     /// now; a whole SSD takes whatever fits its window. An element that refuses is reported by [`Self::next_ready`]
     /// when it may have changed its mind.
     #[inline]
-    pub fn admits(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> bool {
+    pub fn admits(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
         if self.shape.level == Level::Ssd {
-            let admits = self.elements[element as usize].in_flight < self.window;
-            if !admits {
-                self.ready.refuse(element);
+            if self.elements[element as usize].in_flight < self.window {
+                return Admission::Admitted;
             }
-            return admits;
+            self.ready.refuse(element);
+            return Admission::Closed;
         }
         match op.kind {
             OpKind::Read => self.admits_read(now, element, op, agenda),
             OpKind::Program => self.admits_program(now, element, op, agenda),
-            OpKind::Trim | OpKind::Flush => true,
+            OpKind::Trim | OpKind::Flush => Admission::Admitted,
         }
     }
 
-    fn admits_read(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> bool {
-        let Some(page) = self.find(element, op) else { return true };
+    fn admits_read(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
+        let Some(page) = self.find(element, op) else { return Admission::Admitted };
         let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
         let die = self.shape.die_of_plane(plane);
         if !self.can_start(die, plane) {
             self.ready.refuse(element);
             self.demand(now, die, agenda);
-            return false;
+            return Admission::Refused;
         }
-        self.times.read_command == 0 || self.bus_admits(now, element, Class::Read, agenda)
+        if self.times.read_command == 0 || self.bus_admits(now, element, Class::Read, agenda) {
+            Admission::Admitted
+        } else {
+            Admission::Refused
+        }
     }
 
-    fn admits_program(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> bool {
+    fn admits_program(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
         let needs_bus = self.times.page + self.times.program_command > 0;
         if needs_bus && !self.bus_admits(now, element, Class::Write, agenda) {
-            return false;
+            return Admission::Closed;
         }
         if self.startable_plane(element, op.page).is_some() {
-            return true;
+            return Admission::Admitted;
         }
         self.ready.refuse(element);
         if self.gc.start == GcStart::OnDemand {
@@ -60,7 +64,8 @@ impl<M: Media> Flash<M> {
                 self.demand(now, die, agenda);
             }
         }
-        false
+        // Where the whole element is one pool, what one program is refused no other is granted.
+        if self.pools.count.get() == 1 { Admission::Closed } else { Admission::Refused }
     }
 
     /// Whether an element's bus is free for it; if not, it waits for its turn.
@@ -118,40 +123,48 @@ impl<M: Media> Flash<M> {
         })
     }
 
-    /// The plane of a page's pool that a program goes to, among those that are `fit`.
+    /// The plane of a page's pool that a program goes to, among those that are `fit`; if possible one that does not
+    /// hold so many valid pages that collection could no longer catch up.
     #[inline]
     fn choose_plane(&self, element: u32, page: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
-        let first = self.shape.first_plane(element);
         let pool = self.pools.of_page(page);
-        let planes = self.pools.planes(pool);
-        if let [only] = planes {
-            return Some(first + only).filter(|&plane| fit(plane));
+        if let [only] = self.pools.planes(pool) {
+            return Some(self.shape.first_plane(element) + only).filter(|&plane| fit(plane));
         }
-        let able = |plane: &u32| {
-            let p = &self.ftl.planes[*plane as usize];
-            p.valid + p.promised < self.max_valid && fit(*plane)
+        let slack = |plane: u32| {
+            let p = &self.ftl.planes[plane as usize];
+            p.valid + p.promised < self.max_valid
         };
+        self.choose_in_pool(element, pool, |plane| slack(plane) && fit(plane))
+            .or_else(|| self.choose_in_pool(element, pool, fit))
+    }
+
+    fn choose_in_pool(&self, element: u32, pool: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
+        let first = self.shape.first_plane(element);
+        let planes = self.pools.planes(pool);
         match self.pools.choice {
             Choice::RoundRobin => {
                 let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
                 let (before, after) = planes.split_at(turn);
-                after.iter().chain(before).map(|plane| first + plane).find(|plane| able(plane))
+                after.iter().chain(before).map(|plane| first + plane).find(|&plane| fit(plane))
             }
             Choice::MostFree => {
                 let left = |plane: u32| {
                     self.ftl.free_pages(plane).saturating_sub(self.ftl.planes[plane as usize].promised)
                 };
-                let fit = planes.iter().map(|plane| first + plane).filter(able);
-                fit.rev().max_by_key(|&plane| left(plane))
+                // The last of equals is the first one from behind.
+                let able = planes.iter().rev().map(|plane| first + plane).filter(|&plane| fit(plane));
+                able.max_by_key(|&plane| left(plane))
             }
         }
     }
 
-    /// The plane that a program inside an SSD will go to: one that is not collecting, if there is one.
+    /// The plane that a program inside an SSD will go to: if possible one that is not collecting and has space.
     fn promise_plane(&mut self, element: u32, page: u32) -> u32 {
         let calm = |plane: u32| {
-            let d = &self.dies[self.shape.die_of_plane(plane) as usize];
-            d.held == 0 && !self.is_blocked(d.collecting, self.shape.die_of_plane(plane), plane)
+            let die = self.shape.die_of_plane(plane);
+            let d = &self.dies[die as usize];
+            d.held == 0 && !self.is_blocked(d.collecting, die, plane) && self.has_space(plane)
         };
         let first = self.shape.first_plane(element);
         let planes = self.pools.planes(self.pools.of_page(page));
@@ -216,7 +229,11 @@ impl<M: Media> Flash<M> {
         let slot = self.new_slot(now, element, token, op, plane);
         self.slots[slot as usize].cell = self.times.read;
         self.slots[slot as usize].bus = self.times.read_command + self.times.page;
-        self.arrive(now, slot, agenda);
+        if self.shape.level == Level::Ssd {
+            self.arrive(now, slot, agenda);
+        } else {
+            self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
+        }
     }
 
     fn start_program(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
@@ -254,7 +271,7 @@ impl<M: Media> Flash<M> {
         slot
     }
 
-    /// An operation reaches its die.
+    /// An operation inside an SSD reaches its die.
     #[inline]
     fn arrive(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda) {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
@@ -304,10 +321,10 @@ impl<M: Media> Flash<M> {
         if placed.low {
             self.dies[die as usize].collecting |= 1 << (plane - die * self.shape.by_plane.get());
         }
+        self.begin(now, die, Phase::Program, agenda);
         if !self.stalled.is_empty() {
             self.retry_stalled(now, agenda);
         }
-        self.begin(now, die, Phase::Program, agenda);
     }
 
     /// Begins a phase of a die: on the bus, if it needs it and it is free; else it waits for it.
@@ -473,7 +490,7 @@ impl<M: Media> Flash<M> {
         let d = &mut self.dies[die as usize];
         d.phase = Phase::Idle;
         d.due = NEVER;
-        if d.collecting != 0 {
+        if d.active || d.collecting != 0 {
             let due = d.active || self.gc.start == GcStart::AtOnce || self.is_wanted(die);
             if due && self.collect(now, die, agenda) {
                 return;

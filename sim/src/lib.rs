@@ -19,3 +19,7 @@ pub use replay::{Pacing, Replay, ReplayError};
 pub use run::{Progress, RunConfig, RunError, capacity, run};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World};
 pub use totals::{Figure, Totals};
+
+/// A fingerprint of the source text that decides what a run yields: tells apart programs of one version, so that what
+/// an older build computed is not taken for what this one would. The same on every machine, in debug and release.
+pub const SOURCES: &str = env!("STRIPEWISE_SOURCES");

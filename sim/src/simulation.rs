@@ -4,8 +4,8 @@
 //! its inputs alone.
 
 use stripewise_array::{
-    Acknowledgement, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId, OperationKind,
-    Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
+    Acknowledgement, Admission, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId,
+    OperationKind, Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
@@ -95,8 +95,12 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     const OBSERVES: bool = H::OBSERVES;
 
     #[inline]
-    fn admits(&mut self, operation: &Operation) -> bool {
-        self.flash.admits(self.now, u32::from(operation.element), &op(operation), &mut self.agenda)
+    fn admits(&mut self, operation: &Operation) -> Admission {
+        match self.flash.admits(self.now, u32::from(operation.element), &op(operation), &mut self.agenda) {
+            stripewise_flash::Admission::Admitted => Admission::Admitted,
+            stripewise_flash::Admission::Refused => Admission::Refused,
+            stripewise_flash::Admission::Closed => Admission::Closed,
+        }
     }
 
     #[inline]

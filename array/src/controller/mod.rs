@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use stripewise_base::Nanos;
 
 use crate::dispatch::Queues;
-use crate::driver::{Acknowledgement, Driver};
+use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
 use crate::loads::Loads;
@@ -238,10 +238,10 @@ impl<M: Memory> Array<M> {
         self.settle(driver);
     }
 
-    /// An element that refused an operation may admit one now.
+    /// An element that refused an operation may take one now.
     #[inline]
     pub fn element_ready(&mut self, element: u16) {
-        self.queues.mark_ready(element);
+        self.queues.reopen(element);
     }
 
     /// Writes out what waits in controller memory for company: at the end of a run.
@@ -262,26 +262,35 @@ impl<M: Memory> Array<M> {
     }
 
     fn dispatch_level<D: Driver<M>>(&mut self, element: u16, level: usize, driver: &mut D) {
-        let mut before = NONE;
-        let mut id = self.queues.first(element, level);
+        let (mut before, mut id) = self.queues.next_offer(element, level, &mut self.slots);
         let mut refused = 0;
-        while id != NONE {
+        let mut closed = false;
+        while id != NONE && !closed {
             let slot = &mut self.slots[id as usize];
             let next = slot.link.next;
-            if driver.admits(&slot.operation) {
-                slot.gc_ns = driver.gc_clock(element) - slot.gc_ns;
-                let operation = slot.operation;
-                self.queues.unlink(element, level, before, id, &mut self.slots);
-                let page = self.buffer_of(id);
-                driver.start(id, &operation, page, &mut self.memory);
-            } else {
-                refused += 1;
-                if refused == self.scheme.dispatch.lookahead {
-                    break;
+            match driver.admits(&slot.operation) {
+                Admission::Admitted => {
+                    slot.gc_ns = driver.gc_clock(element) - slot.gc_ns;
+                    let operation = slot.operation;
+                    self.queues.unlink(element, level, before, id, &mut self.slots);
+                    let page = self.buffer_of(id);
+                    driver.start(id, &operation, page, &mut self.memory);
                 }
-                before = id;
+                Admission::Refused => {
+                    refused += 1;
+                    closed = refused == self.scheme.dispatch.lookahead;
+                    before = id;
+                }
+                Admission::Closed => {
+                    // Where reads and writes share a list, one kind does not close it for the other.
+                    closed = self.scheme.dispatch.read_first;
+                    before = id;
+                }
             }
             id = next;
+        }
+        if before != NONE {
+            self.queues.refused(element, level, before, closed);
         }
     }
 

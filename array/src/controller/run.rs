@@ -182,7 +182,6 @@ impl<M: Memory> Array<M> {
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         self.loads.remove(operation.element, operation.kind == OperationKind::Read);
-        self.queues.mark_ready(operation.element);
         if outcome != Outcome::Done {
             self.trouble(plan, id, outcome, driver);
         }
@@ -263,6 +262,7 @@ impl<M: Memory> Array<M> {
             return;
         }
         self.any_failed = true;
+        self.queues.reopen(element);
         for level in 0..2 {
             loop {
                 let id = self.queues.first(element, level);

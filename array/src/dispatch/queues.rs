@@ -20,6 +20,10 @@ impl Default for Link {
 struct List {
     first: u32,
     last: u32,
+    /// The last operation that was refused since the element was last ready: those up to it are not offered again.
+    asked: u32,
+    /// Nothing of this list is offered until the element is ready.
+    closed: bool,
 }
 
 /// Lists of an element: reads (or everything, without priority), then writes.
@@ -34,16 +38,26 @@ pub(crate) struct Queues {
 
 impl Queues {
     pub(crate) fn new(elements: u32) -> Self {
-        let empty = List { first: NONE, last: NONE };
+        let empty = List { first: NONE, last: NONE, asked: NONE, closed: false };
         Self {
             lists: vec![[empty; LEVELS]; elements as usize],
             ready: vec![0; elements.div_ceil(64) as usize],
         }
     }
 
+    /// The element may take what it refused.
+    #[inline]
+    pub(crate) fn reopen(&mut self, element: u16) {
+        for list in &mut self.lists[element as usize] {
+            list.asked = NONE;
+            list.closed = false;
+        }
+        self.mark_ready(element);
+    }
+
     /// Marks an element to be offered its queue.
     #[inline]
-    pub(crate) fn mark_ready(&mut self, element: u16) {
+    fn mark_ready(&mut self, element: u16) {
         self.ready[element as usize / 64] |= 1 << (element % 64);
     }
 
@@ -70,7 +84,35 @@ impl Queues {
             links[list.last as usize].as_mut().next = id;
         }
         list.last = id;
-        self.mark_ready(element);
+        if !list.closed {
+            self.mark_ready(element);
+        }
+    }
+
+    /// What to offer next of a list, and the operation in front of it.
+    #[inline]
+    pub(crate) fn next_offer(
+        &self,
+        element: u16,
+        level: usize,
+        links: &mut [impl AsMut<Link>],
+    ) -> (u32, u32) {
+        let list = &self.lists[element as usize][level];
+        if list.closed {
+            (NONE, NONE)
+        } else if list.asked == NONE {
+            (NONE, list.first)
+        } else {
+            (list.asked, links[list.asked as usize].as_mut().next)
+        }
+    }
+
+    /// Notes that everything up to `asked` was refused, and whether the rest need not be offered either.
+    #[inline]
+    pub(crate) fn refused(&mut self, element: u16, level: usize, asked: u32, closed: bool) {
+        let list = &mut self.lists[element as usize][level];
+        list.asked = asked;
+        list.closed = closed;
     }
 
     #[inline]
