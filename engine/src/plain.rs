@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::{fmt, io};
 
 use stripewise_array::{
-    Acknowledgement, Class, Driver, Memory, Operation, OperationId, OperationKind, Outcome, PageId,
-    PageMemory, PlanView,
+    Acknowledgement, Admission, Class, Driver, Memory, Operation, OperationId, OperationKind, Outcome,
+    PageId, PageMemory, PlanView,
 };
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -219,11 +219,13 @@ impl<S: Store> PlainDriver<S> {
 impl<S: Store> Driver<PageMemory> for PlainDriver<S> {
     const OBSERVES: bool = true;
 
-    fn admits(&mut self, operation: &Operation) -> bool {
+    fn admits(&mut self, operation: &Operation) -> Admission {
         let element = &mut self.elements[operation.element as usize];
-        let admitted = element.in_flight < self.window;
-        element.refused |= !admitted;
-        admitted
+        if element.in_flight < self.window {
+            return Admission::Admitted;
+        }
+        element.refused = true;
+        Admission::Closed
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, _memory: &mut PageMemory) {

@@ -104,8 +104,10 @@ fn any_actions() -> impl Strategy<Value = Vec<Action>> {
     ];
     // Short requests meet on few rows; long ones cover several.
     let sectors = prop_oneof![6 => 1usize..10, 2 => 10usize..80, 1 => Just(usize::MAX)];
+    // And most begin in the same few rows.
+    let at = prop_oneof![1 => any::<usize>(), 2 => 0usize..24];
     let action = prop_oneof![
-        60 => (kind, any::<usize>(), sectors).prop_map(|(kind, at, sectors)| Action::Submit { kind, at, sectors }),
+        60 => (kind, at, sectors).prop_map(|(kind, at, sectors)| Action::Submit { kind, at, sectors }),
         40 => (0u8..12).prop_map(Action::Step),
         2 => any::<u32>().prop_map(Action::Fail),
         2 => Just(Action::Settle),

@@ -7,7 +7,7 @@ use crate::geometry::RowPiece;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
+use crate::plan::{Attachment, Plan, Purpose, Step};
 use crate::request::RequestKind;
 use crate::update::Decision;
 
@@ -202,15 +202,17 @@ impl<M: Memory> Array<M> {
         id
     }
 
-    /// Lets request `id` wait for `plan`.
+    /// Lets request `id` wait for `plan`: by the plan's own attachment if it is the first, else by one of those for
+    /// merged requests, of which there must be one.
     pub(super) fn attach(&mut self, plan: u32, id: u32) {
-        let node = self.free_attachment;
-        let attachment = &mut self.attachments[node as usize];
-        self.free_attachment = attachment.next;
-        let plan = &mut self.plans[plan as usize];
-        attachment.request = id;
-        attachment.next = plan.first_request;
-        plan.first_request = node;
+        let first = self.plans[plan as usize].first_request;
+        let mut node = plan;
+        if first != NONE {
+            node = self.free_attachment;
+            self.free_attachment = self.attachments[node as usize].next;
+        }
+        self.attachments[node as usize] = Attachment { request: id, next: first };
+        self.plans[plan as usize].first_request = node;
         self.requests[id as usize].remaining += 1;
     }
 

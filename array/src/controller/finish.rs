@@ -14,8 +14,10 @@ impl<M: Memory> Array<M> {
         let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
         while node != NONE {
             let attachment = self.attachments[node as usize];
-            self.attachments[node as usize].next = self.free_attachment;
-            self.free_attachment = node;
+            if node as usize >= self.plans.len() {
+                self.attachments[node as usize].next = self.free_attachment;
+                self.free_attachment = node;
+            }
             node = attachment.next;
             let id = attachment.request;
             let too_early = self.has_bug(Bug::AcknowledgeFirstRow);

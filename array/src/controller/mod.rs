@@ -95,7 +95,8 @@ impl<M: Memory> Array<M> {
         let sectors = elements.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
         let buffers = if M::CARRIES_DATA { plans as usize * geometry.members as usize * 2 } else { 0 };
-        // Each plan has an attachment; as many again allow merged requests.
+        // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
+        // that merge.
         let attachments = plans * 2;
         Ok(Self {
             capacity: geometry.pages() * u64::from(elements.page_bytes),
@@ -114,7 +115,7 @@ impl<M: Memory> Array<M> {
             attachments: (0..attachments)
                 .map(|index| Attachment { request: NONE, next: link_to(index + 1, attachments) })
                 .collect(),
-            free_attachment: 0,
+            free_attachment: plans,
             slots: vec![Slot::default(); plans as usize * stride as usize],
             stride,
             buffers: vec![NONE; buffers],
@@ -364,6 +365,11 @@ impl<M: Memory> Array<M> {
             && self.woken.is_empty()
             && self.holds.len() == 0
             && (0..self.geometry.elements as usize).all(|element| self.loads.total(element) == 0)
+    }
+
+    /// Whether an update holds `row`: only then may its parity differ from its data.
+    pub fn is_updating(&self, row: u64) -> bool {
+        self.holds.is_exclusive(row)
     }
 
     /// The element and page that hold the array's `page`, and its row; `None` while it is only in controller memory.

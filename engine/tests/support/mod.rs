@@ -1,6 +1,6 @@
 //! What the engine's tests share: arrays over temporary files, media that fail on demand, a model of what may be read.
 
-#![allow(dead_code, reason = "each test uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 pub mod faulty;
 pub mod media;

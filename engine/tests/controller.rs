@@ -1,0 +1,133 @@
+//! What the controller once did wrong, each as a case worked out by hand.
+
+mod support;
+
+use stripewise_engine::{Engine, EngineError, Lost, Options, Request};
+use support::faulty::Faults;
+use support::media::Media;
+use support::{options, raid0, raid5, read, scheme};
+
+const PAGE: u64 = 4096;
+
+fn page(byte: u8) -> Box<[u8]> {
+    vec![byte; PAGE as usize].into()
+}
+
+fn write_of(page_number: u64, byte: u8) -> Request {
+    Request::Write { offset: page_number * PAGE, data: page(byte) }
+}
+
+/// Three plans, and many writes that join the second; then one that needs the third.
+#[test]
+fn merged_writes_leave_room_for_the_plans_of_others() {
+    let scheme = scheme("name = \"few plans\"\n[queues]\nplans = 3\nrequests = 64");
+    let media = Media::new(3, 8, 4096);
+    let mut engine = Engine::new(&scheme, media.open(), options()).unwrap();
+    for byte in 1..30 {
+        engine.submit(write_of(0, byte)).unwrap();
+    }
+    engine.submit(write_of(4, 99)).unwrap();
+    while engine.poll().is_some() {}
+    assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![29; 4096]);
+    assert_eq!(read(&mut engine, 4 * PAGE, 4096).unwrap(), vec![99; 4096]);
+}
+
+/// The addresses of a row's slots are not those of its pages once first writes are gathered: a trim of pages 0 and 1
+/// must not clear row 0, which holds pages 6 and 7.
+#[test]
+fn a_trim_over_gathered_pages_clears_none_of_another_address() {
+    let scheme = scheme("name = \"gathers\"\n[placement]\nfirst_writes = \"gather\"\ngather_wait = \"1us\"");
+    let media = Media::new(3, 8, 4096);
+    let mut engine = Engine::scratch(&scheme, media.open(), options()).unwrap();
+    engine.write(6 * PAGE, &page(6)).unwrap();
+    engine.write(7 * PAGE, &page(7)).unwrap();
+    while engine.poll().is_some() {}
+    engine.trim(0, 2 * PAGE).unwrap();
+    let mut expected = vec![6; 4096];
+    expected.extend([7; 4096]);
+    assert_eq!(read(&mut engine, 6 * PAGE, 8192).unwrap(), expected);
+    // And one of the right address does clear the row.
+    engine.trim(6 * PAGE, 2 * PAGE).unwrap();
+    assert_eq!(read(&mut engine, 6 * PAGE, 8192).unwrap(), vec![0; 8192]);
+}
+
+/// A flush is no plan of row 0: when it ended while row 0 was first written, reads no longer waited for that write.
+#[test]
+fn a_flush_does_not_end_the_first_write_of_row_0() {
+    let scheme =
+        scheme("name = \"gathers\"\n[placement]\nfirst_writes = \"gather\"\nbuffer_latency = \"0ns\"");
+    let media = Media::new(3, 8, 4096);
+    for steps in 0..12 {
+        let options = Options { window: 1, ..options() };
+        let mut engine = Engine::scratch(&scheme, media.open(), options).unwrap();
+        let flush = engine.submit(Request::Flush).unwrap();
+        engine.submit(write_of(0, steps + 1)).unwrap();
+        engine.submit(write_of(1, steps + 1)).unwrap();
+        for _ in 0..steps {
+            engine.step();
+        }
+        assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![steps + 1; 4096], "after {steps} steps");
+        let _ = flush;
+    }
+}
+
+/// Gathered writes are acknowledged from volatile memory; a flush must wait for those on their way to the elements.
+#[test]
+fn a_flush_covers_gathered_rows_that_are_on_their_way() {
+    let scheme = scheme(
+        "name = \"gathers\"\n[placement]\nfirst_writes = \"gather\"\nbuffer_persistence = \"volatile\"\n\
+         buffer_latency = \"0ns\"\n[dispatch]\nread_first = false",
+    );
+    for seed in 0..50 {
+        let media = Media::new(3, 8, 4096);
+        let faults = Faults::default();
+        let options = Options { order: stripewise_engine::Order::Shuffled(seed), ..options() };
+        let mut engine = Engine::scratch(&scheme, faults.around(media.open()), options).unwrap();
+        engine.submit(write_of(0, 1)).unwrap();
+        engine.submit(write_of(1, 2)).unwrap();
+        while engine.take_completion().is_some() {}
+        engine.flush().unwrap();
+        for element in 0..3 {
+            assert_eq!(faults.unflushed(element), 0, "seed {seed}, element {element}");
+        }
+        let written = media.contents().iter().filter(|content| content[0] != 0).count();
+        assert_eq!(written, 3, "seed {seed}: both pages and their parity are on the files");
+    }
+}
+
+/// An element that cannot flush may have lost what it acknowledged; without parity that is data.
+#[test]
+fn a_flush_fails_when_parity_cannot_bear_what_it_lost() {
+    let media = Media::new(3, 8, 4096);
+    let faults = Faults::default();
+    let mut engine = Engine::new(&raid0(), faults.around(media.open()), options()).unwrap();
+    engine.write(0, &page(1)).unwrap();
+    faults.refuse_flushes(0);
+    assert!(matches!(engine.flush(), Err(EngineError::Lost(Lost))));
+    assert!(matches!(engine.flush(), Err(EngineError::Lost(Lost))), "and it stays so");
+
+    let media = Media::new(3, 8, 4096);
+    let faults = Faults::default();
+    let mut engine = Engine::new(&raid5(), faults.around(media.open()), options()).unwrap();
+    engine.write(0, &page(1)).unwrap();
+    faults.refuse_flushes(0);
+    engine.flush().expect("parity bears one");
+    assert!(engine.failure(0).unwrap().unwrap().to_string().starts_with("flushing: "));
+    faults.refuse_flushes(1);
+    assert!(matches!(engine.flush(), Err(EngineError::Lost(Lost))));
+}
+
+/// A write that meets a lost chunk fails; one that only shares its row and its plan does not.
+#[test]
+fn a_lost_chunk_fails_no_write_beside_it() {
+    let media = Media::new(3, 8, 4096);
+    let mut engine = Engine::new(&raid0(), media.open(), options()).unwrap();
+    engine.fail(1).unwrap();
+    let tickets: Vec<_> = [0, 0, 1].map(|page| engine.submit(write_of(page, 7)).unwrap()).into();
+    let mut results = Vec::new();
+    while let Some(completion) = engine.poll() {
+        results.push((completion.ticket, completion.result.is_ok()));
+    }
+    results.sort();
+    assert_eq!(results, [(tickets[0], true), (tickets[1], true), (tickets[2], false)]);
+}
