@@ -138,6 +138,12 @@ impl Holds {
         }
     }
 
+    /// Whether `row` is held exclusively.
+    pub(crate) fn is_exclusive(&self, row: u64) -> bool {
+        let entry = &self.entries[self.slot(row)];
+        !entry.is_vacant() && entry.exclusive
+    }
+
     /// Rows in use.
     pub(crate) fn len(&self) -> usize {
         self.entries.iter().filter(|entry| !entry.is_vacant()).count()

@@ -18,8 +18,8 @@ pub trait Content<M: Memory>: Media {
     fn stage(&mut self, id: OperationId, page: u32, memory: &M);
     /// Operation `id` has read: its content goes to `page`.
     fn fetch(&mut self, id: OperationId, page: u32, memory: &mut M);
-    /// How an operation that ran ended: the place where media faults are injected.
-    fn outcome(&mut self, _operation: &Operation) -> Outcome {
+    /// How operation `id`, which ran, ended: the place where media faults are injected.
+    fn outcome(&mut self, _id: OperationId, _operation: &Operation) -> Outcome {
         Outcome::Done
     }
 }
@@ -298,7 +298,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             if self.world.any_gone && self.world.gone[operation.element as usize] {
                 outcome = Outcome::Gone;
             } else if M::CARRIES_DATA {
-                outcome = self.world.flash.media_mut().outcome(&operation);
+                outcome = self.world.flash.media_mut().outcome(done.token, &operation);
             }
             if M::CARRIES_DATA && operation.kind == OperationKind::Read && outcome == Outcome::Done {
                 self.world.flash.media_mut().fetch(done.token, page, self.array.memory());
