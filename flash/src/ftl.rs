@@ -278,6 +278,8 @@ impl Ftl {
         self.back[at] = (tenant.logical + 1) | if tenant.pinned { PINNED } else { 0 };
         if tenant.pinned {
             self.pins.set(element, tenant.logical, to + 1);
+            let at = self.back_at(element, from);
+            self.back[at] = 0;
         } else if !keep_map {
             let at = self.map_at(element, tenant.logical);
             self.map[at] = to + 1;
@@ -308,6 +310,20 @@ impl Ftl {
     pub(crate) fn valid_of(&self, plane: u32) -> &[u16] {
         let blocks = self.shape.blocks_per_plane as usize;
         &self.valid[plane as usize * blocks..][..blocks]
+    }
+
+    /// The pages of a plane's block being written that are still to be written.
+    pub(crate) fn writing(&self, plane: u32) -> std::ops::Range<u32> {
+        let p = &self.planes[plane as usize];
+        p.next..p.end
+    }
+
+    /// Whether a block is in its plane's list of free blocks.
+    pub(crate) fn is_listed_free(&self, plane: u32, block: u32) -> bool {
+        let p = &self.planes[plane as usize];
+        let blocks = self.shape.blocks_per_plane;
+        let ring = &self.free[plane as usize * blocks as usize..][..blocks as usize];
+        (0..p.free_blocks).any(|place| u32::from(ring[((p.free_from + place) % blocks) as usize]) == block)
     }
 
     /// Takes the block of a plane that was written to its end longest ago out of the order of writing.

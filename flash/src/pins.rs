@@ -28,6 +28,12 @@ impl Pins {
         self.held
     }
 
+    /// Element, page and version of every pin, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32, Version)> {
+        let held = self.places.iter().filter(|place| place.0 != 0);
+        held.map(|&(key, version)| ((key >> 32) as u32, key as u32 - 1, version))
+    }
+
     fn home(&self, key: u64) -> usize {
         // Fibonacci hashing: the high bits of the product depend on all bits of the key.
         let shift = 64 - self.places.len().trailing_zeros();

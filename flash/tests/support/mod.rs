@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
-use stripewise_flash::{DeviceSpec, Done, Flash, Level, Media, Op, OpKind};
+use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Media, Op, OpKind};
 
 /// The device of most tests: 2 channels x 2 chips x 1 die x 2 planes x 8 blocks x 4 pages of 4 KiB. Cell times are
 /// 10, 100 and 1000 us, a page takes 4 us on the bus, commands take none.
@@ -111,12 +111,18 @@ impl<M: Media> Rig<M> {
 
     fn dispatch(&mut self, element: u32) {
         while let Some(&(token, op)) = self.queues[element as usize].front() {
-            if !self.flash.admits(self.now, element, &op, &mut self.agenda) {
+            if self.flash.admits(self.now, element, &op, &mut self.agenda) != Admission::Admitted {
                 break;
             }
             self.queues[element as usize].pop_front();
             self.starts[token as usize] = self.now;
             self.flash.start(self.now, element, token, op, &mut self.agenda);
+        }
+    }
+
+    fn dispatch_ready(&mut self) {
+        while let Some(element) = self.flash.next_ready() {
+            self.dispatch(element);
         }
     }
 
@@ -135,9 +141,7 @@ impl<M: Media> Rig<M> {
             );
             self.finished.push(Finished { token: done.token, start, end: now, done });
         }
-        while let Some(element) = self.flash.next_ready() {
-            self.dispatch(element);
-        }
+        self.dispatch_ready();
         true
     }
 
@@ -170,5 +174,6 @@ impl<M: Media> Rig<M> {
 
     pub fn release(&mut self, element: u32, page: u32) {
         self.flash.release(self.now, element, page, &mut self.agenda);
+        self.dispatch_ready();
     }
 }

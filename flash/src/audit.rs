@@ -1,0 +1,93 @@
+//! The state of a device checked against itself, the slow way.
+
+use crate::flash::Flash;
+use crate::ftl::{FREE, OPEN};
+use crate::media::Media;
+
+impl<M: Media> Flash<M> {
+    /// Checks that maps, reverse maps, valid counts, free lists and pins agree. Visits every page: for tests.
+    ///
+    /// # Errors
+    /// The first thing that does not agree.
+    pub fn audit(&self) -> Result<(), String> {
+        let shape = &self.shape;
+        for element in 0..shape.elements {
+            let first = shape.first_plane(element);
+            for plane in first..first + shape.planes_per_element {
+                self.audit_plane(element, plane)?;
+            }
+            for logical in 0..shape.logical_pages {
+                let Some(page) = self.ftl.lookup(element, logical) else { continue };
+                self.audit_entry(element, logical, page, false)?;
+            }
+        }
+        for (element, logical, version) in self.ftl.pins.iter() {
+            let Some(page) = version.checked_sub(1) else { continue };
+            self.audit_entry(element, logical, page, true)?;
+        }
+        Ok(())
+    }
+
+    fn audit_entry(&self, element: u32, logical: u32, page: u32, pinned: bool) -> Result<(), String> {
+        let shape = &self.shape;
+        let plane = shape.first_plane(element) + shape.plane_of_page(page);
+        let count = self.ftl.valid_of(plane)[(shape.block_of_page(page) % shape.blocks_per_plane) as usize];
+        let tenant = self.ftl.tenant(element, page);
+        let names_it = tenant.is_some_and(|tenant| tenant.logical == logical && tenant.pinned == pinned);
+        if count == FREE || !names_it {
+            return Err(format!(
+                "element {element}: logical page {logical} (pinned: {pinned}) leads to page {page}, which holds {tenant:?} in a \
+                 block with count {count:#x}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn audit_plane(&self, element: u32, plane: u32) -> Result<(), String> {
+        let (shape, ftl) = (&self.shape, &self.ftl);
+        let local = plane - shape.first_plane(element);
+        let error = |what: String| Err(format!("element {element}, plane {local}: {what}"));
+        let writing = ftl.writing(plane);
+        let (mut free, mut open, mut valid_pages) = (0, 0, 0);
+        for (block, &count) in ftl.valid_of(plane).iter().enumerate() {
+            let first = (local * shape.blocks_per_plane + block as u32) * shape.pages_per_block;
+            let data = first..first + shape.data_pages;
+            if count == FREE {
+                free += 1;
+                if !ftl.is_listed_free(plane, block as u32) {
+                    return error(format!("free block {block} is not in the list"));
+                }
+                continue;
+            }
+            let written = if count & OPEN != 0 {
+                open += 1;
+                if data.end != writing.end {
+                    return error(format!("block {block} is marked open but not being written"));
+                }
+                data.start..writing.start
+            } else {
+                data.clone()
+            };
+            let unwritten = data.end - written.end;
+            let valid = written.filter(|&page| ftl.tenant(element, page).is_some()).count() as u32;
+            valid_pages += valid;
+            if u32::from(count & !OPEN) != valid + unwritten {
+                return error(format!(
+                    "block {block} counts {count:#x}, holds {valid} and {unwritten} unwritten"
+                ));
+            }
+        }
+        let p = &ftl.planes[plane as usize];
+        let expected_open = u32::from(!writing.is_empty());
+        if free != p.free_blocks || open != expected_open {
+            return error(format!(
+                "{free} free and {open} open blocks, {} and {expected_open} said",
+                p.free_blocks
+            ));
+        }
+        if !self.pools.is_static() && valid_pages != p.valid {
+            return error(format!("{valid_pages} valid pages, {} counted", p.valid));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,248 @@
+//! Random operations against a reference that is too simple to be wrong: a map from page to content. Real content
+//! lies at physical pages, so a wrong map, a lost page or a block erased too early is seen as wrong content.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use stripewise_base::prng::Prng;
+use stripewise_flash::spec::{Choice, Domain, GcSpan, GcStart, Pool, Victim};
+use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind};
+use support::{Rig, small};
+
+/// What physical pages hold, and what reads found. Content is the token of the program that wrote it.
+#[derive(Default)]
+struct Contents {
+    pages: BTreeMap<(u32, u32), u32>,
+    found: BTreeMap<u32, Option<u32>>,
+}
+
+impl Media for Contents {
+    fn program(&mut self, element: u32, page: u32, token: u32) {
+        let before = self.pages.insert((element, page), token);
+        assert_eq!(before, None, "page {page} of element {element} was programmed twice without an erase");
+    }
+
+    fn read(&mut self, element: u32, page: Option<u32>, token: u32) {
+        let content = page.map(|page| self.pages.get(&(element, page)).copied().expect("a written page"));
+        self.found.insert(token, content);
+    }
+
+    fn copy(&mut self, element: u32, from: u32, to: u32) {
+        let content = *self.pages.get(&(element, from)).expect("a written page");
+        assert_eq!(self.pages.insert((element, to), content), None, "moved onto a written page");
+    }
+
+    fn erase(&mut self, element: u32, first: u32, count: u32) {
+        for page in first..first + count {
+            self.pages.remove(&(element, page));
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    spec: DeviceSpec,
+    level: Level,
+    seed: u64,
+    pins: u64,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let victims = prop_oneof![
+        Just(Victim::Greedy),
+        Just(Victim::DChoices(2)),
+        Just(Victim::Fifo),
+        Just(Victim::Random)
+    ];
+    let domains =
+        prop_oneof![Just(Domain::Plane), Just(Domain::Die), Just(Domain::Channel), Just(Domain::Device)];
+    let pools = prop_oneof![
+        Just(Pool::Plane),
+        Just(Pool::Die),
+        Just(Pool::Chip),
+        Just(Pool::Channel),
+        Just(Pool::Element)
+    ];
+    let levels = prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)];
+    let shapes = (1u32..3, 1u32..3, 1u32..3, 1u32..3);
+    let pins = prop_oneof![0..=MANY, 20u64..400];
+    let switches = (any::<[bool; 7]>(), pins, any::<u64>());
+    (victims, domains.clone(), domains, pools, levels, shapes, switches).prop_map(
+        |(victim, blocking, erase, pool, level, (channels, chips, dies, planes), (switches, pins, seed))| {
+            let [priority, span, start, choice, link, summary, instant] = switches;
+            let mut spec = small(&[]);
+            let g = &mut spec.geometry;
+            (g.channels, g.chips, g.dies, g.planes) = (channels, chips, dies, planes);
+            (spec.gc.victim, spec.gc.blocking) = (victim, blocking);
+            spec.gc.erase_blocking = Some(erase.min(blocking));
+            spec.gc.span = if span { GcSpan::Busy } else { GcSpan::Steps };
+            spec.gc.start = if start { GcStart::OnDemand } else { GcStart::AtOnce };
+            spec.ftl.pool = pool;
+            spec.ftl.choice = if choice { Choice::MostFree } else { Choice::RoundRobin };
+            spec.scheduling.read_priority = priority;
+            spec.scheduling.window = 8;
+            if link {
+                spec.timing.host_link = "1ns/B".parse().expect("a rate");
+            }
+            if summary {
+                spec.ftl.summary_page = Some(stripewise_base::units::Bytes(528));
+            }
+            if instant {
+                spec.timing = stripewise_flash::spec::Timing {
+                    bus: stripewise_flash::Rate::INSTANT,
+                    host_link: stripewise_flash::Rate::INSTANT,
+                    ..Default::default()
+                };
+            }
+            Case { spec, level, seed, pins }
+        },
+    )
+}
+
+/// What one logical page should hold.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    content: Option<u32>,
+    pinned: Option<Option<u32>>,
+    in_flight: Option<OpKind>,
+}
+
+/// More pins than this can fill a plane's spare pages, so that collection stalls until some are released.
+const MANY: u64 = 7;
+
+type Model = BTreeMap<(u32, u32), Page>;
+
+/// Releases a pin, unless the program that made it may still be on its way.
+fn release(
+    rig: &mut Rig<Contents>,
+    case: &Case,
+    model: &mut Model,
+    pins: &mut Vec<(u32, u32)>,
+    index: usize,
+) {
+    let (element, page) = pins[index];
+    let entry = model.get_mut(&(element, page)).expect("known");
+    if entry.in_flight.is_none() || case.pins > MANY && entry.in_flight == Some(OpKind::Read) {
+        pins.swap_remove(index);
+        entry.pinned = None;
+        rig.release(element, page);
+    }
+}
+
+/// Runs a case; returns how many collections stalled.
+fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
+    let flash = Flash::with_media(&case.spec, case.level, 2, case.seed, Contents::default());
+    let flash = flash.map_err(|error| TestCaseError::reject(error.to_string()))?;
+    let (elements, pages) = (flash.shape().elements, flash.logical_pages());
+    let mut rig = Rig::over(flash);
+    let mut model = Model::new();
+    let mut reads: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+    let mut of_token: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+    let mut pins = Vec::new();
+    let mut random = Prng::new(case.seed);
+    let (mut seen, mut programs) = (0, 0);
+    for _ in 0..steps {
+        let (element, page) = (random.below(elements.into()) as u32, random.below(pages.into()) as u32);
+        let entry = model.entry((element, page)).or_default();
+        if entry.in_flight.is_none() {
+            let mut old_version = pins.len() < case.pins as usize && random.chance(1, 4);
+            let mut kind = match random.below(10) {
+                0..7 => OpKind::Program,
+                7..9 => OpKind::Read,
+                _ => OpKind::Trim,
+            };
+            if case.pins > MANY && entry.pinned.is_some() {
+                // What waits for space must not keep the pins that take it from being released.
+                (kind, old_version) = (OpKind::Read, false);
+            }
+            entry.in_flight = Some(kind);
+            let expected = match entry.pinned {
+                Some(version) if old_version => version,
+                _ => entry.content,
+            };
+            if matches!(kind, OpKind::Program | OpKind::Trim) && old_version && entry.pinned.is_none() {
+                entry.pinned = Some(entry.content);
+                pins.push((element, page));
+            }
+            let token = rig.submit(element, Op { kind, page, old_version });
+            of_token.insert(token, (element, page));
+            match kind {
+                OpKind::Read => drop(reads.insert(token, expected)),
+                OpKind::Trim => entry.content = None,
+                _ => entry.content = Some(token),
+            }
+            programs += u64::from(kind == OpKind::Program);
+        }
+        for _ in 0..random.below(4) {
+            rig.step();
+        }
+        for finished in &rig.finished[seen..] {
+            let at = of_token[&finished.token];
+            model.get_mut(&at).expect("known").in_flight = None;
+            if let Some(expected) = reads.remove(&finished.token) {
+                let found = rig.flash.media().found[&finished.token];
+                prop_assert_eq!(found, expected, "read {} of {:?}", finished.token, at);
+            }
+        }
+        seen = rig.finished.len();
+        if !pins.is_empty() && random.chance(1, if case.pins > MANY { 40 } else { 3 }) {
+            let index = random.below(pins.len() as u64) as usize;
+            release(&mut rig, case, &mut model, &mut pins, index);
+        }
+        if random.chance(1, 50) {
+            rig.flash.audit().map_err(TestCaseError::fail)?;
+        }
+    }
+    // With so many pins that programs wait for them, all are let go; else some stay.
+    while case.pins > MANY && !pins.is_empty() {
+        while rig.step() {}
+        for finished in &rig.finished[seen..] {
+            model.get_mut(&of_token[&finished.token]).expect("known").in_flight = None;
+        }
+        seen = rig.finished.len();
+        let before = pins.len();
+        for index in (0..before).rev() {
+            release(&mut rig, case, &mut model, &mut pins, index);
+        }
+        prop_assert!(pins.len() < before, "programs and pins wait for each other");
+    }
+    rig.run();
+    rig.flash.audit().map_err(TestCaseError::fail)?;
+    prop_assert_eq!(rig.flash.pinned(), pins.len());
+    for ((element, page), entry) in &model {
+        let content = rig.flash.lookup(*element, *page).map(|at| rig.flash.media().pages[&(*element, at)]);
+        prop_assert_eq!(content, entry.content, "element {} page {}", element, page);
+    }
+    let counters: Vec<_> = (0..elements).map(|element| rig.flash.counters(rig.now, element)).collect();
+    prop_assert_eq!(counters.iter().map(|c| c.program_pages).sum::<u64>(), programs);
+    // Every programmed page was erased since, or still holds something.
+    let shape = rig.flash.shape();
+    let written: u64 = counters.iter().map(|c| c.program_pages + c.gc_move_pages).sum();
+    let erased: u64 = counters.iter().map(|c| c.erase_blocks).sum::<u64>() * u64::from(shape.data_pages);
+    prop_assert_eq!(written - erased, rig.flash.media().pages.len() as u64);
+    Ok(counters.iter().map(|c| c.gc_stalls).sum())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_device_behaves_like_a_map_from_pages_to_contents(case in cases()) {
+        run(&case, 1500)?;
+    }
+}
+
+#[test]
+fn programs_that_pins_leave_no_space_for_wait_until_pins_are_released() {
+    for level in [Level::Ssd, Level::Channel, Level::Chip] {
+        for pool in [Pool::Plane, Pool::Element] {
+            let mut spec = small(&[]);
+            (spec.ftl.pool, spec.scheduling.window) = (pool, 8);
+            let case = Case { spec, level, seed: 5, pins: 400 };
+            let stalls = run(&case, 6000).unwrap_or_else(|error| panic!("{level:?} {pool:?}: {error}"));
+            assert!(stalls > 0 || pool == Pool::Element, "{level:?} {pool:?}: nothing stalled");
+        }
+    }
+}
