@@ -19,7 +19,7 @@ impl<M: Memory> Array<M> {
         if kind == RequestKind::Flush {
             return self.cut_flush(id, driver);
         }
-        if self.gather.is_some() && kind != RequestKind::Trim {
+        if self.gather.is_some() {
             return self.cut_gathering(id, driver);
         }
         while !self.requests[id as usize].cursor.is_done() {
@@ -107,7 +107,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    fn trim_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
+    /// Trims members `mask` of `row` for request `id`, as far as parity allows.
+    pub(super) fn trim_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         // With parity only a whole row can go, or its parity would no longer match.
         let (_, partial) = self.coverage(id, row, mask);
         let mask = mask & !partial;

@@ -23,18 +23,20 @@ impl<M: Memory> Array<M> {
             {
                 let hold = if gather.is_fresh(row) { Hold::Shared } else { Hold::None };
                 self.requests[id as usize].cursor = self.requests[id as usize].cursor.skip(pages);
-                if kind == RequestKind::Read {
-                    self.read_row(id, row, mask, hold, driver);
-                } else {
-                    self.write_row(id, row, mask, driver);
+                match kind {
+                    RequestKind::Read => self.read_row(id, row, mask, hold, driver),
+                    RequestKind::Write => self.write_row(id, row, mask, driver),
+                    RequestKind::Trim => self.trim_row(id, row, mask, driver),
+                    RequestKind::Flush => unreachable!("flushes touch no rows"),
                 }
                 continue;
             }
             self.requests[id as usize].cursor = self.requests[id as usize].cursor.skip(1);
-            if kind == RequestKind::Read {
-                self.read_from_memory(id, page);
-            } else {
-                self.first_write(id, page, driver);
+            match kind {
+                RequestKind::Read => self.read_from_memory(id, page),
+                RequestKind::Write => self.first_write(id, page, driver),
+                // What waits in controller memory is on its way to a row that it shares with others: it stays.
+                RequestKind::Trim | RequestKind::Flush => {}
             }
         }
         true

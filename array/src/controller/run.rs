@@ -278,7 +278,9 @@ impl<M: Memory> Array<M> {
 
     /// Gives buffers and row back and returns the plan to the arena.
     fn finish(&mut self, plan: u32) {
-        self.gather_settled(self.plans[plan as usize].row);
+        if self.plans[plan as usize].purpose == Purpose::Write {
+            self.gather_settled(self.plans[plan as usize].row);
+        }
         self.release(plan);
         self.return_buffers(plan);
         let slot = &mut self.plans[plan as usize];
