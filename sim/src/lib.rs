@@ -1,7 +1,8 @@
 //! The simulator: drives the array over modelled flash under simulated time.
 //!
 //! [`run`] replays a trace and yields [`Totals`] and tables; [`Simulation`] is the event loop under it, which a checking
-//! workload drives with real bytes.
+//! workload drives with real bytes. An observer of plans is a [`Host`] with `OBSERVES = true`: it is shown every plan
+//! that the controller makes.
 
 #![forbid(unsafe_code)]
 

@@ -95,7 +95,8 @@ pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
 }
 
 /// Runs `source`, already folded onto the array's capacity, and gives rows to `sink` while it goes on. `report` is
-/// told now and then how far the run has come; when it returns false the run stops.
+/// told how far the run has come, first when the device is ready and then now and then; when it returns false the run
+/// stops.
 ///
 /// # Errors
 /// What is wrong with the configuration, or what ended the trace early.
@@ -122,6 +123,9 @@ pub fn run(
     );
     let mut simulation = Simulation::new(&config.scheme, flash, page_bytes, NoMemory, replay)?;
     let mut meter = Meter::new(&simulation, config);
+    if !report(Progress { requests: 0, share: Some(0.0), now_ns: 0 }) {
+        return Err(RunError::Stopped { requests: 0 });
+    }
     loop {
         let mut is_moving = true;
         for _ in 0..EVENTS_PER_REPORT {
