@@ -37,6 +37,45 @@ pub enum TraceError {
         /// The formats' names.
         known: String,
     },
+    /// The file is recognised as something else, or as damaged beyond reading.
+    #[error("{path} {reason}", path = path.display())]
+    NotATrace {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and the remedy.
+        reason: String,
+    },
+    /// A request is older than the one before it, and the caller asked to refuse that.
+    #[error(
+        "{path}:{line}: the time steps back by {back_ns} ns, to before {previous_ns} ns after the start; clamp \
+         such times, or sort the trace",
+        path = path.display()
+    )]
+    Backward {
+        /// The file.
+        path: PathBuf,
+        /// Line number from 1 (record number for binary formats).
+        line: u64,
+        /// How far back the step goes.
+        back_ns: u64,
+        /// The time of the request before it, since the trace's first.
+        previous_ns: u64,
+    },
+    /// A request that the format to be written cannot hold.
+    #[error("{path}: request {request} does not fit the format {format}: {loss}", path = path.display())]
+    Unfit {
+        /// The file to be written.
+        path: PathBuf,
+        /// The format's name.
+        format: String,
+        /// Number of the request, from 1.
+        request: u64,
+        /// What would be lost, and the remedy.
+        loss: String,
+    },
+    /// A request or a trace that cannot be placed on the array.
+    #[error("{0}")]
+    Fold(String),
     /// A setting that has no meaning, with the remedy.
     #[error("{0}")]
     Setting(String),

@@ -45,3 +45,13 @@ pub trait Source {
         None
     }
 }
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        (**self).next_batch(batch)
+    }
+
+    fn progress(&self) -> Option<f64> {
+        (**self).progress()
+    }
+}

@@ -1,0 +1,315 @@
+//! The formats, one file each, and the one list where they register.
+//!
+//! A text format is a [`Format`] (its names and options) and a [`LineFormat`] (a line as a record, and back). To add
+//! one, write its file and put its name in the list below; reading, writing, detection, errors and the tests over
+//! all formats follow from that.
+
+mod cursor;
+mod detect;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
+mod sectors;
+
+use std::fmt;
+use std::str::FromStr;
+
+use stripewise_base::suggest;
+
+pub(crate) use cursor::{Cursor, Expected, ends_field};
+pub(crate) use detect::{detect, found, is_header};
+
+use crate::order::Clock;
+use crate::{Request, TraceError};
+
+macro_rules! formats {
+    ($($file:ident),+ $(,)?) => {
+        $(mod $file;)+
+        /// Every text format, in the order in which detection prefers them when two fit equally well.
+        pub static FORMATS: &[Format] = &[$($file::FORMAT),+];
+    };
+}
+
+// The list.
+formats![msr, spc, ssdsim, mqsim, disksim];
+
+/// The name of our own Parquet schema, which is no text format: see `docs/trace-schema.md`.
+pub const PARQUET: &str = "parquet";
+
+/// A text format: what it is called and how its lines are read.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Its name for `--format`.
+    pub name: &'static str,
+    /// Its columns and units, in one line.
+    pub about: &'static str,
+    /// Its variants, the default first: a name for `--format NAME:VARIANT` and what it means. Empty if it has none.
+    pub variants: &'static [Variant],
+    /// A format earlier in the list whose files cannot be told from this one's and mean the same requests.
+    pub same_as: Option<&'static str>,
+    /// What stands between two fields of a line.
+    separator: Separator,
+    /// How many fields a line has at least.
+    fields: usize,
+    /// The reader and writer of lines, for the variant of this index (0 also where there are none).
+    make: fn(usize) -> Box<dyn LineFormat>,
+}
+
+/// A way in which files of one format differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Its name behind the colon.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// Whether the lines show it; detection never chooses one that they do not.
+    pub visible: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Comma,
+    Blanks,
+}
+
+/// A format and its variant, as `--format` names them: `msr`, `ssdsim:us`, `parquet`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatName(Chosen);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// Indices into [`FORMATS`] and its variants.
+    Text {
+        format: usize,
+        variant: usize,
+    },
+    Parquet,
+}
+
+/// What a line says, before times are made relative.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    /// Time in the format's own ticks, see [`LineFormat::tick_ns`].
+    pub(crate) time: u64,
+    pub(crate) write: bool,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+    pub(crate) volume: u32,
+}
+
+/// Why a block was left before its end: the line at the current position is not a record.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Not understood from this byte of the line on.
+    Unreadable { at: usize, expected: Expected },
+    /// Older than the line before it, which the caller refuses.
+    Backward { back_ns: u64, previous_ns: u64 },
+}
+
+/// How far a block was read.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    pub(crate) bytes: usize,
+    pub(crate) lines: u64,
+    pub(crate) stop: Option<Stop>,
+}
+
+/// One request that a format cannot hold: what would be lost, and the remedy.
+pub(crate) type Loss = String;
+
+/// A line as a record, and back.
+pub(crate) trait LineFormat: Send {
+    /// Nanoseconds a tick of [`Record::time`].
+    fn tick_ns(&self) -> u64;
+
+    /// Reads the fields of a line, all but its end.
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected>;
+
+    /// Appends `record`, whose fields all fit the format, to `line`; no line feed.
+    fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss>;
+
+    /// How well a line that can be read fits: 2 if it is typical, 1 if another format is likelier.
+    fn typical(&self, _line: &[u8]) -> u32 {
+        2
+    }
+
+    /// Reads lines from `block`, which ends with a line feed, into `out` until either is exhausted or a line is
+    /// not a record. One call a block, so that what lies inside it is compiled for the one format.
+    fn records(&mut self, block: &[u8], clock: &mut Clock, out: &mut Vec<Request>) -> Progress {
+        let tick_ns = self.tick_ns();
+        let mut progress = Progress { bytes: 0, lines: 0, stop: None };
+        while progress.bytes < block.len() && out.len() < out.capacity() {
+            let mut line = Cursor::new(&block[progress.bytes..]);
+            match self.whole_record(&mut line) {
+                Ok(record) => match clock.stamp(record.time, tick_ns) {
+                    Ok(time_ns) => out.push(record.request(time_ns)),
+                    Err(stop) => {
+                        progress.stop = Some(stop);
+                        return progress;
+                    }
+                },
+                Err(expected) => {
+                    progress.stop = Some(Stop::Unreadable { at: line.at(), expected });
+                    return progress;
+                }
+            }
+            progress.bytes += line.at();
+            progress.lines += 1;
+        }
+        progress
+    }
+
+    /// Reads one line with its end, and checks what holds for every format.
+    #[inline(always)]
+    fn whole_record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+        let record = self.record(line)?;
+        line.end()?;
+        Ok(record)
+    }
+}
+
+impl Record {
+    #[inline]
+    fn request(self, time_ns: u64) -> Request {
+        let kind = if self.write { crate::Kind::Write } else { crate::Kind::Read };
+        Request { time_ns, offset: self.offset, bytes: self.bytes, volume: self.volume, kind }
+    }
+}
+
+impl Chosen {
+    /// The lines' reader and writer, unless it is Parquet.
+    pub(crate) fn lines(self) -> Option<Box<dyn LineFormat>> {
+        match self {
+            Self::Text { format, variant } => Some((FORMATS[format].make)(variant)),
+            Self::Parquet => None,
+        }
+    }
+
+    pub(crate) fn format(self) -> Option<&'static Format> {
+        match self {
+            Self::Text { format, .. } => Some(&FORMATS[format]),
+            Self::Parquet => None,
+        }
+    }
+}
+
+impl FormatName {
+    pub(crate) fn chosen(self) -> Chosen {
+        self.0
+    }
+
+    pub(crate) fn new(chosen: Chosen) -> Self {
+        Self(chosen)
+    }
+
+    /// Our own Parquet schema.
+    pub fn parquet() -> Self {
+        Self(Chosen::Parquet)
+    }
+}
+
+/// Every name that `--format` takes, with what it means: for help texts and error messages.
+pub fn format_names() -> Vec<(String, String)> {
+    let mut names = Vec::new();
+    for format in FORMATS {
+        names.push((format.name.to_owned(), format.about.to_owned()));
+        for variant in format.variants.iter().skip(1) {
+            names.push((format!("{}:{}", format.name, variant.name), variant.about.to_owned()));
+        }
+    }
+    names.push((PARQUET.to_owned(), "Parquet file with our own schema".to_owned()));
+    names
+}
+
+/// The same names in one line.
+pub(crate) fn known() -> String {
+    let names: Vec<String> = format_names().into_iter().map(|(name, _)| name).collect();
+    names.join(", ")
+}
+
+impl fmt::Display for FormatName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Chosen::Text { format, variant } => match FORMATS[format].variants.get(variant) {
+                Some(variant) => write!(f, "{}:{}", FORMATS[format].name, variant.name),
+                None => f.write_str(FORMATS[format].name),
+            },
+            Chosen::Parquet => f.write_str(PARQUET),
+        }
+    }
+}
+
+impl FromStr for FormatName {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let (name, variant) = match text.split_once(':') {
+            Some((name, variant)) => (name, Some(variant)),
+            None => (text, None),
+        };
+        let Some(format) = FORMATS.iter().position(|format| format.name == name) else {
+            if text == PARQUET {
+                return Ok(Self::parquet());
+            }
+            let names = format_names();
+            let remedy = match suggest::nearest(text, names.iter().map(|(name, _)| name.as_str())) {
+                Some(near) => format!("did you mean `{near}`? "),
+                None => String::new(),
+            };
+            return Err(TraceError::Setting(format!(
+                "unknown trace format `{text}`; {remedy}(formats: {})",
+                known()
+            )));
+        };
+        let variants = FORMATS[format].variants;
+        let Some(wanted) = variant else { return Ok(Self(Chosen::Text { format, variant: 0 })) };
+        match variants.iter().position(|variant| variant.name == wanted) {
+            Some(variant) => Ok(Self(Chosen::Text { format, variant })),
+            None if variants.is_empty() => {
+                Err(TraceError::Setting(format!("format `{name}` has no variants; write `{name}`")))
+            }
+            None => {
+                let names: Vec<String> =
+                    variants.iter().map(|variant| format!("{name}:{}", variant.name)).collect();
+                Err(TraceError::Setting(format!(
+                    "unknown variant in `{text}`; write one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Format").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Appends a whole number in decimal.
+pub(crate) fn push_number(line: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    line.extend_from_slice(&digits[first..]);
+}
+
+/// Appends `value / 10^places` with as many decimals as it takes, at least `shown`.
+pub(crate) fn push_decimal(line: &mut Vec<u8>, value: u64, places: u32, shown: u32) {
+    let scale = 10u64.pow(places);
+    push_number(line, value / scale);
+    line.push(b'.');
+    let (mut rest, mut unit, mut count) = (value % scale, scale, 0);
+    while rest > 0 || count < shown {
+        unit /= 10;
+        line.push(b'0' + (rest / unit) as u8);
+        rest %= unit;
+        count += 1;
+    }
+}

@@ -1,0 +1,63 @@
+//! Our own Parquet schema, described in `docs/trace-schema.md`: the form in which a trace is kept once it has been
+//! converted, since it needs no parsing and loses nothing.
+
+mod columns;
+mod read;
+mod write;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use parquet::errors::{ParquetError, Result};
+
+pub(crate) use read::ParquetReader;
+pub(crate) use write::ParquetWriter;
+
+use crate::{Kind, TraceError};
+
+/// The file's metadata key for the version of the schema, and the version written here.
+const VERSION_KEY: &str = "stripewise.trace.schema";
+const VERSION: &str = "1";
+
+/// Names of the columns.
+const TIME: &str = "time_ns";
+const OFFSET: &str = "offset_bytes";
+const SIZE: &str = "size_bytes";
+const VOLUME: &str = "volume";
+const KIND: &str = "kind";
+
+/// Requests read or written at a time.
+const CHUNK: usize = 8192;
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Trim => "trim",
+        Kind::Flush => "flush",
+    }
+}
+
+fn kind_of(name: &[u8]) -> Option<Kind> {
+    match name {
+        b"read" => Some(Kind::Read),
+        b"write" => Some(Kind::Write),
+        b"trim" => Some(Kind::Trim),
+        b"flush" => Some(Kind::Flush),
+        _ => None,
+    }
+}
+
+/// Runs a step of the Parquet library over a file of unknown origin. The library panics on some kinds of damage where
+/// it should return an error (a page that refers to a dictionary that is not there, for one); here it returns one.
+fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> std::result::Result<T, TraceError> {
+    match catch_unwind(AssertUnwindSafe(step)) {
+        Ok(outcome) => outcome.map_err(|error| damaged(path, &error)),
+        Err(_) => Err(damaged(path, &ParquetError::General("the library gave up on it".to_owned()))),
+    }
+}
+
+/// What a Parquet library's error means for the trace at `path`.
+fn damaged(path: &Path, error: &ParquetError) -> TraceError {
+    TraceError::NotATrace { path: path.to_owned(), reason: format!("is a damaged Parquet file: {error}") }
+}

@@ -1,0 +1,272 @@
+//! Reading Parquet traces: a row group at a time, a chunk of it at a time.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use crate::format::{PARQUET, Stop};
+use crate::order::Clock;
+use crate::{Kind, OpenOptions, ReadReport, Request, TraceError};
+
+use super::columns::{Kinds, Numbers, position};
+use super::{CHUNK, KIND, OFFSET, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, guarded};
+
+/// Reads one Parquet trace.
+pub(crate) struct ParquetReader {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+    /// Positions of the columns of times, offsets, sizes, kinds and perhaps volumes.
+    at: [usize; 4],
+    volume_at: Option<usize>,
+    clock: Clock,
+    /// Records in the file, and those decoded so far.
+    rows: u64,
+    decoded: u64,
+    next_group: usize,
+    group: Option<Group>,
+    chunk: Vec<Request>,
+    /// How much of the chunk has been delivered.
+    delivered: usize,
+    report: ReadReport,
+}
+
+/// A row group that is being read.
+struct Group {
+    left: u64,
+    time: Numbers,
+    offset: Numbers,
+    size: Numbers,
+    volume: Option<Numbers>,
+    kind: Kinds,
+}
+
+impl ParquetReader {
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
+        let io = |source| TraceError::Io { path: path.to_owned(), source };
+        let handle = File::open(path).map_err(io)?;
+        let file_bytes = handle.metadata().map_err(io)?.len();
+        let file = guarded(path, || SerializedFileReader::new(handle))?;
+        let metadata = file.metadata().file_metadata();
+        let version =
+            metadata.key_value_metadata().into_iter().flatten().find(|pair| pair.key == VERSION_KEY);
+        if let Some(version) = version.and_then(|pair| pair.value.as_deref())
+            && version != VERSION
+        {
+            let version: String = version.chars().take(20).collect();
+            let reason = format!("has version {version} of the schema; this program reads version {VERSION}");
+            return Err(TraceError::NotATrace { path: path.to_owned(), reason });
+        }
+        let column = |name| {
+            position(metadata.schema_descr(), name).ok_or_else(|| TraceError::NotATrace {
+                path: path.to_owned(),
+                reason: format!("has no column `{name}`; docs/trace-schema.md says which there must be"),
+            })
+        };
+        let at = [column(TIME)?, column(OFFSET)?, column(SIZE)?, column(KIND)?];
+        let volume_at = position(metadata.schema_descr(), VOLUME);
+        let columns: Vec<usize> = at.into_iter().chain(volume_at).collect();
+        guarded(path, || check_places(&file, &columns, file_bytes))?;
+        let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+        let report = ReadReport {
+            path: path.to_owned(),
+            format: PARQUET.to_owned(),
+            file_bytes: Some(file_bytes),
+            ..ReadReport::default()
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            at,
+            volume_at,
+            clock: Clock::new(options.disorder),
+            rows,
+            decoded: 0,
+            next_group: 0,
+            group: None,
+            chunk: Vec::with_capacity(CHUNK),
+            delivered: 0,
+            report,
+        })
+    }
+
+    pub(crate) fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        while batch.len() < batch.capacity() {
+            if self.delivered == self.chunk.len() && !self.next_chunk()? {
+                break;
+            }
+            let room = batch.capacity() - batch.len();
+            let ready = &self.chunk[self.delivered..];
+            let ready = &ready[..room.min(ready.len())];
+            batch.extend_from_slice(ready);
+            self.delivered += ready.len();
+        }
+        self.report.requests += batch.len() as u64;
+        Ok(())
+    }
+
+    pub(crate) fn report(&self) -> ReadReport {
+        ReadReport { clamped_times: self.clock.clamped, lines: self.report.requests, ..self.report.clone() }
+    }
+
+    pub(crate) fn progress(&self) -> Option<f64> {
+        Some(if self.rows == 0 { 1.0 } else { (self.report.requests as f64 / self.rows as f64).min(1.0) })
+    }
+
+    /// Decodes the next chunk of requests. False at the end.
+    fn next_chunk(&mut self) -> Result<bool, TraceError> {
+        loop {
+            if let Some(group) = &mut self.group
+                && group.left > 0
+            {
+                let first = self.decoded + 1;
+                let count = usize::try_from(group.left).unwrap_or(usize::MAX).min(CHUNK);
+                guarded(&self.path, || group.read(count))?;
+                self.decoded += count as u64;
+                self.delivered = 0;
+                self.chunk.clear();
+                group
+                    .requests(count, &mut self.clock, &mut self.chunk)
+                    .map_err(|(index, wrong)| wrong.at(&self.path, first + index as u64))?;
+                return Ok(true);
+            }
+            if self.next_group == self.file.num_row_groups() {
+                self.report.complete = true;
+                return Ok(false);
+            }
+            let open = || Group::open(&self.file, self.next_group, self.at, self.volume_at);
+            self.group = Some(guarded(&self.path, open)?);
+            self.next_group += 1;
+        }
+    }
+}
+
+/// Makes sure that the `columns` lie within the file, which the library takes for granted.
+fn check_places(
+    file: &SerializedFileReader<File>,
+    columns: &[usize],
+    file_bytes: u64,
+) -> Result<(), ParquetError> {
+    for group in file.metadata().row_groups() {
+        for &column in columns {
+            let column = group.columns().get(column);
+            let within = column.is_some_and(|column| {
+                let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+                let end = start.checked_add(column.compressed_size());
+                let end = end.filter(|_| start >= 0 && column.compressed_size() >= 0);
+                end.is_some_and(|end| end as u64 <= file_bytes)
+            });
+            if !within {
+                return Err(ParquetError::General("a column lies outside the file".to_owned()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with one record.
+enum Wrong {
+    Field { column: u32, expected: &'static str, found: String },
+    Order(Stop),
+}
+
+impl Wrong {
+    fn at(self, path: &Path, line: u64) -> TraceError {
+        let path = path.to_owned();
+        match self {
+            Self::Field { column, expected, found } => {
+                TraceError::Record { path, line, column, expected, found }
+            }
+            Self::Order(Stop::Backward { back_ns, previous_ns }) => {
+                TraceError::Backward { path, line, back_ns, previous_ns }
+            }
+            Self::Order(Stop::Unreadable { expected, .. }) => {
+                TraceError::Record { path, line, column: 1, expected, found: TIME.to_owned() }
+            }
+        }
+    }
+}
+
+impl Group {
+    fn open(
+        file: &SerializedFileReader<File>,
+        index: usize,
+        at: [usize; 4],
+        volume_at: Option<usize>,
+    ) -> parquet::errors::Result<Self> {
+        let group = file.get_row_group(index)?;
+        let group = group.as_ref();
+        Ok(Self {
+            left: u64::try_from(group.metadata().num_rows()).unwrap_or(0),
+            time: Numbers::new(group, at[0])?,
+            offset: Numbers::new(group, at[1])?,
+            size: Numbers::new(group, at[2])?,
+            kind: Kinds::new(group, at[3])?,
+            volume: volume_at.map(|at| Numbers::new(group, at)).transpose()?,
+        })
+    }
+
+    fn read(&mut self, count: usize) -> parquet::errors::Result<()> {
+        for numbers in [&mut self.time, &mut self.offset, &mut self.size] {
+            numbers.read(count)?;
+        }
+        if let Some(volume) = &mut self.volume {
+            volume.read(count)?;
+        }
+        self.kind.read(count)?;
+        self.left -= count as u64;
+        Ok(())
+    }
+
+    /// Checks and delivers the chunk of `count` records that was read. Columns in errors are counted as in the
+    /// schema: 1 is the time, 5 the kind.
+    fn requests(
+        &self,
+        count: usize,
+        clock: &mut Clock,
+        out: &mut Vec<Request>,
+    ) -> Result<(), (usize, Wrong)> {
+        let fault = self.fault();
+        let good = fault.as_ref().map_or(count, |(index, _)| *index);
+        for index in 0..good {
+            let field = |column, expected, found: u64| {
+                Err((index, Wrong::Field { column, expected, found: found.to_string() }))
+            };
+            let kind = self.kind.values[index];
+            let (offset, size) = (self.offset.values[index], self.size.values[index]);
+            let bytes = u32::try_from(size).ok().filter(|&bytes| bytes > 0 || kind == Kind::Flush);
+            let Some(bytes) = bytes.filter(|_| offset.checked_add(size).is_some()) else {
+                return field(
+                    3,
+                    "a size that is not 0 but for a flush, below 4 GiB, ending below 2^64",
+                    size,
+                );
+            };
+            let volume = self.volume.as_ref().map_or(0, |volume| volume.values[index]);
+            let Ok(volume) = u32::try_from(volume) else {
+                return field(4, "a volume below 2^32", volume);
+            };
+            let time_ns = clock.stamp(self.time.values[index], 1);
+            let time_ns = time_ns.map_err(|stop| (index, Wrong::Order(stop)))?;
+            out.push(Request { time_ns, offset, bytes, volume, kind });
+        }
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// The first record whose numbers or kind mean nothing.
+    fn fault(&self) -> Option<(usize, Wrong)> {
+        let numbers = [Some(&self.time), Some(&self.offset), Some(&self.size), self.volume.as_ref()];
+        let negative = (1..).zip(numbers).filter_map(|(column, numbers)| {
+            let found = "a negative number".to_owned();
+            Some((
+                numbers?.negative?,
+                Wrong::Field { column, expected: "a number that is not negative", found },
+            ))
+        });
+        let unknown = self.kind.unknown.clone().map(|(index, found)| {
+            (index, Wrong::Field { column: 5, expected: "read, write, trim or flush", found })
+        });
+        negative.chain(unknown).min_by_key(|(index, _)| *index)
+    }
+}

@@ -1,0 +1,63 @@
+//! The line that SSDsim, MQSim and DiskSim share: `time device lba sectors kind`, separated by blanks, addresses and
+//! sizes in sectors of 512 bytes. They differ in the unit of time and in what the kind may be.
+
+use super::{Cursor, Expected, LineFormat, Loss, Record, push_number};
+
+const SECTOR: u64 = 512;
+
+/// SSDsim and MQSim: times are whole numbers, and the kind is 0 for a write and 1 for a read.
+pub(super) struct WholeTimes {
+    /// Nanoseconds a unit of time.
+    pub(super) tick_ns: u64,
+}
+
+impl LineFormat for WholeTimes {
+    fn tick_ns(&self) -> u64 {
+        self.tick_ns
+    }
+
+    #[inline]
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+        let time = line.number("a time: a whole number")?;
+        let mut record = place(time, line)?;
+        record.write = match line.number("0 (write) or 1 (read)")? {
+            0 => true,
+            1 => false,
+            _ => return Err(line.reject()),
+        };
+        Ok(record)
+    }
+
+    fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
+        push_number(line, record.time);
+        push_place(record, line)
+    }
+}
+
+/// The three columns in the middle, with the blank behind each.
+#[inline]
+pub(super) fn place(time: u64, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+    line.blank()?;
+    let volume = line.number_u32("a device: a whole number")?;
+    line.blank()?;
+    let offset = line.address(SECTOR, "an address: a whole number of 512 B sectors")?;
+    line.blank()?;
+    let bytes = line.size(SECTOR, offset, "a size: a whole number of 512 B sectors, not 0, below 4 GiB")?;
+    line.blank()?;
+    Ok(Record { time, write: false, offset, bytes, volume })
+}
+
+/// All columns but the time; the kind is written as 1 for a read, which all three formats understand.
+pub(super) fn push_place(record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
+    let (offset, bytes) = (record.offset, u64::from(record.bytes));
+    for (name, value) in [("offset", offset), ("size", bytes)] {
+        if !value.is_multiple_of(SECTOR) {
+            return Err(format!("{name} {value} is no multiple of 512; write `msr` or `parquet`"));
+        }
+    }
+    for value in [u64::from(record.volume), offset / SECTOR, bytes / SECTOR, u64::from(!record.write)] {
+        line.push(b' ');
+        push_number(line, value);
+    }
+    Ok(())
+}

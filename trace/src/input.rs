@@ -1,0 +1,167 @@
+//! A file as a stream of bytes: what it is by its first bytes, decompressed, with a count of what was consumed.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::TraceError;
+
+/// How a file is compressed, told by its first bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// gzip, of any number of members.
+    Gzip,
+    /// Zstandard, of any number of frames.
+    Zstd,
+}
+
+/// What the first bytes of a file say.
+pub(crate) enum Content {
+    /// Perhaps compressed text.
+    Stream(Input),
+    /// Parquet, which is no stream.
+    Parquet,
+}
+
+/// A stream of decompressed bytes.
+pub(crate) struct Input {
+    path: PathBuf,
+    bytes: Box<dyn Read + Send>,
+    pub(crate) compression: Compression,
+    consumed: Arc<AtomicU64>,
+    /// Size of the file, where it is one.
+    pub(crate) size: Option<u64>,
+}
+
+/// Formats of files that hold a trace only after a step that is the user's: first bytes, and what to do.
+const FOREIGN: &[(&[u8], &str)] = &[
+    (
+        b"version https://git-lfs",
+        "is a Git LFS pointer and not the trace; fetch the trace with `git lfs pull`",
+    ),
+    (b"BZh", "is compressed with bzip2; decompress it first (`bunzip2`)"),
+    (b"\xFD7zXZ\0", "is compressed with xz; decompress it first (`unxz`)"),
+    (b"PK\x03\x04", "is a zip archive; unpack it first (`unzip`)"),
+    (b"7z\xBC\xAF\x27\x1C", "is a 7-Zip archive; unpack it first"),
+    (b"\xFF\xFE", "is UTF-16 text; convert it first (`iconv -f UTF-16 -t UTF-8`)"),
+    (b"\xFE\xFF", "is UTF-16 text; convert it first (`iconv -f UTF-16 -t UTF-8`)"),
+];
+
+const LONGEST_MAGIC: usize = 24;
+
+impl Content {
+    pub(crate) fn of_file(path: &Path) -> Result<Self, TraceError> {
+        let io = |source| TraceError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if metadata.is_dir() {
+            return Err(io(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        let size = metadata.is_file().then_some(metadata.len());
+        Self::of_stream(path, Box::new(file), size)
+    }
+
+    /// `path` is for messages only.
+    pub(crate) fn of_stream(
+        path: &Path,
+        mut stream: Box<dyn Read + Send>,
+        size: Option<u64>,
+    ) -> Result<Self, TraceError> {
+        let mut head = Vec::with_capacity(LONGEST_MAGIC);
+        let read = stream.by_ref().take(LONGEST_MAGIC as u64).read_to_end(&mut head);
+        read.map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
+        if let Some((_, remedy)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
+            return Err(TraceError::NotATrace { path: path.to_owned(), reason: (*remedy).to_owned() });
+        }
+        if head.starts_with(b"PAR1") {
+            return Ok(Self::Parquet);
+        }
+        let compression = match head.as_slice() {
+            [0x1F, 0x8B, ..] => Compression::Gzip,
+            // A frame of Zstandard, or one to skip, with which a file may begin.
+            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Compression::Zstd,
+            _ => Compression::None,
+        };
+        let consumed = Arc::new(AtomicU64::new(0));
+        let counted = Counting { inner: Cursor::new(head).chain(stream), consumed: Arc::clone(&consumed) };
+        let bytes: Box<dyn Read + Send> = match compression {
+            Compression::None => Box::new(counted),
+            Compression::Gzip => {
+                Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, counted)))
+            }
+            Compression::Zstd => Box::new(
+                zstd::stream::read::Decoder::new(counted)
+                    .map_err(|source| TraceError::Io { path: path.to_owned(), source })?,
+            ),
+        };
+        Ok(Self::Stream(Input { path: path.to_owned(), bytes, compression, consumed, size }))
+    }
+}
+
+impl Input {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads some bytes, zero only at the end.
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<usize, TraceError> {
+        loop {
+            match self.bytes.read(into) {
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.explain(error)),
+            }
+        }
+    }
+
+    fn explain(&self, error: io::Error) -> TraceError {
+        let (path, near) = (self.path.clone(), self.consumed());
+        let name = match self.compression {
+            Compression::None => return TraceError::Io { path, source: error },
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        };
+        let reason = format!("{name} data is damaged or cut off before byte {near} of the file ({error})");
+        TraceError::Io { path, source: io::Error::new(error.kind(), reason) }
+    }
+
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compression != Compression::None
+    }
+
+    /// Bytes of the file consumed so far, compressed ones if it is compressed.
+    pub(crate) fn consumed(&self) -> u64 {
+        self.consumed.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts what passes through.
+struct Counting<R> {
+    inner: R,
+    consumed: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(into)?;
+        self.consumed.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// The BLAKE3 digest of a file's bytes as they are on disk, in hexadecimal: names a trace in results.
+///
+/// # Errors
+/// The operating system's.
+pub fn digest(path: &Path) -> Result<String, TraceError> {
+    let io = |source| TraceError::Io { path: path.to_owned(), source };
+    let mut hasher = blake3::Hasher::new();
+    io::copy(&mut File::open(path).map_err(io)?, &mut hasher).map_err(io)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}

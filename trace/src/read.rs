@@ -1,0 +1,147 @@
+//! Opening a trace, whatever its format and compression, and what reading it brought to light.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::format::{Chosen, FormatName};
+use crate::input::{Compression, Content};
+use crate::order::Disorder;
+use crate::text::TextReader;
+use crate::{Request, Source, TraceError};
+
+/// Requests in a batch whose vector comes without a capacity.
+const BATCH: usize = 4096;
+
+/// How to read a trace.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// The format; detected where none is named.
+    pub format: Option<FormatName>,
+    /// How many lines that are no records to pass over. The next one is an error.
+    pub skip_bad: u64,
+    /// What to do with steps back in time.
+    pub disorder: Disorder,
+}
+
+/// What was read, and what had to be done to it. Final once [`ReadReport::complete`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReadReport {
+    /// The file.
+    pub path: PathBuf,
+    /// Its format, as `--format` names it.
+    pub format: String,
+    /// What the choice of the format left open.
+    pub note: Option<String>,
+    /// How it is compressed.
+    pub compression: Compression,
+    /// Its size, if it is a file.
+    pub file_bytes: Option<u64>,
+    /// Lines read (records, for binary formats).
+    pub lines: u64,
+    /// Requests delivered.
+    pub requests: u64,
+    /// Lines of white space alone.
+    pub blank_lines: u64,
+    /// Lines that name columns.
+    pub header_lines: u64,
+    /// Lines that were no records and were passed over.
+    pub skipped_bad: u64,
+    /// What was wrong with the first of them.
+    pub first_bad: Option<String>,
+    /// Requests that were older than the one before them and were given its time.
+    pub clamped_times: u64,
+    /// Whether the last line lacks its line feed, as in a file that was cut off.
+    pub unterminated: bool,
+    /// Whether the end was reached.
+    pub complete: bool,
+}
+
+/// A trace that is being read.
+pub struct Reader(Inner);
+
+enum Inner {
+    Text(Box<TextReader>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<crate::format::parquet::ParquetReader>),
+}
+
+/// Opens the trace at `path`: finds out how it is compressed and, unless `options` name it, its format.
+///
+/// # Errors
+/// If the file cannot be read, is no trace, or fits no format or two.
+pub fn open(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
+    match Content::of_file(path)? {
+        Content::Stream(input) => Ok(Reader(Inner::Text(Box::new(TextReader::open(input, options)?)))),
+        Content::Parquet => open_parquet(path, options),
+    }
+}
+
+/// Reads a trace from a stream such as standard input; `name` stands for its path in messages.
+///
+/// # Errors
+/// As [`open`]; Parquet is refused, since it is read from its end.
+pub fn open_stream(
+    stream: Box<dyn Read + Send>,
+    name: &Path,
+    options: &OpenOptions,
+) -> Result<Reader, TraceError> {
+    match Content::of_stream(name, stream, None)? {
+        Content::Stream(input) => Ok(Reader(Inner::Text(Box::new(TextReader::open(input, options)?)))),
+        Content::Parquet => {
+            let reason = "is Parquet, which cannot be read from a stream; give a file".to_owned();
+            Err(TraceError::NotATrace { path: name.to_owned(), reason })
+        }
+    }
+}
+
+fn open_parquet(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
+    if let Some(name) = options.format
+        && name.chosen() != Chosen::Parquet
+    {
+        let reason = format!("is Parquet and not {name}; leave the format out");
+        return Err(TraceError::NotATrace { path: path.to_owned(), reason });
+    }
+    #[cfg(feature = "parquet")]
+    return Ok(Reader(Inner::Parquet(Box::new(crate::format::parquet::ParquetReader::open(path, options)?))));
+    #[cfg(not(feature = "parquet"))]
+    Err(TraceError::NotATrace {
+        path: path.to_owned(),
+        reason: "is Parquet, which this build leaves out; build with the feature `parquet`".to_owned(),
+    })
+}
+
+impl Reader {
+    /// What was read so far.
+    pub fn report(&self) -> ReadReport {
+        match &self.0 {
+            Inner::Text(reader) => reader.report(),
+            #[cfg(feature = "parquet")]
+            Inner::Parquet(reader) => reader.report(),
+        }
+    }
+}
+
+impl Source for Reader {
+    /// An error leaves in `batch` what was read before it. Nothing is to be read after an error.
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        if batch.capacity() == 0 {
+            batch.reserve(BATCH);
+        }
+        match &mut self.0 {
+            Inner::Text(reader) => reader.next_batch(batch),
+            #[cfg(feature = "parquet")]
+            Inner::Parquet(reader) => reader.next_batch(batch),
+        }
+    }
+
+    fn progress(&self) -> Option<f64> {
+        match &self.0 {
+            Inner::Text(reader) => reader.progress(),
+            #[cfg(feature = "parquet")]
+            Inner::Parquet(reader) => reader.progress(),
+        }
+    }
+}

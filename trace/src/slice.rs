@@ -1,0 +1,102 @@
+//! A part of a trace: some of its time, its requests, its volumes.
+
+use crate::{Request, Source, TraceError};
+
+/// Which requests to keep. All conditions hold together; the counts apply to what the others keep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Not before this many nanoseconds after the trace's start.
+    pub from_ns: u64,
+    /// Before this many nanoseconds after the trace's start.
+    pub until_ns: Option<u64>,
+    /// Only these volumes; all if empty.
+    pub volumes: Vec<u32>,
+    /// Leave out this many requests first.
+    pub skip: u64,
+    /// End after this many requests.
+    pub take: Option<u64>,
+}
+
+/// The requests of a source that a [`Selection`] keeps, the first of them at time zero.
+#[derive(Debug)]
+pub struct Slice<S> {
+    source: S,
+    selection: Selection,
+    /// Time of the first request kept.
+    start_ns: Option<u64>,
+    skipped: u64,
+    taken: u64,
+    ended: bool,
+    /// What the source delivered, and how much of it has been looked at.
+    delivered: Vec<Request>,
+    next: usize,
+}
+
+impl<S: Source> Slice<S> {
+    /// The part of `source` that `selection` keeps.
+    ///
+    /// # Errors
+    /// If the times are the wrong way round.
+    pub fn new(source: S, selection: Selection) -> Result<Self, TraceError> {
+        if selection.until_ns.is_some_and(|until| until <= selection.from_ns) {
+            return Err(TraceError::Setting("the end of the slice does not lie after its start".to_owned()));
+        }
+        let delivered = Vec::with_capacity(4096);
+        Ok(Self { source, selection, start_ns: None, skipped: 0, taken: 0, ended: false, delivered, next: 0 })
+    }
+
+    /// The source underneath.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// Whether the request is kept; ends the slice where none can be kept any more.
+    fn keep(&mut self, request: &Request) -> bool {
+        let selection = &self.selection;
+        if selection.until_ns.is_some_and(|until| request.time_ns >= until)
+            || selection.take.is_some_and(|take| self.taken >= take)
+        {
+            self.ended = true;
+            return false;
+        }
+        if request.time_ns < selection.from_ns
+            || !(selection.volumes.is_empty() || selection.volumes.contains(&request.volume))
+        {
+            return false;
+        }
+        if self.skipped < selection.skip {
+            self.skipped += 1;
+            return false;
+        }
+        self.taken += 1;
+        true
+    }
+}
+
+impl<S: Source> Source for Slice<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        if batch.capacity() == 0 {
+            batch.reserve(4096);
+        }
+        while batch.len() < batch.capacity() && !self.ended {
+            if self.next == self.delivered.len() {
+                self.next = 0;
+                self.source.next_batch(&mut self.delivered)?;
+                self.ended = self.delivered.is_empty();
+                continue;
+            }
+            let mut request = self.delivered[self.next];
+            self.next += 1;
+            if self.keep(&request) {
+                request.time_ns -= *self.start_ns.get_or_insert(request.time_ns);
+                batch.push(request);
+            }
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        if self.ended { Some(1.0) } else { self.source.progress() }
+    }
+}

@@ -1,0 +1,112 @@
+//! Text traces: records out of blocks of lines, and what is done about lines that are none.
+
+use crate::format::{Chosen, FormatName, LineFormat, Stop, detect, found, is_header, known};
+use crate::input::Input;
+use crate::lines::Lines;
+use crate::order::Clock;
+use crate::{OpenOptions, ReadReport, Request, TraceError};
+
+/// Reads one text trace.
+pub(crate) struct TextReader {
+    lines: Lines,
+    chosen: Chosen,
+    format: Box<dyn LineFormat>,
+    clock: Clock,
+    skip_bad: u64,
+    report: ReadReport,
+}
+
+impl TextReader {
+    /// Reads the first lines of `input`, and finds its format unless `options` name it.
+    pub(crate) fn open(input: Input, options: &OpenOptions) -> Result<Self, TraceError> {
+        let lines = Lines::new(input)?;
+        let path = lines.input.path().to_owned();
+        // No text has zeros, and the complaints of a text's reader would not help here.
+        if lines.block().iter().take(512).any(|&byte| byte == 0) {
+            let reason = "is binary and not Parquet; convert it to one of the text formats first".to_owned();
+            return Err(TraceError::NotATrace { path, reason });
+        }
+        let (chosen, note) = match options.format {
+            Some(name) => (name.chosen(), None),
+            None => match detect(lines.block()) {
+                Ok(detected) => (detected.chosen, detected.note),
+                Err(reason) => return Err(TraceError::Format { path, reason, known: known() }),
+            },
+        };
+        let Some(format) = chosen.lines() else {
+            let reason = "is no Parquet file: it does not begin with `PAR1`".to_owned();
+            return Err(TraceError::NotATrace { path, reason });
+        };
+        let report = ReadReport {
+            format: FormatName::new(chosen).to_string(),
+            note,
+            compression: lines.input.compression,
+            file_bytes: lines.input.size,
+            path,
+            ..ReadReport::default()
+        };
+        let clock = Clock::new(options.disorder);
+        Ok(Self { lines, chosen, format, clock, skip_bad: options.skip_bad, report })
+    }
+
+    pub(crate) fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        while batch.len() < batch.capacity() && self.lines.fill()? {
+            let before = batch.len();
+            let progress = self.format.records(self.lines.block(), &mut self.clock, batch);
+            self.lines.consume(progress.bytes);
+            self.report.lines += progress.lines;
+            self.report.requests += (batch.len() - before) as u64;
+            if let Some(stop) = progress.stop {
+                self.pass(stop)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn report(&self) -> ReadReport {
+        ReadReport {
+            clamped_times: self.clock.clamped,
+            unterminated: self.lines.unterminated,
+            complete: self.lines.at_end(),
+            ..self.report.clone()
+        }
+    }
+
+    pub(crate) fn progress(&self) -> Option<f64> {
+        self.lines.progress()
+    }
+
+    /// Passes over the line at hand, which is not a record, if it may be; otherwise says what is wrong with it.
+    #[cold]
+    fn pass(&mut self, stop: Stop) -> Result<(), TraceError> {
+        let text = self.lines.line();
+        let number = self.report.lines + 1;
+        let path = || self.report.path.clone();
+        match stop {
+            Stop::Backward { back_ns, previous_ns } => {
+                return Err(TraceError::Backward { path: path(), line: number, back_ns, previous_ns });
+            }
+            Stop::Unreadable { .. } if text.trim_ascii().is_empty() => self.report.blank_lines += 1,
+            Stop::Unreadable { .. } if self.chosen.format().is_some_and(|format| is_header(text, format)) => {
+                self.report.header_lines += 1;
+            }
+            Stop::Unreadable { at, expected } => {
+                let error = TraceError::Record {
+                    path: path(),
+                    line: number,
+                    column: u32::try_from(at + 1).unwrap_or(u32::MAX),
+                    expected,
+                    found: found(text, at),
+                };
+                if self.report.skipped_bad == self.skip_bad {
+                    return Err(error);
+                }
+                self.report.skipped_bad += 1;
+                self.report.first_bad.get_or_insert_with(|| error.to_string());
+            }
+        }
+        self.report.lines += 1;
+        self.lines.consume_line();
+        Ok(())
+    }
+}

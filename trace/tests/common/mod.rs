@@ -1,0 +1,98 @@
+//! What the tests of reading and writing share.
+
+#![allow(dead_code, reason = "each test uses its own part")]
+
+use std::fs;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use proptest::prelude::*;
+use stripewise_trace::{
+    Kind, OpenOptions, ReadReport, Request, Source, TraceError, WriteOptions, Writer, open_stream,
+};
+
+/// A directory of its own for each use, gone when dropped.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("stripewise-trace-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a scratch directory");
+        Self(path)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A file with these contents.
+    pub(crate) fn with(&self, name: &str, contents: &[u8]) -> PathBuf {
+        let path = self.file(name);
+        fs::write(&path, contents).expect("a scratch file");
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+/// Options that name a format.
+pub(crate) fn named(format: &str) -> OpenOptions {
+    OpenOptions { format: Some(format.parse().expect("a format")), ..OpenOptions::default() }
+}
+
+/// Everything that a source yields, in batches of `capacity`.
+pub(crate) fn drain(source: &mut dyn Source, capacity: usize) -> Result<Vec<Request>, TraceError> {
+    let (mut all, mut batch) = (Vec::new(), Vec::with_capacity(capacity));
+    loop {
+        source.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            return Ok(all);
+        }
+        all.extend_from_slice(&batch);
+    }
+}
+
+/// The requests in `bytes`.
+pub(crate) fn read(
+    bytes: impl Into<Vec<u8>>,
+    options: &OpenOptions,
+) -> Result<(Vec<Request>, ReadReport), TraceError> {
+    let mut reader = open_stream(Box::new(Cursor::new(bytes.into())), Path::new("trace"), options)?;
+    let requests = drain(&mut reader, 64)?;
+    Ok((requests, reader.report()))
+}
+
+/// Writes requests to a file.
+pub(crate) fn write(path: &Path, requests: &[Request], options: &WriteOptions) -> Result<u64, TraceError> {
+    let mut writer = Writer::create(path, options)?;
+    for part in requests.chunks(7) {
+        writer.write(part)?;
+    }
+    writer.finish().map(|report| report.rounded_times)
+}
+
+/// Requests in order of time from 0, with times in multiples of `tick_ns`, addresses and sizes in multiples of
+/// `sector`, below 2^50 bytes and 64 MiB.
+pub(crate) fn traces(tick_ns: u64, sector: u32) -> impl Strategy<Value = Vec<Request>> {
+    let size = 1..=(64u32 << 20) / sector;
+    let one = (0u64..1_000_000_000, 0..(1u64 << 50) / u64::from(sector), size, 0u32..30, any::<bool>());
+    proptest::collection::vec(one, 0..60).prop_map(move |fields| {
+        let mut time_ns = 0;
+        let mut requests = Vec::new();
+        for (index, (gap, place, size, volume, write)) in fields.into_iter().enumerate() {
+            time_ns += if index == 0 { 0 } else { gap * tick_ns };
+            let (offset, bytes) = (place * u64::from(sector), size * sector);
+            let kind = if write { Kind::Write } else { Kind::Read };
+            requests.push(Request { time_ns, offset, bytes, volume, kind });
+        }
+        requests
+    })
+}

@@ -1,0 +1,171 @@
+//! The published traces, where they are at hand: a directory named by `STRIPEWISE_TRACES`.
+//!
+//! Counts are exact; shares, sizes and spans are those of the collection's own table, to its digits.
+
+use std::path::{Path, PathBuf};
+
+use stripewise_trace::{Kind, OpenOptions, ReadReport, Request, Source, digest, open};
+
+/// What the table says of a file.
+struct Known {
+    file: &'static str,
+    /// What must be named, where the lines do not show it.
+    name: Option<&'static str>,
+    /// What is found or was named.
+    format: &'static str,
+    requests: usize,
+    /// Percent, to the digit given.
+    writes: (f64, f64),
+    mean_kib: f64,
+    /// Seconds, and the unit of the last digit given.
+    span: (f64, f64),
+}
+
+const fn known(
+    file: &'static str,
+    format: &'static str,
+    requests: usize,
+    writes: (f64, f64),
+    mean_kib: f64,
+    span: (f64, f64),
+) -> Known {
+    Known { file, name: None, format, requests, writes, mean_kib, span }
+}
+
+const FILES: &[Known] = &[
+    known("msr/rsrch_1.csv.zst", "msr", 13_780, (99.7, 0.1), 12.17, (576_558.0, 1.0)),
+    known("msr/wdev_1.csv.zst", "msr", 1_055, (100.0, 0.1), 5.13, (595_003.0, 1.0)),
+    known("msr/prxy_0.lines1-14000.csv.zst", "msr", 14_000, (97.6, 0.1), 2.74, (643.4, 0.1)),
+    known("msr/hm_0.sample1000.csv.zst", "msr", 1_000, (49.2, 0.1), 9.46, (127.2, 0.1)),
+    known("spc/Financial1.first949.spc.zst", "spc:asu", 949, (80.7, 0.1), 2.65, (28.44, 0.01)),
+    known("spc-noasu/Financial2.first.csv.zst", "spc:noasu", 750, (10.0, 0.1), 2.65, (11.76, 0.01)),
+    known("spc-noasu/WebSearch2.slice.csv.zst", "spc:noasu", 949, (0.0, 0.1), 14.32, (2.19, 0.01)),
+    known("ssdsim/Financial1.first10000.ascii.zst", "ssdsim:ns", 10_000, (59.2, 0.1), 5.40, (259.6, 0.1)),
+    Known {
+        name: Some("ssdsim:us"),
+        ..known("ssdsim/DTRS1K.trace.zst", "ssdsim:us", 127_043, (11.0, 0.1), 55.33, (300.0, 0.1))
+    },
+    // The collection's table says 60.07 s, which is the last time itself: 60.066625 - 0.011413 is the span.
+    known("mqsim/wsrch-small.trace.zst", "ssdsim:ns", 24_783, (0.02, 0.01), 15.06, (60.055, 0.001)),
+    Known {
+        name: Some("mqsim"),
+        ..known("mqsim/tpcc-small.trace.zst", "mqsim", 6_999, (37.4, 0.1), 8.33, (0.1365, 0.0001))
+    },
+    known("disksim/ssd-postmark-aligned2.trace.zst", "disksim", 62_257, (16.8, 0.1), 222.3, (490.4, 0.1)),
+    known("disksim/tpcc9dev.999.trace.zst", "disksim", 999, (76.5, 0.1), 9.67, (1.065, 0.001)),
+    known("msps/MSN-FS-disk5.lines1-90000.trace.zst", "disksim", 90_000, (10.0, 0.1), 17.95, (65.07, 0.01)),
+];
+
+/// The file, or nothing and a printed line.
+fn find(file: &str) -> Option<PathBuf> {
+    let Some(directory) = std::env::var_os("STRIPEWISE_TRACES") else {
+        println!("skipped {file}: STRIPEWISE_TRACES is not set");
+        return None;
+    };
+    let path = Path::new(&directory).join(file);
+    if !path.exists() {
+        println!("skipped {file}: not in STRIPEWISE_TRACES");
+        return None;
+    }
+    Some(path)
+}
+
+fn read(path: &Path, options: &OpenOptions) -> (Vec<Request>, ReadReport) {
+    let mut reader = open(path, options).unwrap_or_else(|error| panic!("{error}"));
+    let (mut all, mut batch) = (Vec::new(), Vec::with_capacity(1000));
+    loop {
+        reader.next_batch(&mut batch).unwrap_or_else(|error| panic!("{error}"));
+        if batch.is_empty() {
+            assert_eq!(reader.progress(), Some(1.0), "{}: the end is all of it", path.display());
+            return (all, reader.report());
+        }
+        all.extend_from_slice(&batch);
+    }
+}
+
+fn near(what: &str, found: f64, told: f64, last_digit: f64) {
+    assert!((found - told).abs() <= last_digit * 0.500_001, "{what}: {found}, but the table says {told}");
+}
+
+#[test]
+fn every_file_has_the_requests_writes_sizes_and_span_that_its_collection_states() {
+    for known in FILES {
+        let Some(path) = find(known.file) else { continue };
+        let format = known.name.map(|name| name.parse().expect("a format"));
+        let (requests, report) = read(&path, &OpenOptions { format, ..OpenOptions::default() });
+        assert_eq!(report.format, known.format, "{}", known.file);
+        assert_eq!(requests.len(), known.requests, "{}", known.file);
+        assert_eq!(
+            (report.requests, report.lines, report.skipped_bad, report.clamped_times, report.complete),
+            (known.requests as u64, known.requests as u64, 0, 0, true),
+            "{}",
+            known.file
+        );
+        let count = requests.len() as f64;
+        let writes = requests.iter().filter(|request| request.kind == Kind::Write).count() as f64;
+        let bytes: u64 = requests.iter().map(|request| u64::from(request.bytes)).sum();
+        near(known.file, 100.0 * writes / count, known.writes.0, known.writes.1);
+        let grain = if known.mean_kib > 100.0 { 0.1 } else { 0.01 };
+        near(known.file, bytes as f64 / count / 1024.0, known.mean_kib, grain);
+        assert_eq!(requests[0].time_ns, 0, "{}", known.file);
+        let span = requests[requests.len() - 1].time_ns;
+        near(known.file, span as f64 / 1e9, known.span.0, known.span.1);
+        println!("{}: {} requests", known.file, requests.len());
+    }
+}
+
+#[test]
+fn lines_without_a_final_line_feed_are_read_and_said_to_be_so() {
+    for file in ["spc/Financial1.first949.spc.zst", "mqsim/wsrch-small.trace.zst"] {
+        let Some(path) = find(file) else { continue };
+        assert!(read(&path, &OpenOptions::default()).1.unterminated, "{file}");
+    }
+}
+
+/// The first 949 requests of Financial1 exist in SPC's format and, passed through float32, in SSDsim's.
+#[test]
+fn the_same_requests_in_two_formats_differ_only_in_the_damage_to_their_times() {
+    let (Some(spc), Some(ssdsim)) =
+        (find("spc/Financial1.first949.spc.zst"), find("ssdsim/Financial1.first10000.ascii.zst"))
+    else {
+        return;
+    };
+    let spc = read(&spc, &OpenOptions::default()).0;
+    let ssdsim = read(&ssdsim, &OpenOptions::default()).0;
+    for (left, right) in spc.iter().zip(&ssdsim) {
+        let place = |request: &Request| (request.volume, request.offset, request.bytes, request.kind);
+        assert_eq!(place(left), place(right));
+        assert!(left.time_ns.abs_diff(right.time_ns) < 2_000, "{left:?} {right:?}");
+    }
+    assert_eq!(spc.len(), 949);
+}
+
+#[test]
+fn a_digest_names_the_bytes_of_a_file() {
+    let files = [find("msr/wdev_1.csv.zst"), find("msr/hm_0.sample1000.csv.zst")];
+    let [Some(one), Some(other)] = files else { return };
+    let (one, other) = (digest(&one).expect("a digest"), digest(&other).expect("a digest"));
+    assert_eq!(one.len(), 64);
+    assert_ne!(one, other);
+}
+
+#[test]
+fn files_of_other_formats_are_refused_by_name_and_not_misread() {
+    for file in [
+        "cloudphysics/cloudPhysicsIO.vscsi.zst",
+        "cloudphysics/cloudPhysicsIO.csv.zst",
+        "tencent/cloud_storage.lines1-35000.csv.zst",
+        "alibaba/io_traces.quoted13rows.csv",
+        "blkreplay/linux-mysql.load.gz",
+        "blkparse/ycsb-rocksdb.first10000.txt.zst",
+        "fio/random-write.v2.iolog.zst",
+        "fiu/homes-sample.1.blkparse.zst",
+        "biotracer/Movie_log121.txt.zst",
+    ] {
+        let Some(path) = find(file) else { continue };
+        match open(&path, &OpenOptions::default()) {
+            Ok(reader) => panic!("{file} was taken for {}", reader.report().format),
+            Err(error) => println!("{error}"),
+        }
+    }
+}
