@@ -17,7 +17,7 @@ mod totals;
 pub use layout::Layout;
 pub use metrics::{Metrics, Responses};
 pub use replay::{Pacing, Replay, ReplayError};
-pub use run::{Progress, RunConfig, RunError, capacity, run};
+pub use run::{Progress, RunConfig, RunError, capacity, run, run_on};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World};
 pub use totals::{Figure, Totals};
 

@@ -106,8 +106,22 @@ pub fn run(
     sink: &mut dyn Sink,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
-    let mut flash =
+    let flash =
         Flash::<()>::new(&config.device, config.elements.level, config.elements.devices, config.seed)?;
+    run_on(flash, config, source, sink, report)
+}
+
+/// [`run`] on flash that the caller made of `config.device` and prepared as it likes.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    mut flash: Flash,
+    config: &RunConfig,
+    source: &mut dyn Source,
+    sink: &mut dyn Sink,
+    report: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Totals, RunError> {
     if config.gc_rows {
         flash.enable_gc_log();
     }
