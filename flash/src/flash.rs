@@ -18,6 +18,7 @@ use crate::list::NONE;
 use crate::media::Media;
 use crate::op::{Done, Slot};
 use crate::ready::Ready;
+use crate::service::Service;
 use crate::spec::{DeviceSpec, Domain, GcSpec};
 use crate::times::Times;
 use crate::validate::SpecError;
@@ -87,6 +88,7 @@ pub struct Flash<M = ()> {
     pub(crate) stalled: Vec<u32>,
     pub(crate) log: Option<Vec<Collected>>,
     pub(crate) random: Prng,
+    pub(crate) service: Service,
     pub(crate) planted: Planted,
     pub(crate) media: M,
 }
@@ -143,6 +145,7 @@ impl<M: Media> Flash<M> {
             stalled: Vec::new(),
             log: None,
             random: Prng::stream(seed, 0x666C_6173),
+            service: Service::default(),
             planted: Planted::default(),
             media,
             shape,
@@ -258,6 +261,13 @@ impl<M: Media> Flash<M> {
     pub fn bytes_per_page(&self) -> f64 {
         let pages = f64::from(self.shape.elements) * f64::from(self.shape.pages_per_element);
         self.ftl.bytes() as f64 / pages
+    }
+
+    /// Cell times of reads are exponential from now on, with the specified time as their mean: queues in front of such
+    /// a device are those that theory knows. [`Self::counters`] goes on as if reads took the specified time.
+    #[cfg(feature = "service-override")]
+    pub fn draw_read_times(&mut self, seed: u64) {
+        self.service.draw(seed);
     }
 
     /// Plants a bug, so that a checker can be checked.

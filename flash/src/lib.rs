@@ -25,6 +25,7 @@ mod pins;
 mod rate;
 mod ready;
 mod serve;
+mod service;
 mod share;
 pub mod spec;
 mod times;

@@ -227,7 +227,7 @@ impl<M: Media> Flash<M> {
         self.elements[element as usize].counters.read_pages += 1;
         let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
         let slot = self.new_slot(now, element, token, op, plane);
-        self.slots[slot as usize].cell = self.times.read;
+        self.slots[slot as usize].cell = self.service.read(self.times.read);
         self.slots[slot as usize].bus = self.times.read_command + self.times.page;
         if self.shape.level == Level::Ssd {
             self.arrive(now, slot, agenda);
@@ -301,8 +301,9 @@ impl<M: Media> Flash<M> {
         if kind == OpKind::Read {
             let t = &self.times;
             if self.exclusive {
+                let cell = self.slots[slot as usize].cell;
                 self.dies[die as usize].phase = Phase::Out;
-                return self.schedule_die(now + t.read_command + t.read + t.page, die, agenda);
+                return self.schedule_die(now + t.read_command + cell + t.page, die, agenda);
             }
             return self.begin(now, die, Phase::Sense, agenda);
         }
@@ -358,7 +359,8 @@ impl<M: Media> Flash<M> {
                 let slot = &self.slots[self.dies[die as usize].slot as usize];
                 (slot.bus - slot.link, slot.cell)
             }
-            Phase::Sense | Phase::MoveSense => (t.read_command, t.read),
+            Phase::Sense => (t.read_command, self.slots[self.dies[die as usize].slot as usize].cell),
+            Phase::MoveSense => (t.read_command, t.read),
             Phase::Out => (t.page, 0),
             Phase::MoveProgram => {
                 let filled = self.collections[die as usize].filled;
