@@ -59,6 +59,8 @@ pub(crate) struct RequestSlot {
     /// Plans not yet complete, plus one while cutting goes on.
     pub(crate) remaining: u32,
     pub(crate) failed: bool,
+    /// A flush that waits, or waited, for what was in volatile controller memory.
+    pub(crate) drained: bool,
     /// A flush whose element flushes were issued.
     pub(crate) flushed: bool,
     /// Next free slot.

@@ -217,6 +217,18 @@ impl<M: Memory> Array<M> {
         self.requests[id as usize].remaining += 1;
     }
 
+    /// Whether so many attachments for merged requests are free.
+    pub(super) fn has_attachments(&self, count: usize) -> bool {
+        let mut node = self.free_attachment;
+        (0..count).all(|_| {
+            let is_free = node != NONE;
+            if is_free {
+                node = self.attachments[node as usize].next;
+            }
+            is_free
+        })
+    }
+
     /// Adds members `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
     pub(super) fn cover(&mut self, plan: u32, id: u32, mask: u64) {
         let row = self.plans[plan as usize].row;

@@ -1,11 +1,11 @@
 //! Acknowledging host requests.
 
-use super::Array;
+use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
 use crate::holds::NONE;
 use crate::memory::Memory;
-use crate::plan::Purpose;
+use crate::plan::{Attachment, Purpose};
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
@@ -37,7 +37,12 @@ impl<M: Memory> Array<M> {
                 self.pending.push_front(id);
                 continue;
             }
-            if is_last {
+            let drains = self.plans[plan as usize].purpose != Purpose::Flush;
+            if is_last && request.host.kind == RequestKind::Flush && drains {
+                // It may have come when the plan had long begun: the plan's times are not its own.
+                let acknowledgement = self.acknowledgement(id);
+                self.acknowledge(id, &acknowledgement, driver);
+            } else if is_last {
                 let slot = &self.plans[plan as usize];
                 let acknowledgement = Acknowledgement {
                     pending_ns: slot.begun_at - request.host.arrival + slot.rewait_ns,
@@ -56,17 +61,44 @@ impl<M: Memory> Array<M> {
         }
     }
 
+    /// Marks those requests of `plan` as failed that mean a member of `mask`.
+    pub(super) fn fail_requests(&mut self, plan: u32, mask: u64) {
+        let row = self.plans[plan as usize].row;
+        let mut node = self.plans[plan as usize].first_request;
+        while node != NONE {
+            let Attachment { request: id, next } = self.attachments[node as usize];
+            let is_flush = self.requests[id as usize].host.kind == RequestKind::Flush;
+            if is_flush || members(mask).any(|member| self.means(id, self.array_page(row, member))) {
+                self.requests[id as usize].failed = true;
+            }
+            node = next;
+        }
+    }
+
+    /// Whether request `id` covers the array's `page`, wholly or in part.
+    fn means(&self, id: u32, page: u64) -> bool {
+        let (first, last) = self.pages_of(id);
+        (first..=last).contains(&page)
+    }
+
     /// An acknowledgement of request `id` now, with no time accounted for but the waiting.
     pub(super) fn acknowledgement(&self, id: u32) -> Acknowledgement {
         let request = &self.requests[id as usize];
         Acknowledgement {
             tag: request.host.tag,
-            failed: request.failed,
+            failed: request.failed || (request.host.kind == RequestKind::Flush && self.has_lost_data()),
             arrival: request.host.arrival,
             at: self.now,
             pending_ns: self.now - request.host.arrival,
             ..Acknowledgement::default()
         }
+    }
+
+    /// Whether more elements are lost than parity can bear, so that nothing can be called durable.
+    fn has_lost_data(&self) -> bool {
+        let lost = |group: &[bool]| group.iter().filter(|&&failed| failed).count() as u32;
+        let mut groups = self.failed.chunks(self.geometry.members as usize);
+        self.any_failed && groups.any(|group| lost(group) > self.geometry.parity())
     }
 
     /// Tells the host, and frees the request's slot.

@@ -87,9 +87,9 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Writes what waits as one stripe; there must be a free plan. Returns the plan.
-    fn write_gathered(&mut self) -> u32 {
-        let Some(gather) = &mut self.gather else { return NONE };
+    /// Writes what waits as one stripe; there must be a free plan.
+    fn write_gathered(&mut self) {
+        let Some(gather) = &mut self.gather else { return };
         let row = gather.close();
         let count = gather.waiting.len() as u32;
         let taken = self.holds.try_take(row, true);
@@ -103,12 +103,12 @@ impl<M: Memory> Array<M> {
         }
         if let Some(gather) = &mut self.gather {
             gather.waiting.clear();
+            gather.begun(row, plan);
         }
         let slot = &mut self.plans[plan as usize];
         slot.wanted = u64::MAX >> (64 - count);
         slot.hold = Hold::Exclusive;
         self.woken.push_back(plan);
-        plan
     }
 
     /// Writes out what waits, if anything does and a plan is free.
@@ -118,27 +118,43 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The timer's part: writes out what has waited long enough.
-    pub(super) fn gather_timer(&mut self) {
+    /// The timer's part: writes out what has waited long enough, later if there is no plan for it now.
+    pub(super) fn gather_timer<D: Driver<M>>(&mut self, driver: &mut D) {
         let wait = self.scheme.placement.gather_wait.0;
         let Some(gather) = &self.gather else { return };
         if wait > 0 && !gather.waiting.is_empty() && self.now >= gather.since + wait {
+            if self.free_plan == NONE {
+                driver.set_timer(self.now + wait);
+            }
             self.gather_flush();
         }
     }
 
-    /// A flush drains controller memory that would not survive a loss of power. False when there is no plan for it.
+    /// A flush drains controller memory that would not survive a loss of power: it waits for what is written out now
+    /// and for the rows that are on their way. False when a plan or an attachment is wanting; it goes on later.
     pub(super) fn gather_flush_for(&mut self, id: u32) -> bool {
         let is_volatile = self.scheme.placement.buffer_persistence == crate::placement::Persistence::Volatile;
-        let waits = self.gather.as_ref().is_some_and(|gather| !gather.waiting.is_empty());
-        if !is_volatile || !waits {
+        let Some(gather) = &self.gather else { return true };
+        if !is_volatile || self.requests[id as usize].drained {
             return true;
         }
-        if self.free_plan == NONE {
+        if !gather.waiting.is_empty() {
+            if self.free_plan == NONE {
+                return false;
+            }
+            self.write_gathered();
+        }
+        let Some(gather) = &self.gather else { return true };
+        let is_shared = |&plan: &u32| self.plans[plan as usize].first_request != NONE;
+        if !self.has_attachments(gather.fresh_plans().filter(is_shared).count()) {
             return false;
         }
-        let plan = self.write_gathered();
-        self.attach(plan, id);
+        self.requests[id as usize].drained = true;
+        let mut index = 0;
+        while let Some(plan) = self.gather.as_ref().and_then(|gather| gather.fresh_plans().nth(index)) {
+            self.attach(plan, id);
+            index += 1;
+        }
         true
     }
 

@@ -157,13 +157,13 @@ impl<M: Memory> Array<M> {
         let page_bytes = u64::from(self.elements.page_bytes);
         let slot = &mut self.requests[id as usize];
         self.free_request = slot.next;
-        let cursor = if host.bytes == 0 {
+        let cursor = if host.kind == RequestKind::Flush {
             RowCursor::default()
         } else {
             let first = host.offset / page_bytes;
             RowCursor::new(first, (host.offset + u64::from(host.bytes)).div_ceil(page_bytes) - first)
         };
-        *slot = RequestSlot { host, cursor, remaining: 1, failed: false, flushed: false, next: NONE };
+        *slot = RequestSlot { host, cursor, remaining: 1, next: NONE, ..RequestSlot::default() };
         self.payloads[id as usize] = Some(payload);
         if self.pending.is_empty() && self.cut(id, driver) {
             self.cutting_done(id, driver);
@@ -227,7 +227,7 @@ impl<M: Memory> Array<M> {
             };
             self.acknowledge(id, &acknowledgement, driver);
         }
-        self.gather_timer();
+        self.gather_timer(driver);
         self.settle(driver);
     }
 

@@ -243,9 +243,11 @@ impl<M: Memory> Array<M> {
         let is_bad = match self.plans[plan as usize].purpose {
             Purpose::Write => {
                 let lost = self.members_on_failed(plan);
-                let written = self.plans[plan as usize].wanted;
-                lost.count_ones() > self.geometry.parity()
-                    && (self.geometry.parity() > 0 || lost & written != 0)
+                if self.geometry.parity() == 0 {
+                    // Every chunk stands for itself.
+                    self.fail_requests(plan, lost);
+                }
+                lost.count_ones() > self.geometry.parity() && self.geometry.parity() > 0
             }
             Purpose::Read | Purpose::Trim | Purpose::Flush => false,
         };
@@ -290,12 +292,7 @@ impl<M: Memory> Array<M> {
 
     /// Ends a plan whose row has lost more than its code can bear.
     fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
-        let mut node = self.plans[plan as usize].first_request;
-        while node != NONE {
-            let attachment = self.attachments[node as usize];
-            self.requests[attachment.request as usize].failed = true;
-            node = attachment.next;
-        }
+        self.fail_requests(plan, self.plans[plan as usize].wanted);
         self.acknowledge_plan(plan, driver);
         self.finish(plan);
     }

@@ -15,18 +15,22 @@ impl<M: Memory> Array<M> {
     /// Makes the steps of the update `plan` from what is lost now.
     #[inline]
     pub(super) fn build_update(&mut self, plan: u32) -> Result<(), TooManyLost> {
-        let slot = &self.plans[plan as usize];
-        let (place, wanted, partial) = (slot.place, slot.wanted, slot.partial);
         let lost = self.lost_members(plan);
         // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
         let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
         self.plans[plan as usize].missing = lost;
         if lost.count_ones() > self.geometry.parity() {
-            // Without parity the chunks that are left can still be written if no lost one is meant.
-            if self.geometry.parity() > 0 || lost & wanted != 0 {
+            // Without parity every chunk stands for itself: those that are left are written.
+            if self.geometry.parity() > 0 || self.plans[plan as usize].wanted & !lost == 0 {
                 return Err(TooManyLost);
             }
+            self.fail_requests(plan, lost);
+            let slot = &mut self.plans[plan as usize];
+            slot.wanted &= !lost;
+            slot.partial &= !lost;
         }
+        let slot = &self.plans[plan as usize];
+        let (place, wanted, partial) = (slot.place, slot.wanted, slot.partial);
         let parity = self.geometry.all_members() & !self.geometry.data_members();
         let (decision, reads) = self.choose(plan, lost, failed);
         self.plans[plan as usize].decision = decision;

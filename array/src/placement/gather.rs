@@ -27,8 +27,8 @@ pub(crate) struct Gather {
     /// Slots of rows that were written short, free for single pages.
     holes: Vec<u32>,
     next_row: u64,
-    /// Rows whose first write is on its way.
-    fresh: Vec<u64>,
+    /// Rows whose first write is on its way, with the plan that does it.
+    fresh: Vec<(u64, u32)>,
     pub(crate) waiting: Vec<Waiting>,
     /// When the first of those waiting came.
     pub(crate) since: u64,
@@ -93,19 +93,28 @@ impl Gather {
             self.map(self.waiting[index].page, first + index as u32);
         }
         self.holes.extend(first + self.waiting.len() as u32..first + self.data);
-        self.fresh.push(row);
         row
+    }
+
+    /// `plan` is on its way to write `row` for the first time.
+    pub(crate) fn begun(&mut self, row: u64, plan: u32) {
+        self.fresh.push((row, plan));
+    }
+
+    /// The plans that write rows for the first time.
+    pub(crate) fn fresh_plans(&self) -> impl Iterator<Item = u32> {
+        self.fresh.iter().map(|&(_, plan)| plan)
     }
 
     /// Whether the first write of `row` is on its way.
     #[inline]
     pub(crate) fn is_fresh(&self, row: u64) -> bool {
-        self.fresh.contains(&row)
+        self.fresh.iter().any(|&(fresh, _)| fresh == row)
     }
 
     /// The first write of `row` is done.
     pub(crate) fn settled(&mut self, row: u64) {
-        self.fresh.retain(|&fresh| fresh != row);
+        self.fresh.retain(|&(fresh, _)| fresh != row);
     }
 
     /// Takes pages `0..pages` for written, each in the slot of its address.
