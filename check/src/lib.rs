@@ -1,1 +1,28 @@
-//! The checking simulation.
+//! The checking simulation: the very controller and the very event loop of timed runs, but over real bytes, with
+//! colliding requests, pages that go bad and elements that die, and an oracle that knows what every sector may hold.
+//!
+//! A [`Case`] is all that decides a run; [`storm::case`] draws one from a seed. [`run`] plays it and returns the first
+//! promise of the fault contract (`docs/checking.md`) that was broken.
+
+#![forbid(unsafe_code)]
+
+mod audit;
+mod bugs;
+mod case;
+mod device;
+mod media;
+mod model;
+mod player;
+mod run;
+mod shrink;
+mod stamp;
+pub mod storm;
+
+pub use bugs::{Options, Planted};
+pub use case::{Ask, Case, Loss, What};
+pub use media::{Fault, Faults, Manner, PageMedia};
+pub use model::{Model, Update};
+pub use player::{Seen, Tracer};
+pub use run::{Failure, Summary, run};
+pub use shrink::shrink;
+pub use stamp::{Found, SECTOR};

@@ -11,6 +11,11 @@ pub enum Bug {
     GcKeepsMapping,
 }
 
+impl Bug {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::GcFreesEarly, Self::PinSkipped, Self::GcKeepsMapping];
+}
+
 /// The bug in force: none, ever, without the feature.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Planted {

@@ -1,0 +1,167 @@
+//! What lies on the elements, held against the model without asking the controller for it.
+
+use stripewise_array::{Array, PageMemory};
+use stripewise_code::xor_into;
+use stripewise_flash::Flash;
+
+use crate::media::{Fault, PageMedia};
+use crate::model::{Model, Update};
+use crate::stamp::{Found, SECTOR};
+
+/// An array and what its elements hold.
+pub(crate) struct Audit<'a> {
+    /// The controller, asked only where things lie, what is lost and what is being updated.
+    pub array: &'a Array<PageMemory>,
+    /// The elements.
+    pub flash: &'a Flash<PageMedia>,
+    /// What there should be.
+    pub model: &'a Model,
+}
+
+/// Content as it is on the elements.
+enum Content {
+    /// Read, or decoded.
+    Bytes(Vec<u8>),
+    /// More is lost than the code bears.
+    Lost,
+    /// It cannot be decoded while an update of its row is under way.
+    Unsettled,
+}
+
+impl Audit<'_> {
+    /// The page of a member, if its element lives and the page can be read.
+    fn read(&self, row: u64, member: u32) -> Option<&[u8]> {
+        let geometry = self.array.geometry();
+        let place = geometry.place(row);
+        let element = geometry.element(place, member);
+        if self.array.is_failed(element) {
+            return None;
+        }
+        let physical = self.flash.lookup(u32::from(element), place.page);
+        self.flash.media().page(u32::from(element), physical)
+    }
+
+    fn content(&self, row: u64, member: u32) -> Content {
+        if let Some(bytes) = self.read(row, member) {
+            return Content::Bytes(bytes.to_vec());
+        }
+        let geometry = self.array.geometry();
+        if geometry.parity() == 0 {
+            return Content::Lost;
+        }
+        if self.array.is_updating(row) {
+            return Content::Unsettled;
+        }
+        let mut sum = vec![0; self.flash.media().page_bytes()];
+        for other in (0..geometry.members).filter(|&other| other != member) {
+            match self.read(row, other) {
+                Some(bytes) => xor_into(&mut sum, bytes),
+                None => return Content::Lost,
+            }
+        }
+        Content::Bytes(sum)
+    }
+
+    /// Promise 6 of the contract, for `row`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn row(&self, row: u64) -> Result<(), String> {
+        let geometry = self.array.geometry();
+        if geometry.parity() == 0 || self.array.is_updating(row) {
+            return Ok(());
+        }
+        let mut sum = vec![0; self.flash.media().page_bytes()];
+        for member in 0..geometry.members {
+            match self.read(row, member) {
+                Some(bytes) => xor_into(&mut sum, bytes),
+                None => return Ok(()),
+            }
+        }
+        match sum.iter().position(|&byte| byte != 0) {
+            None => Ok(()),
+            Some(at) => {
+                Err(format!("the parity of row {row} is wrong in sector {} of its page", at / SECTOR))
+            }
+        }
+    }
+
+    /// Whether the elements hold the array's `page` in a version not older than `floor` says of each of its sectors:
+    /// promises 6 and 7. A page that only controller memory holds is nobody's fault unless it `must_be_there`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn page(
+        &self,
+        page: u64,
+        must_be_there: bool,
+        floor: impl Fn(u64) -> Update,
+    ) -> Result<(), String> {
+        let sectors_per_page = (self.flash.media().page_bytes() / SECTOR) as u64;
+        let first = page * sectors_per_page;
+        let Some((row, member)) = self.array.locate(page) else {
+            let promised = (first..first + sectors_per_page).find(|&sector| floor(sector) > 0);
+            return match promised {
+                Some(sector) if must_be_there => {
+                    Err(format!("sector {sector} is in controller memory only; promised: {}", floor(sector)))
+                }
+                _ => Ok(()),
+            };
+        };
+        // A gathered row may be on its way from controller memory to the elements.
+        if !must_be_there && self.gathers() && self.array.is_updating(row) {
+            return Ok(());
+        }
+        let Content::Bytes(bytes) = self.content(row, member) else { return Ok(()) };
+        for (sector, bytes) in (first..).zip(bytes.chunks_exact(SECTOR)) {
+            self.model
+                .check(sector, Found::of(bytes), floor(sector))
+                .map_err(|what| format!("on the elements (row {row}, member {member}), {what}"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether first writes wait in controller memory.
+    pub(crate) fn gathers(&self) -> bool {
+        self.array.scheme().placement.first_writes == stripewise_array::placement::FirstWrites::Gather
+    }
+
+    /// Every row, every page, and the device's own state.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub(crate) fn everything(&self) -> Result<(), String> {
+        let geometry = self.array.geometry();
+        (0..geometry.pages())
+            .try_for_each(|page| self.page(page, false, |sector| self.model.floor(sector)))?;
+        (0..geometry.rows()).try_for_each(|row| self.row(row))?;
+        self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
+    }
+
+    /// Whether some group has lost more elements than the code bears, so that a flush may find no room for what
+    /// controller memory holds.
+    pub(crate) fn is_broken(&self) -> bool {
+        let geometry = self.array.geometry();
+        let lost = |group: u32| {
+            let members = group * geometry.members..(group + 1) * geometry.members;
+            members.filter(|&element| self.array.is_failed(element as u16)).count() as u32
+        };
+        (0..geometry.groups).any(|group| lost(group) > geometry.parity())
+    }
+
+    /// Whether a request over these pages of the array may fail, given the faults that happened meanwhile: because a
+    /// row has lost more than its code bears and, for a read, one of its pages is among what is lost.
+    pub(crate) fn may_fail(&self, pages: impl Iterator<Item = u64>, is_read: bool, faults: &[Fault]) -> bool {
+        let geometry = self.array.geometry();
+        pages.filter_map(|page| self.array.locate(page)).any(|(row, member)| {
+            let place = geometry.place(row);
+            let is_lost = |member: u32| {
+                let element = geometry.element(place, member);
+                let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
+                self.array.is_failed(element) || faults.iter().any(had_fault)
+            };
+            let lost = (0..geometry.members).filter(|&member| is_lost(member)).count() as u32;
+            lost > geometry.parity() && (!is_read || is_lost(member))
+        })
+    }
+}

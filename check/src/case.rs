@@ -1,0 +1,133 @@
+//! A case: all that decides one run of the checker. Cases are drawn from seeds, written by hand, or read from files.
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::geometry::Geometry;
+use stripewise_array::{Elements, Scheme};
+use stripewise_base::Nanos;
+use stripewise_base::suggest::{ConfigError, read_toml};
+use stripewise_flash::{DeviceSpec, Shape};
+use stripewise_sim::Layout;
+
+use crate::media::{Faults, Manner};
+use crate::stamp::SECTOR;
+
+/// What a host asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// Read sectors.
+    Read,
+    /// Write sectors.
+    Write,
+    /// Declare sectors unused.
+    Trim,
+    /// Make everything acknowledged durable.
+    Flush,
+}
+
+/// A request of the case's host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// Time since the request before it was due.
+    pub gap_ns: Nanos,
+    /// What is asked for.
+    pub what: What,
+    /// First sector; of no meaning for flushes.
+    pub sector: u64,
+    /// Sectors; at least one, except for flushes.
+    pub sectors: u64,
+}
+
+/// The loss of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Before this event of the run, or after the last one.
+    pub event: u64,
+    /// Which element.
+    pub element: u16,
+    /// How.
+    pub manner: Manner,
+}
+
+/// All that decides one run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Decides which pages go bad, and what the device draws at random.
+    pub seed: u64,
+    /// What the elements are.
+    pub elements: Layout,
+    /// Requests under way at once, at most.
+    pub depth: u32,
+    /// Whether, in the end, each element is taken away in turn and everything decoded.
+    pub fail_each: bool,
+    /// Faults of pages.
+    pub faults: Faults,
+    /// Losses of elements.
+    pub losses: Vec<Loss>,
+    /// The requests, in order.
+    pub requests: Vec<Ask>,
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The device.
+    pub device: DeviceSpec,
+}
+
+impl Case {
+    /// Reads a case from `text`, the contents of `file`.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
+        read_toml(file, text)
+    }
+
+    /// The case as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a case holds nothing that TOML cannot say")
+    }
+
+    /// Bytes of a page of the device.
+    pub fn page_bytes(&self) -> u32 {
+        self.device.geometry.page_bytes.0 as u32
+    }
+
+    /// The array's geometry.
+    ///
+    /// # Errors
+    /// Why there can be no such array.
+    pub fn geometry(&self) -> Result<Geometry, String> {
+        let shape = Shape::new(&self.device, self.elements.level, self.elements.devices)
+            .map_err(|error| error.to_string())?;
+        let elements = Elements {
+            count: shape.elements,
+            page_bytes: self.page_bytes(),
+            pages: shape.logical_pages,
+            volatile_cache: false,
+            discard: true,
+        };
+        self.scheme.resolve(&elements, true).map_err(|error| error.to_string())
+    }
+
+    /// Sectors of the array.
+    ///
+    /// # Errors
+    /// Why there can be no such array.
+    pub fn sectors(&self) -> Result<u64, String> {
+        Ok(self.geometry()?.pages() * u64::from(self.page_bytes()) / SECTOR as u64)
+    }
+
+    /// The most elements that are ever lost in one parity group, by [`Case::losses`] alone.
+    pub fn losses_in_a_group(&self, geometry: &Geometry) -> u32 {
+        let mut lost: Vec<u16> = self.losses.iter().map(|loss| loss.element).collect();
+        lost.sort_unstable();
+        lost.dedup();
+        let group = |element: &u16| u32::from(*element) / geometry.members;
+        (0..geometry.groups)
+            .map(|wanted| lost.iter().filter(|element| group(element) == wanted).count() as u32)
+            .max()
+            .unwrap_or(0)
+    }
+}

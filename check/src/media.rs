@@ -1,0 +1,352 @@
+//! Bytes at the physical pages of small devices, and the faults that the contract allows.
+//!
+//! Content is kept where the flash puts it, so that a wrong map, a page moved to nowhere or a block erased too early is
+//! seen as wrong content by whoever reads it.
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::{Operation, OperationId, OperationKind, Outcome, PageMemory};
+use stripewise_base::prng::Prng;
+use stripewise_flash::Media;
+use stripewise_sim::Content;
+
+use crate::stamp::ERASED;
+
+/// Faults of pages, as chances in a million.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// A programmed page cannot be read until it is written again.
+    pub lost_ppm: u32,
+    /// One read ends with a medium error.
+    pub failed_read_ppm: u32,
+    /// One read returns content that is known to be wrong.
+    pub corrupt_read_ppm: u32,
+}
+
+/// How an element is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Manner {
+    /// It is gone, and the controller is told so.
+    Gone,
+    /// Its next operation ends without an answer in time.
+    Silent,
+    /// Its next write ends with a medium error.
+    FailedWrite,
+}
+
+/// An operation that ended in an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The element.
+    pub element: u16,
+    /// Its page.
+    pub page: u32,
+    /// How.
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Erased,
+    Written,
+    /// Written, and cannot be read.
+    Lost,
+}
+
+/// What an operation inside an element carries: the content of a write on its way in, of a read on its way out.
+#[derive(Clone, Debug, Default)]
+struct Cargo {
+    bytes: Box<[u8]>,
+    is_lost: bool,
+}
+
+/// The bytes of all elements.
+#[derive(Clone, Debug)]
+pub struct PageMedia {
+    page_bytes: usize,
+    pages_per_element: u32,
+    bytes: Vec<u8>,
+    states: Vec<State>,
+    zeros: Box<[u8]>,
+    poison: Box<[u8]>,
+    cargo: Vec<Cargo>,
+    faults: Faults,
+    random: Prng,
+    /// Elements that are about to be lost, and how.
+    doomed: Vec<Option<Manner>>,
+    log: Vec<Fault>,
+    wrong: Option<String>,
+}
+
+impl PageMedia {
+    /// Erased pages of `page_bytes` bytes for `elements` elements. `seed` decides which operations fail.
+    pub fn new(elements: u32, pages_per_element: u32, page_bytes: u32, faults: Faults, seed: u64) -> Self {
+        let pages = elements as usize * pages_per_element as usize;
+        Self {
+            page_bytes: page_bytes as usize,
+            pages_per_element,
+            bytes: vec![0; pages * page_bytes as usize],
+            states: vec![State::Erased; pages],
+            zeros: vec![0; page_bytes as usize].into(),
+            poison: vec![ERASED; page_bytes as usize].into(),
+            cargo: Vec::new(),
+            faults,
+            random: Prng::stream(seed, 0x6D65_6469),
+            doomed: vec![None; elements as usize],
+            log: Vec::new(),
+            wrong: None,
+        }
+    }
+
+    /// The content of a physical page, or of one that is mapped nowhere; `None` if it cannot be read.
+    pub fn page(&self, element: u32, page: Option<u32>) -> Option<&[u8]> {
+        let Some(page) = page else { return Some(&self.zeros) };
+        let at = self.at(element, page);
+        match self.states[at] {
+            State::Erased => Some(&self.poison),
+            State::Written => Some(self.content(at)),
+            State::Lost => None,
+        }
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> usize {
+        self.page_bytes
+    }
+
+    /// Every operation that ended in an error so far, in order.
+    pub fn log(&self) -> &[Fault] {
+        &self.log
+    }
+
+    /// What the flash did that no flash can do, if it did.
+    pub fn wrong(&self) -> Option<&str> {
+        self.wrong.as_deref()
+    }
+
+    /// From now on no page goes bad; those that are stay so.
+    pub fn calm(&mut self) {
+        self.faults = Faults::default();
+    }
+
+    /// The element's next operation, or next write, fails in this way.
+    pub fn doom(&mut self, element: u16, manner: Manner) {
+        self.doomed[element as usize] = Some(manner);
+    }
+
+    /// Whether the element is doomed and has not failed yet.
+    pub fn is_doomed(&self, element: u16) -> bool {
+        self.doomed[element as usize].is_some()
+    }
+
+    fn at(&self, element: u32, page: u32) -> usize {
+        element as usize * self.pages_per_element as usize + page as usize
+    }
+
+    fn content(&self, at: usize) -> &[u8] {
+        &self.bytes[at * self.page_bytes..(at + 1) * self.page_bytes]
+    }
+
+    fn cargo(&mut self, token: u32) -> &mut Cargo {
+        let token = token as usize;
+        while self.cargo.len() <= token {
+            self.cargo.push(Cargo { bytes: vec![0; self.page_bytes].into(), is_lost: false });
+        }
+        &mut self.cargo[token]
+    }
+
+    fn happens(&mut self, ppm: u32) -> bool {
+        ppm > 0 && self.random.chance(u64::from(ppm), 1_000_000)
+    }
+
+    fn complain(&mut self, what: String) {
+        self.wrong.get_or_insert(what);
+    }
+
+    /// A page that must be erased takes new content.
+    fn occupy(&mut self, element: u32, page: u32, state: State, how: &str) -> usize {
+        let at = self.at(element, page);
+        if self.states[at] != State::Erased {
+            self.complain(format!("page {page} of element {element} was {how} without an erase before"));
+        }
+        self.states[at] = state;
+        at
+    }
+
+    fn outcome_of(&mut self, id: OperationId, operation: &Operation) -> Outcome {
+        let is_read = operation.kind == OperationKind::Read;
+        let doom = &mut self.doomed[operation.element as usize];
+        match doom {
+            Some(Manner::Silent) => {
+                *doom = None;
+                return Outcome::Timeout;
+            }
+            Some(Manner::FailedWrite) if operation.kind == OperationKind::Write => {
+                *doom = None;
+                return Outcome::MediumError;
+            }
+            _ => {}
+        }
+        if !is_read {
+            return Outcome::Done;
+        }
+        if self.cargo(id).is_lost || self.happens(self.faults.failed_read_ppm) {
+            Outcome::MediumError
+        } else if self.happens(self.faults.corrupt_read_ppm) {
+            Outcome::Corrupt
+        } else {
+            Outcome::Done
+        }
+    }
+}
+
+impl Media for PageMedia {
+    fn program(&mut self, element: u32, page: u32, token: u32) {
+        let state = if self.happens(self.faults.lost_ppm) { State::Lost } else { State::Written };
+        let at = self.occupy(element, page, state, "programmed");
+        self.cargo(token);
+        let (from, size) = (&self.cargo[token as usize].bytes, self.page_bytes);
+        self.bytes[at * size..(at + 1) * size].copy_from_slice(from);
+    }
+
+    fn read(&mut self, element: u32, page: Option<u32>, token: u32) {
+        let mut cargo = std::mem::take(self.cargo(token));
+        let found = self.page(element, page);
+        cargo.is_lost = found.is_none();
+        if let Some(found) = found {
+            cargo.bytes.copy_from_slice(found);
+        }
+        *self.cargo(token) = cargo;
+    }
+
+    fn copy(&mut self, element: u32, from: u32, to: u32) {
+        let source = self.at(element, from);
+        if self.states[source] == State::Erased {
+            self.complain(format!("page {from} of element {element} was moved though it holds nothing"));
+        }
+        let at = self.occupy(element, to, self.states[source], "moved to");
+        let size = self.page_bytes;
+        self.bytes.copy_within(source * size..(source + 1) * size, at * size);
+    }
+
+    fn erase(&mut self, element: u32, first: u32, count: u32) {
+        let at = self.at(element, first);
+        self.states[at..at + count as usize].fill(State::Erased);
+    }
+}
+
+impl Content<PageMemory> for PageMedia {
+    fn stage(&mut self, id: OperationId, page: u32, memory: &PageMemory) {
+        self.cargo(id).bytes.copy_from_slice(memory.page(page));
+    }
+
+    fn fetch(&mut self, id: OperationId, page: u32, memory: &mut PageMemory) {
+        memory.page_mut(page).copy_from_slice(&self.cargo(id).bytes);
+    }
+
+    fn outcome(&mut self, id: OperationId, operation: &Operation) -> Outcome {
+        let outcome = self.outcome_of(id, operation);
+        if outcome != Outcome::Done {
+            self.log.push(Fault { element: operation.element, page: operation.page, outcome });
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stripewise_array::Memory as _;
+
+    use super::*;
+
+    const READ: Operation = Operation {
+        page: 0,
+        element: 1,
+        kind: OperationKind::Read,
+        class: stripewise_array::Class::HostRead,
+        member: 0,
+    };
+    const WRITE: Operation = Operation { kind: OperationKind::Write, ..READ };
+
+    fn media(faults: Faults) -> (PageMedia, PageMemory, u32) {
+        let mut memory = PageMemory::new(512);
+        let buffer = memory.take();
+        memory.page_mut(buffer).fill(7);
+        (PageMedia::new(2, 8, 512, faults, 1), memory, buffer)
+    }
+
+    /// What a read of a physical page brings.
+    fn fetched(media: &mut PageMedia, memory: &mut PageMemory, page: Option<u32>) -> u8 {
+        let buffer = memory.take();
+        media.read(1, page, 3);
+        media.fetch(3, buffer, memory);
+        let byte = memory.page(buffer)[0];
+        memory.give(buffer);
+        byte
+    }
+
+    #[test]
+    fn bytes_go_where_the_flash_puts_them_and_move_with_its_pages() {
+        let (mut media, mut memory, buffer) = media(Faults::default());
+        media.stage(9, buffer, &memory);
+        media.program(1, 5, 9);
+        media.copy(1, 5, 6);
+        media.erase(1, 4, 2);
+        assert_eq!(fetched(&mut media, &mut memory, Some(6)), 7);
+        assert_eq!(fetched(&mut media, &mut memory, Some(5)), ERASED);
+        assert_eq!(fetched(&mut media, &mut memory, None), 0);
+        assert_eq!(media.wrong(), None);
+    }
+
+    #[test]
+    fn programming_a_written_page_and_moving_an_erased_one_are_noticed() {
+        let (mut media, memory, buffer) = media(Faults::default());
+        media.stage(9, buffer, &memory);
+        media.program(1, 5, 9);
+        media.program(1, 5, 9);
+        assert_eq!(media.wrong(), Some("page 5 of element 1 was programmed without an erase before"));
+        let (mut media, ..) = self::media(Faults::default());
+        media.copy(1, 2, 3);
+        assert_eq!(media.wrong(), Some("page 2 of element 1 was moved though it holds nothing"));
+    }
+
+    #[test]
+    fn a_lost_page_stays_lost_when_it_moves_and_is_well_when_it_is_written_again() {
+        let (mut media, memory, buffer) = media(Faults { lost_ppm: 1_000_000, ..Faults::default() });
+        media.stage(9, buffer, &memory);
+        media.program(1, 5, 9);
+        media.copy(1, 5, 6);
+        media.calm();
+        media.read(1, Some(6), 3);
+        assert_eq!(media.outcome(3, &READ), Outcome::MediumError);
+        assert_eq!(media.page(1, Some(6)), None);
+        media.program(1, 7, 9);
+        media.read(1, Some(7), 3);
+        assert_eq!(media.outcome(3, &READ), Outcome::Done);
+        assert_eq!(media.log(), [Fault { element: 1, page: 0, outcome: Outcome::MediumError }]);
+    }
+
+    #[test]
+    fn a_doomed_element_fails_once_in_its_manner() {
+        let (mut media, ..) = media(Faults::default());
+        media.doom(1, Manner::FailedWrite);
+        assert_eq!(media.outcome(3, &READ), Outcome::Done);
+        assert_eq!(media.outcome(3, &Operation { element: 0, ..WRITE }), Outcome::Done);
+        assert_eq!(media.outcome(3, &WRITE), Outcome::MediumError);
+        assert_eq!(media.outcome(3, &WRITE), Outcome::Done);
+        media.doom(1, Manner::Silent);
+        assert_eq!(media.outcome(3, &READ), Outcome::Timeout);
+    }
+
+    #[test]
+    fn failing_reads_come_at_their_rate() {
+        let faults = Faults { failed_read_ppm: 100_000, corrupt_read_ppm: 200_000, ..Faults::default() };
+        let (mut media, ..) = media(faults);
+        media.read(1, None, 3);
+        let mut count = |outcome| (0..10_000).filter(|_| media.outcome(3, &READ) == outcome).count();
+        // Standard deviations are 30 and 38.
+        assert!(count(Outcome::MediumError).abs_diff(1_000) < 150);
+        assert!(count(Outcome::Corrupt).abs_diff(1_800) < 190);
+    }
+}

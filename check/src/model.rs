@@ -1,0 +1,228 @@
+//! The oracle: which versions every sector may hold.
+//!
+//! Updates (writes and trims) are numbered in the order of their submission, from 1; version 0 of a sector is zeros.
+//! A sector's *floor* is the version below which no later read may fall back.
+
+use crate::stamp::Found;
+
+/// The number of a write or a trim.
+pub type Update = u32;
+
+/// So many admissible versions are named before a complaint says how many more there are.
+const LISTED: usize = 6;
+
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    first: u64,
+    count: u64,
+    is_trim: bool,
+}
+
+impl Extent {
+    fn covers(&self, sector: u64) -> bool {
+        (self.first..self.first + self.count).contains(&sector)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sector {
+    /// The latest version that was acknowledged.
+    acknowledged: Update,
+    /// The latest version that was acknowledged or seen by a host.
+    floor: Update,
+    /// The latest trim that covers the sector.
+    trim: Update,
+}
+
+/// What the array was asked to hold.
+#[derive(Clone, Debug)]
+pub struct Model {
+    sectors: Vec<Sector>,
+    updates: Vec<Extent>,
+}
+
+impl Model {
+    /// An array of `sectors` sectors of zeros.
+    pub fn new(sectors: u64) -> Self {
+        let zeros = Extent { first: 0, count: sectors, is_trim: true };
+        Self { sectors: vec![Sector::default(); sectors as usize], updates: vec![zeros] }
+    }
+
+    /// Sectors of the array.
+    pub fn sectors(&self) -> u64 {
+        self.sectors.len() as u64
+    }
+
+    /// A write is submitted.
+    pub fn write(&mut self, first: u64, count: u64) -> Update {
+        self.updates.push(Extent { first, count, is_trim: false });
+        (self.updates.len() - 1) as Update
+    }
+
+    /// A trim is submitted. It may or may not turn its sectors into zeros.
+    pub fn trim(&mut self, first: u64, count: u64) -> Update {
+        self.updates.push(Extent { first, count, is_trim: true });
+        let update = (self.updates.len() - 1) as Update;
+        self.sectors[first as usize..(first + count) as usize]
+            .iter_mut()
+            .for_each(|sector| sector.trim = update);
+        update
+    }
+
+    /// A write succeeded. Of failed writes and of trims nothing can be told, so nothing is.
+    pub fn acknowledged(&mut self, update: Update) {
+        let Extent { first, count, is_trim } = self.updates[update as usize];
+        if is_trim {
+            return;
+        }
+        for sector in &mut self.sectors[first as usize..(first + count) as usize] {
+            sector.acknowledged = sector.acknowledged.max(update);
+            sector.floor = sector.floor.max(update);
+        }
+    }
+
+    /// The oldest version that a read submitted now may find in `sector`.
+    pub fn floor(&self, sector: u64) -> Update {
+        self.sectors[sector as usize].floor
+    }
+
+    /// The oldest version of `sector` that a flush submitted now covers.
+    pub fn promised(&self, sector: u64) -> Update {
+        self.sectors[sector as usize].acknowledged
+    }
+
+    /// Whether `sector`, found so, holds a version not older than `floor`.
+    ///
+    /// # Errors
+    /// What it should have held, in words.
+    pub fn check(&self, sector: u64, found: Found, floor: Update) -> Result<(), String> {
+        let is_right = match found {
+            Found::Zeros => floor == 0 || self.sectors[sector as usize].trim > floor,
+            Found::Stamp { write, sector: stamped } => {
+                let known = self.updates.get(write as usize);
+                stamped == sector
+                    && write >= floor
+                    && known.is_some_and(|known| !known.is_trim && known.covers(sector))
+            }
+            _ => false,
+        };
+        if is_right { Ok(()) } else { Err(self.complaint(sector, found, floor)) }
+    }
+
+    fn complaint(&self, sector: u64, found: Found, floor: Update) -> String {
+        let mut admissible: Vec<String> = (floor.max(1)..self.updates.len() as Update)
+            .filter(|&update| self.updates[update as usize].covers(sector))
+            .map(|update| match self.updates[update as usize].is_trim {
+                true => format!("zeros by trim {update}"),
+                false => format!("write {update}"),
+            })
+            .collect();
+        if floor == 0 {
+            admissible.insert(0, "zeros".into());
+        }
+        let what = match found {
+            Found::Stamp { write, sector: stamped } if stamped == sector && write < floor => {
+                "an old version, "
+            }
+            Found::Stamp { sector: stamped, .. } if stamped != sector => "content of another sector, ",
+            _ => "",
+        };
+        let more = admissible.len().saturating_sub(LISTED);
+        admissible.truncate(LISTED);
+        if more > 0 {
+            admissible.push(format!("and {more} later ones"));
+        }
+        format!("sector {sector} holds {what}{found}; admissible: {}", admissible.join(", "))
+    }
+
+    /// A host saw `found` in `sector`: from now on nobody may see an older version.
+    pub fn seen(&mut self, sector: u64, found: Found) {
+        if let Found::Stamp { write, .. } = found {
+            let floor = &mut self.sectors[sector as usize].floor;
+            *floor = (*floor).max(write);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(write: u32, sector: u64) -> Found {
+        Found::Stamp { write, sector }
+    }
+
+    #[test]
+    fn before_any_write_there_are_zeros() {
+        let model = Model::new(4);
+        assert!(model.check(2, Found::Zeros, model.floor(2)).is_ok());
+        assert!(model.check(2, stamp(1, 2), 0).is_err());
+        assert!(model.check(2, Found::Garbage, 0).is_err());
+    }
+
+    #[test]
+    fn a_write_under_way_may_or_may_not_be_seen_and_an_acknowledged_one_must_be() {
+        let mut model = Model::new(4);
+        let write = model.write(1, 2);
+        let before = model.floor(1);
+        assert!(model.check(1, Found::Zeros, before).is_ok());
+        assert!(model.check(1, stamp(write, 1), before).is_ok());
+        model.acknowledged(write);
+        let after = model.floor(1);
+        assert!(model.check(1, stamp(write, 1), after).is_ok());
+        assert!(
+            model.check(1, Found::Zeros, before).is_ok(),
+            "a read submitted before may be answered with zeros"
+        );
+        assert!(model.check(1, Found::Zeros, after).is_err());
+        assert_eq!(model.floor(0), 0);
+    }
+
+    #[test]
+    fn versions_follow_the_order_of_submission_not_that_of_acknowledgement() {
+        let mut model = Model::new(1);
+        let (first, second) = (model.write(0, 1), model.write(0, 1));
+        model.acknowledged(second);
+        model.acknowledged(first);
+        let error = model.check(0, stamp(first, 0), model.floor(0)).unwrap_err();
+        assert_eq!(error, "sector 0 holds an old version, write 1 of sector 0; admissible: write 2");
+    }
+
+    #[test]
+    fn a_trim_admits_zeros_until_the_next_write_is_acknowledged() {
+        let mut model = Model::new(2);
+        let old = model.write(0, 2);
+        model.acknowledged(old);
+        let trim = model.trim(0, 1);
+        model.acknowledged(trim);
+        for found in [Found::Zeros, stamp(old, 0)] {
+            assert!(model.check(0, found, model.floor(0)).is_ok());
+        }
+        assert!(model.check(1, Found::Zeros, model.floor(1)).is_err());
+        let new = model.write(0, 1);
+        model.acknowledged(new);
+        assert!(model.check(0, Found::Zeros, model.floor(0)).is_err());
+    }
+
+    #[test]
+    fn what_one_host_saw_no_other_may_miss() {
+        let mut model = Model::new(1);
+        let write = model.write(0, 1);
+        model.seen(0, stamp(write, 0));
+        assert!(model.check(0, Found::Zeros, model.floor(0)).is_err());
+        assert_eq!(model.promised(0), 0, "but a flush need not cover it");
+    }
+
+    #[test]
+    fn content_of_another_sector_or_of_a_write_elsewhere_is_refused() {
+        let mut model = Model::new(3);
+        model.write(0, 2);
+        let error = model.check(1, stamp(1, 0), 0).unwrap_err();
+        assert_eq!(
+            error,
+            "sector 1 holds content of another sector, write 1 of sector 0; admissible: zeros, write 1"
+        );
+        assert!(model.check(2, stamp(1, 2), 0).is_err());
+        assert!(model.check(0, stamp(2, 0), 0).is_err(), "a write that was never submitted");
+    }
+}

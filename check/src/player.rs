@@ -1,0 +1,299 @@
+//! The host of a case: sends its requests, and holds what comes back against the model.
+
+use stripewise_array::geometry::Geometry;
+use stripewise_array::update::Routine;
+use stripewise_array::{
+    Acknowledgement, Hold, HostRequest, PageMemory, PlanView, Purpose, RequestKind, SubmitError, explain,
+};
+use stripewise_base::Nanos;
+use stripewise_sim::{Host, Next};
+
+use crate::case::{Ask, What};
+use crate::model::{Model, Update};
+use crate::stamp::{Found, SECTOR, UNFILLED, fill};
+
+/// Takes the lines of a trace, each with the number of the event in which it happened.
+pub type Tracer = Box<dyn FnMut(u64, &str)>;
+
+/// A request that was submitted.
+#[derive(Clone, Debug)]
+pub(crate) struct Submitted {
+    /// The request.
+    pub ask: Ask,
+    /// Its number in the model; 0 for reads and flushes.
+    pub update: Update,
+    /// The oldest versions that it may find: of each of its sectors (reads), or of all (flushes).
+    pub floors: Vec<Update>,
+    /// Faults of media that had happened before.
+    pub faults_before: usize,
+}
+
+/// A request that was acknowledged.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    /// Its number in the case.
+    pub tag: u64,
+    /// What it was.
+    pub request: Submitted,
+    /// Whether it failed.
+    pub failed: bool,
+}
+
+/// What happened in a run, so that a test can tell whether it was worth anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Requests acknowledged with success.
+    pub succeeded: u64,
+    /// Requests acknowledged with failure.
+    pub failed: u64,
+    /// Times that the array's queue was full.
+    pub refused: u64,
+    /// Plans of updates, by routine: plain, full stripe, RMW, RCW, reconstruct.
+    pub routines: [u64; 5],
+    /// Plans of reads: direct, shared with others, alone.
+    pub reads: [u64; 3],
+    /// Plans of trims and flushes.
+    pub others: u64,
+}
+
+/// The host of a case.
+pub(crate) struct Player {
+    /// What the array was asked to hold.
+    pub model: Model,
+    /// Acknowledged since this list was last emptied.
+    pub ended: Vec<Ended>,
+    /// The first broken promise.
+    pub broken: Option<String>,
+    /// What happened.
+    pub seen: Seen,
+    /// Faults of media so far, and the number of the event: kept up to date by whoever runs the simulation.
+    pub faults: usize,
+    /// See [`Player::faults`].
+    pub event: u64,
+    geometry: Geometry,
+    asks: Vec<Ask>,
+    next: usize,
+    due: Nanos,
+    /// The request that the array had no room for.
+    refused: Option<(HostRequest, Box<[u8]>)>,
+    under_way: Vec<Option<Submitted>>,
+    count: u32,
+    depth: u32,
+    tracer: Option<Tracer>,
+}
+
+impl Player {
+    /// A host that asks nothing yet, of an array that `model` describes.
+    pub(crate) fn new(geometry: Geometry, model: Model, depth: u32, tracer: Option<Tracer>) -> Self {
+        Self {
+            model,
+            ended: Vec::new(),
+            broken: None,
+            seen: Seen::default(),
+            faults: 0,
+            event: 0,
+            geometry,
+            asks: Vec::new(),
+            next: 0,
+            due: 0,
+            refused: None,
+            under_way: Vec::new(),
+            count: 0,
+            depth,
+            tracer,
+        }
+    }
+
+    /// Adds requests; the first is due at the earliest at `now`.
+    pub(crate) fn ask(&mut self, now: Nanos, asks: &[Ask]) {
+        if self.next == self.asks.len() {
+            self.due = now + asks.first().map_or(0, |ask| ask.gap_ns);
+        }
+        self.asks.extend_from_slice(asks);
+    }
+
+    /// Requests that wait for an acknowledgement, or for being sent.
+    pub(crate) fn left(&self) -> usize {
+        self.count as usize + self.asks.len() - self.next + usize::from(self.refused.is_some())
+    }
+
+    /// The first request that waits for an acknowledgement, in words.
+    pub(crate) fn oldest(&self) -> Option<String> {
+        let (tag, waiting) =
+            self.under_way.iter().enumerate().find_map(|(tag, one)| Some((tag, one.as_ref()?)))?;
+        Some(format!("request {tag}, {}", words(&waiting.ask)))
+    }
+
+    /// Adds a line to the trace.
+    pub(crate) fn trace(&mut self, line: impl FnOnce() -> String) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer(self.event, &line());
+        }
+    }
+
+    /// Gives the trace on to another host.
+    pub(crate) fn take_tracer(&mut self) -> Option<Tracer> {
+        self.tracer.take()
+    }
+
+    /// Takes the trace back.
+    pub(crate) fn give_tracer(&mut self, tracer: Option<Tracer>) {
+        self.tracer = tracer;
+    }
+
+    fn submit(&mut self, ask: Ask) -> (Submitted, Box<[u8]>) {
+        let sectors = ask.sector..ask.sector + ask.sectors;
+        let bytes = ask.sectors as usize * SECTOR;
+        let mut request = Submitted { ask, update: 0, floors: Vec::new(), faults_before: self.faults };
+        let mut payload = Box::default();
+        match ask.what {
+            What::Read => {
+                request.floors = sectors.map(|sector| self.model.floor(sector)).collect();
+                payload = vec![UNFILLED; bytes].into();
+            }
+            What::Write => {
+                request.update = self.model.write(ask.sector, ask.sectors);
+                payload = vec![0; bytes].into();
+                fill(&mut payload, ask.sector, request.update);
+            }
+            What::Trim => request.update = self.model.trim(ask.sector, ask.sectors),
+            What::Flush => {
+                request.floors =
+                    (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
+            }
+        }
+        (request, payload)
+    }
+
+    /// Holds what a read brought against the model.
+    fn check(&mut self, request: &Submitted, payload: &[u8]) -> Result<(), String> {
+        for ((sector, bytes), floor) in
+            (request.ask.sector..).zip(payload.chunks_exact(SECTOR)).zip(&request.floors)
+        {
+            let found = Found::of(bytes);
+            self.model.check(sector, found, *floor)?;
+            self.model.seen(sector, found);
+        }
+        Ok(())
+    }
+
+    fn broke(&mut self, what: String) {
+        self.broken.get_or_insert(what);
+    }
+}
+
+impl Host<PageMemory> for Player {
+    const OBSERVES: bool = true;
+
+    fn next(&mut self, now: Nanos) -> Next {
+        if self.refused.is_some() {
+            return Next::At(now);
+        }
+        match self.asks.get(self.next) {
+            None => Next::End,
+            Some(_) if self.count >= self.depth => Next::Waiting,
+            Some(_) => Next::At(self.due.max(now)),
+        }
+    }
+
+    fn take(&mut self, now: Nanos) -> (HostRequest, Box<[u8]>) {
+        let (host, payload) = self.refused.take().unwrap_or_else(|| {
+            let ask = self.asks[self.next];
+            self.next += 1;
+            self.due = now + self.asks.get(self.next).map_or(0, |ask| ask.gap_ns);
+            let (request, payload) = self.submit(ask);
+            let update = request.update;
+            self.under_way.push(Some(request));
+            let tag = self.under_way.len() as u64 - 1;
+            self.trace(|| match update {
+                0 => format!("{now} ns: request {tag}: {}", words(&ask)),
+                _ => format!("{now} ns: request {tag}: {}, update {update}", words(&ask)),
+            });
+            let kind = match ask.what {
+                What::Read => RequestKind::Read,
+                What::Write => RequestKind::Write,
+                What::Trim => RequestKind::Trim,
+                What::Flush => RequestKind::Flush,
+            };
+            let bytes = if ask.what == What::Flush { 0 } else { ask.sectors as u32 * SECTOR as u32 };
+            (HostRequest { tag, arrival: now, offset: ask.sector * SECTOR as u64, bytes, kind }, payload)
+        });
+        self.count += 1;
+        (HostRequest { arrival: now, ..host }, payload)
+    }
+
+    fn refused(&mut self, request: HostRequest, payload: Box<[u8]>, error: SubmitError) {
+        if error != SubmitError::Busy {
+            self.broke(format!("request {} was refused: {error}", request.tag));
+        }
+        self.count -= 1;
+        self.seen.refused += 1;
+        self.refused = Some((request, payload));
+    }
+
+    fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {
+        let Acknowledgement { tag, failed, .. } = *acknowledgement;
+        let Some(request) = self.under_way[tag as usize].take() else {
+            return self.broke(format!("request {tag} was acknowledged twice"));
+        };
+        self.count -= 1;
+        self.trace(|| format!("{now} ns: request {tag} {}", if failed { "failed" } else { "succeeded" }));
+        if failed {
+            self.seen.failed += 1;
+        } else {
+            self.seen.succeeded += 1;
+            match request.ask.what {
+                What::Read => {
+                    if let Err(what) = self.check(&request, &payload) {
+                        self.broke(format!("request {tag}, {}: {what}", words(&request.ask)));
+                    }
+                }
+                What::Write | What::Trim => self.model.acknowledged(request.update),
+                What::Flush => {}
+            }
+        }
+        self.ended.push(Ended { tag, request, failed });
+    }
+
+    fn planned(&mut self, plan: &PlanView<'_>) {
+        match plan.purpose {
+            Purpose::Read => {
+                let hold = match plan.hold {
+                    Hold::None => 0,
+                    Hold::Shared => 1,
+                    Hold::Exclusive => 2,
+                };
+                self.seen.reads[hold] += 1;
+            }
+            Purpose::Write => {
+                let routine = match plan.decision.routine {
+                    Routine::Plain => 0,
+                    Routine::FullStripe => 1,
+                    Routine::Rmw => 2,
+                    Routine::Rcw => 3,
+                    Routine::Reconstruct => 4,
+                };
+                self.seen.routines[routine] += 1;
+            }
+            Purpose::Trim | Purpose::Flush => self.seen.others += 1,
+        }
+        if let Some(tracer) = &mut self.tracer {
+            let text = explain::explain(plan, &self.geometry);
+            tracer(self.event, &format!("plan {}: {}", plan.id, text.trim_end()));
+        }
+    }
+}
+
+/// A request in words.
+pub(crate) fn words(ask: &Ask) -> String {
+    let what = match ask.what {
+        What::Read => "read of",
+        What::Write => "write of",
+        What::Trim => "trim of",
+        What::Flush => return "flush".into(),
+    };
+    match ask.sectors {
+        1 => format!("{what} sector {}", ask.sector),
+        _ => format!("{what} sectors {} to {}", ask.sector, ask.sector + ask.sectors - 1),
+    }
+}

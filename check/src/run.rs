@@ -1,0 +1,373 @@
+//! Runs a case, and holds the array against the contract at every step of the way.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use stripewise_array::{Class, PageMemory};
+use stripewise_base::Nanos;
+use stripewise_flash::Flash;
+use stripewise_sim::Simulation;
+
+use crate::audit::Audit;
+use crate::bugs::{Options, Planted};
+use crate::case::{Ask, Case, Loss, What};
+use crate::media::{Manner, PageMedia};
+use crate::model::Model;
+use crate::player::{Ended, Player, Seen, words};
+
+/// Events after which a run should long have ended: so many, and so many more for each request.
+const EVENTS: u64 = 50_000;
+const EVENTS_PER_REQUEST: u64 = 3_000;
+
+/// Sectors of the reads that read everything back: odd, so that they begin and end anywhere in a page.
+const READ_BACK: u64 = 37;
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Events.
+    pub events: u64,
+    /// Simulated time.
+    pub time_ns: u64,
+    /// What the host saw.
+    pub seen: Seen,
+    /// Operations of each class.
+    pub operations: [u64; Class::COUNT],
+    /// Operations that ended in an error.
+    pub faults: u64,
+    /// Elements that were lost.
+    pub lost: u64,
+    /// Pages that garbage collection moved.
+    pub moved: u64,
+    /// Blocks erased.
+    pub erased: u64,
+}
+
+/// A promise of the contract that was broken, or a case that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The event after which it was noticed.
+    pub event: u64,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {}: {}", self.event, self.what)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs `case`.
+///
+/// # Errors
+/// The first promise that was broken. A panic counts as one: the controller's own assertions are checks too.
+pub fn run(case: &Case, options: Options) -> Result<Summary, Failure> {
+    let event = Cell::new(0);
+    let guarded = AssertUnwindSafe(|| {
+        let mut run = Run::new(case, options, &event)?;
+        run.all()?;
+        Ok(run.summary())
+    });
+    let result = catch_unwind(guarded).unwrap_or_else(|panic| Err(words_of_panic(panic.as_ref())));
+    result.map_err(|what| Failure { event: event.get(), what })
+}
+
+fn words_of_panic(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panic: {}", text.unwrap_or("without a message"))
+}
+
+/// A case under way.
+struct Run<'a> {
+    case: &'a Case,
+    simulation: Simulation<PageMemory, PageMedia, Player>,
+    losses: Vec<Loss>,
+    /// Events so far.
+    event: &'a Cell<u64>,
+    /// An end of the run that is as good as never.
+    limit: u64,
+    /// Requests begin at this time.
+    not_before: Nanos,
+    bug: Option<Planted>,
+}
+
+impl<'a> Run<'a> {
+    fn new(case: &'a Case, options: Options, event: &'a Cell<u64>) -> Result<Self, String> {
+        let text = |error: &dyn fmt::Display| error.to_string();
+        let page_bytes = case.page_bytes();
+        let shape = stripewise_flash::Shape::new(&case.device, case.elements.level, case.elements.devices)
+            .map_err(|error| text(&error))?;
+        let media =
+            PageMedia::new(shape.elements, shape.pages_per_element, page_bytes, case.faults, case.seed);
+        #[allow(unused_mut)]
+        let mut flash =
+            Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)
+                .map_err(|error| text(&error))?;
+        #[cfg(feature = "planted-bugs")]
+        if let Some(crate::bugs::Planted::Flash(bug)) = options.bug {
+            flash.plant(Some(bug));
+        }
+        let model = Model::new(case.sectors()?);
+        let mut run = Self::over(case, flash, model, options, event)?;
+        run.losses = case.losses.clone();
+        run.losses.sort_by_key(|loss| std::cmp::Reverse(loss.event));
+        if let Some(loss) = run.losses.iter().find(|loss| u32::from(loss.element) >= shape.elements) {
+            return Err(format!("there is no element {} to be lost", loss.element));
+        }
+        let inside = |ask: &Ask| ask.sector + ask.sectors <= run.model().sectors();
+        if let Some(ask) = case.requests.iter().find(|ask| ask.what != What::Flush && !inside(ask)) {
+            return Err(format!(
+                "a {} ends behind the array's {} sectors",
+                words(ask),
+                run.model().sectors()
+            ));
+        }
+        Ok(run)
+    }
+
+    /// A new controller over `flash`, whose content `model` describes.
+    fn over(
+        case: &'a Case,
+        flash: Flash<PageMedia>,
+        model: Model,
+        options: Options,
+        event: &'a Cell<u64>,
+    ) -> Result<Self, String> {
+        let player = Player::new(case.geometry()?, model, case.depth, options.tracer);
+        let memory = PageMemory::new(case.page_bytes());
+        #[allow(unused_mut)]
+        let mut simulation = Simulation::new(&case.scheme, flash, case.page_bytes(), memory, player)
+            .map_err(|error| error.to_string())?;
+        #[cfg(feature = "planted-bugs")]
+        if let Some(crate::bugs::Planted::Array(bug)) = options.bug {
+            simulation.array.plant(Some(bug));
+        }
+        Ok(Self {
+            case,
+            simulation,
+            losses: Vec::new(),
+            event,
+            limit: EVENTS + event.get(),
+            not_before: 0,
+            bug: options.bug,
+        })
+    }
+
+    fn model(&self) -> &Model {
+        &self.simulation.world.host.model
+    }
+
+    fn media(&self) -> &PageMedia {
+        self.simulation.world.flash.media()
+    }
+
+    fn audit(&self) -> Audit<'_> {
+        let Simulation { array, world, .. } = &self.simulation;
+        Audit { array, flash: &world.flash, model: &world.host.model }
+    }
+
+    /// The whole case.
+    fn all(&mut self) -> Result<(), String> {
+        self.ask(&self.case.requests);
+        self.play()?;
+        self.settle()?;
+        // What was to happen later happens now.
+        self.limit += self.event.get();
+        while let Some(loss) = self.losses.pop() {
+            self.lose(loss);
+        }
+        self.simulation.world.flash.media_mut().calm();
+        self.read_back()?;
+        if self.case.fail_each { self.fail_each() } else { Ok(()) }
+    }
+
+    fn ask(&mut self, asks: &[Ask]) {
+        let now = self.simulation.now().max(self.not_before);
+        self.simulation.world.host.ask(now, asks);
+        self.limit += EVENTS_PER_REQUEST * asks.len() as u64;
+    }
+
+    /// Runs until nothing is left to do.
+    fn play(&mut self) -> Result<(), String> {
+        loop {
+            while let Some(loss) = self.losses.pop_if(|loss| loss.event <= self.event.get()) {
+                self.lose(loss);
+            }
+            self.event.set(self.event.get() + 1);
+            let host = &mut self.simulation.world.host;
+            host.event = self.event.get();
+            host.faults = self.simulation.world.flash.media().log().len();
+            let goes_on = self.simulation.step();
+            self.look()?;
+            if !goes_on {
+                break;
+            }
+            if self.event.get() > self.limit {
+                let left = self.simulation.world.host.left();
+                return Err(format!("no end in sight: {left} requests are left"));
+            }
+        }
+        match self.simulation.world.host.left() {
+            0 => Ok(()),
+            left => {
+                let oldest = self.simulation.world.host.oldest().unwrap_or_else(|| "none was taken".into());
+                Err(format!("the array stands still with {left} requests left: {oldest}"))
+            }
+        }
+    }
+
+    fn lose(&mut self, loss: Loss) {
+        let Loss { element, manner, .. } = loss;
+        self.simulation.world.host.trace(|| format!("element {element} is lost: {manner:?}"));
+        match manner {
+            Manner::Gone => self.simulation.fail_element(element),
+            Manner::Silent | Manner::FailedWrite => {
+                self.simulation.world.flash.media_mut().doom(element, manner);
+            }
+        }
+    }
+
+    /// Looks at what the last event brought.
+    fn look(&mut self) -> Result<(), String> {
+        if let Some(what) = self.simulation.world.host.broken.take() {
+            return Err(what);
+        }
+        if let Some(what) = self.media().wrong() {
+            return Err(what.to_owned());
+        }
+        if self.simulation.world.host.ended.is_empty() {
+            return Ok(());
+        }
+        let mut ended = std::mem::take(&mut self.simulation.world.host.ended);
+        for one in &ended {
+            self.check_ended(one)
+                .map_err(|what| format!("request {}, {}: {what}", one.tag, words(&one.request.ask)))?;
+        }
+        ended.clear();
+        self.simulation.world.host.ended = ended;
+        Ok(())
+    }
+
+    fn check_ended(&self, ended: &Ended) -> Result<(), String> {
+        let audit = self.audit();
+        let ask = &ended.request.ask;
+        let sectors_per_page = (self.media().page_bytes() / crate::stamp::SECTOR) as u64;
+        let pages = ask.sector / sectors_per_page..(ask.sector + ask.sectors).div_ceil(sectors_per_page);
+        if ended.failed {
+            let faults = &self.media().log()[ended.request.faults_before..];
+            let may = match ask.what {
+                What::Flush => audit.is_broken(),
+                _ => audit.may_fail(pages, ask.what == What::Read, faults),
+            };
+            return if may { Ok(()) } else { Err("it failed though its rows are redundant enough".into()) };
+        }
+        match ask.what {
+            What::Read => Ok(()),
+            What::Write | What::Trim => pages.into_iter().try_for_each(|page| {
+                audit.page(page, false, |sector| self.model().floor(sector))?;
+                audit.array.locate(page).map_or(Ok(()), |(row, _)| audit.row(row))
+            }),
+            What::Flush => {
+                let is_volatile = self.case.scheme.placement.buffer_persistence
+                    == stripewise_array::placement::Persistence::Volatile;
+                let floor = |sector: u64| ended.request.floors[sector as usize];
+                (0..audit.array.geometry().pages()).try_for_each(|page| audit.page(page, is_volatile, floor))
+            }
+        }
+    }
+
+    /// Lets controller memory run empty; then nothing may remain, and everything must be right.
+    fn settle(&mut self) -> Result<(), String> {
+        let now = self.simulation.now();
+        self.simulation.array.drain(now, &mut self.simulation.world);
+        self.play()?;
+        if !self.simulation.array.is_quiet() {
+            return Err(
+                "all requests have ended, but the array is not quiet: a hold or an operation remains".into(),
+            );
+        }
+        let pages = self.simulation.array.memory().in_use();
+        if pages > 0 {
+            return Err(format!("all requests have ended, but {pages} page buffers were never given back"));
+        }
+        self.audit().everything()
+    }
+
+    /// Reads the whole array.
+    fn read_back(&mut self) -> Result<(), String> {
+        let sectors = self.model().sectors();
+        let read = |sector: u64| {
+            let sectors = READ_BACK.min(sectors - sector);
+            Ask { gap_ns: 0, what: What::Read, sector, sectors }
+        };
+        let asks: Vec<Ask> = (0..sectors).step_by(READ_BACK as usize).map(read).collect();
+        self.ask(&asks);
+        self.play()?;
+        self.settle()
+    }
+
+    /// Takes away each element in turn and decodes everything. A controller that gathers is needed to find its pages
+    /// again, and loses but one element for good; else a new controller finds everything where its address says.
+    fn fail_each(&mut self) -> Result<(), String> {
+        let geometry = self.simulation.array.geometry().clone();
+        if geometry.parity() == 0 {
+            return Ok(());
+        }
+        let is_whole = |group: u32| {
+            let mut members = group * geometry.members..(group + 1) * geometry.members;
+            members.all(|element| !self.simulation.array.is_failed(element as u16))
+        };
+        let whole: Vec<u32> = (0..geometry.groups).filter(|&group| is_whole(group)).collect();
+        let elements =
+            whole.iter().flat_map(|group| group * geometry.members..(group + 1) * geometry.members);
+        let losses: Vec<Loss> = elements
+            .map(|element| Loss { event: 0, element: element as u16, manner: Manner::Gone })
+            .collect();
+        if self.audit().gathers() {
+            let Some(&loss) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
+                return Ok(());
+            };
+            self.lose(loss);
+            return self.read_back();
+        }
+        for loss in losses {
+            let flash = self.simulation.world.flash.clone();
+            let tracer = self.simulation.world.host.take_tracer();
+            let options = Options { tracer, bug: self.bug };
+            let mut other = Run::over(self.case, flash, self.model().clone(), options, self.event)?;
+            other.not_before = self.simulation.now();
+            other.lose(loss);
+            let result = other.read_back();
+            self.simulation.world.host.give_tracer(other.simulation.world.host.take_tracer());
+            result.map_err(|what| format!("with element {} taken away in the end, {what}", loss.element))?;
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> Summary {
+        let Simulation { array, world, .. } = &self.simulation;
+        let mut operations = [0; Class::COUNT];
+        for counts in &world.counts {
+            operations.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        let elements = 0..array.geometry().elements;
+        let counters: Vec<_> =
+            elements.map(|element| world.flash.counters(self.simulation.now(), element)).collect();
+        Summary {
+            events: self.event.get(),
+            time_ns: self.simulation.now(),
+            seen: world.host.seen,
+            operations,
+            faults: self.media().log().len() as u64,
+            lost: (0..counters.len()).filter(|&element| array.is_failed(element as u16)).count() as u64,
+            moved: counters.iter().map(|counters| counters.gc_move_pages).sum(),
+            erased: counters.iter().map(|counters| counters.erase_blocks).sum(),
+        }
+    }
+}

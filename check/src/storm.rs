@@ -1,0 +1,241 @@
+//! The storm: from one seed a small array over a small device, requests that collide, and faults.
+//!
+//! Everything is drawn from all members of its axis, with the small and the odd preferred: what breaks a controller
+//! are full queues, rows that everybody wants, and blocks that must be collected at every other write.
+
+use stripewise_array::Scheme;
+use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};
+use stripewise_array::placement::{FirstWrites, Persistence};
+use stripewise_array::update::{Tie, Update};
+use stripewise_base::prng::Prng;
+use stripewise_base::units::{Bytes, Span};
+use stripewise_flash::Level;
+use stripewise_sim::Layout;
+
+use crate::case::{Ask, Case, Loss, What};
+use crate::device;
+use crate::media::{Faults, Manner};
+
+/// What is drawn from.
+pub(crate) struct Draw(pub(crate) Prng);
+
+impl Draw {
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.0.below(choices.len() as u64) as usize]
+    }
+
+    /// From `least` to `most`, both included.
+    pub(crate) fn from_to(&mut self, least: u64, most: u64) -> u64 {
+        least + self.0.below(most - least + 1)
+    }
+
+    pub(crate) fn percent(&mut self, percent: u64) -> bool {
+        self.0.chance(percent, 100)
+    }
+}
+
+/// The case of `seed`.
+pub fn case(seed: u64) -> Case {
+    let mut draw = Draw(Prng::stream(seed, 0x7374_6F72));
+    loop {
+        if let Some(case) = attempt(seed, &mut draw) {
+            return case;
+        }
+    }
+}
+
+/// A case, unless what was drawn has no meaning together.
+fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
+    let (raid, elements, groups) = array(draw);
+    let layout = layout(draw, elements);
+    let device = device::device(draw, layout, elements)?;
+    let page_bytes = device.geometry.page_bytes.0;
+    let scheme = scheme(draw, raid, groups, page_bytes);
+    let mut case = Case {
+        seed,
+        elements: layout,
+        depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
+        fail_each: draw.percent(20),
+        faults: Faults::default(),
+        losses: Vec::new(),
+        requests: Vec::new(),
+        scheme,
+        device,
+    };
+    let geometry = case.geometry().ok()?;
+    if geometry.rows() < 2 {
+        return None;
+    }
+    case.requests = requests(draw, &geometry, page_bytes / crate::stamp::SECTOR as u64);
+    if draw.percent(40) {
+        case.faults = faults(draw);
+    }
+    case.losses = losses(draw, &geometry, case.requests.len() as u64);
+    Some(case)
+}
+
+/// Redundancy, elements, groups.
+fn array(draw: &mut Draw) -> (Raid, u32, u32) {
+    if draw.percent(15) {
+        let elements = draw.from_to(1, 9) as u32;
+        let groups = if elements.is_multiple_of(2) && draw.percent(30) { 2 } else { 1 };
+        return (Raid::Raid0, elements, groups);
+    }
+    let (elements, groups) = draw.one_of(&[
+        (3, 1),
+        (3, 1),
+        (4, 1),
+        (4, 1),
+        (5, 1),
+        (6, 1),
+        (7, 1),
+        (8, 1),
+        (9, 1),
+        (6, 2),
+        (8, 2),
+        (9, 3),
+    ]);
+    (Raid::Raid5, elements, groups)
+}
+
+/// Elements as devices, or as channels or chips of as few devices as their number allows.
+fn layout(draw: &mut Draw, elements: u32) -> Layout {
+    let level = draw.one_of(&[Level::Ssd, Level::Channel, Level::Chip]);
+    let divisors: Vec<u32> = (1..=elements).filter(|&count| elements.is_multiple_of(count)).collect();
+    let devices = if level == Level::Ssd { elements } else { draw.one_of(&divisors) };
+    Layout { level, devices }
+}
+
+fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
+    let mut scheme = Scheme::from_toml("storm", "name = \"storm\"").expect("all but the name has a default");
+    let geometry = &mut scheme.geometry;
+    geometry.level = raid;
+    geometry.groups = groups;
+    geometry.chunk = Some(Bytes(page_bytes * draw.one_of(&[1, 1, 2, 3, 4])));
+    geometry.rotation = draw.one_of(&[
+        Rotation::LeftSymmetric,
+        Rotation::LeftAsymmetric,
+        Rotation::RightSymmetric,
+        Rotation::RightAsymmetric,
+        Rotation::None,
+    ]);
+    geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
+    scheme.update = draw.one_of(&[
+        Update::Baseline { tie: Tie::Rmw },
+        Update::Baseline { tie: Tie::Rcw },
+        Update::AlwaysRmw {},
+        Update::AlwaysRcw {},
+    ]);
+    if draw.percent(35) {
+        let placement = &mut scheme.placement;
+        placement.first_writes = FirstWrites::Gather;
+        placement.gather_wait = Span(draw.one_of(&[0, 1, 50_000, 3_000_000]));
+        placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
+        placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+    }
+    scheme.dispatch.read_first = draw.percent(60);
+    scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
+    scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
+    scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);
+    scheme.parity.xor = Span(draw.one_of(&[0, 0, 1, 5_000, 300_000]));
+    scheme
+}
+
+/// How requests come.
+struct Manners {
+    /// Where most of them go: first sector and length of each place.
+    hot: Vec<(u64, u64)>,
+    hot_percent: u64,
+    /// Of 100: writes, then trims, then flushes; all others are reads.
+    weights: [u64; 3],
+    /// Of 100 requests, those that come at once after the one before.
+    burst_percent: u64,
+    gap_ns: u64,
+    page: u64,
+    stripe: u64,
+    sectors: u64,
+}
+
+fn requests(draw: &mut Draw, geometry: &Geometry, page: u64) -> Vec<Ask> {
+    let sectors = geometry.pages() * page;
+    let stripe = u64::from(geometry.data) * u64::from(geometry.chunk_pages) * page;
+    let hot = (0..draw.from_to(1, 3))
+        .map(|_| {
+            let length = draw.one_of(&[page, stripe, 2 * stripe]).min(sectors);
+            (draw.from_to(0, sectors - length), length)
+        })
+        .collect();
+    let manners = Manners {
+        hot,
+        hot_percent: draw.one_of(&[0, 50, 80, 95]),
+        weights: [draw.one_of(&[20, 50, 50, 80]), draw.one_of(&[0, 0, 3, 10]), draw.one_of(&[0, 0, 2, 6])],
+        burst_percent: draw.one_of(&[0, 50, 90, 100]),
+        gap_ns: draw.one_of(&[1_000, 100_000, 2_000_000]),
+        page,
+        stripe,
+        sectors,
+    };
+    let count = draw.one_of(&[10, 30, 60, 120, 200]);
+    (0..count).map(|_| request(draw, &manners)).collect()
+}
+
+fn request(draw: &mut Draw, manners: &Manners) -> Ask {
+    let Manners { page, stripe, sectors, .. } = *manners;
+    let gap_ns = if draw.percent(manners.burst_percent) { 0 } else { draw.from_to(1, manners.gap_ns) };
+    let kind = draw.from_to(0, 99);
+    let [writes, trims, flushes] = manners.weights;
+    let what = if kind < writes {
+        What::Write
+    } else if kind < writes + trims {
+        What::Trim
+    } else if kind < writes + trims + flushes {
+        return Ask { gap_ns, what: What::Flush, sector: 0, sectors: 0 };
+    } else {
+        What::Read
+    };
+    let (from, room) =
+        if draw.percent(manners.hot_percent) { draw.one_of(&manners.hot) } else { (0, sectors) };
+    let (grain, most) = match draw.from_to(0, 9) {
+        // Any sectors of a page or two, whole pages, whole stripes, anything.
+        0..=3 => (1, 2 * page),
+        4..=6 => (page, stripe),
+        7..=8 => (stripe, 3 * stripe),
+        _ => (1, 3 * stripe),
+    };
+    // Trims that cover no whole stripe are ignored.
+    let (grain, most) =
+        if what == What::Trim && draw.percent(70) { (stripe, 2 * stripe) } else { (grain, most) };
+    let sector = (from + draw.0.below(room)) / grain * grain;
+    let length = if draw.percent(30) { grain } else { draw.from_to(1, most.div_ceil(grain)) * grain };
+    Ask { gap_ns, what, sector, sectors: length.min(sectors - sector) }
+}
+
+fn faults(draw: &mut Draw) -> Faults {
+    let rates = [0, 0, 1_000, 10_000, 50_000];
+    Faults {
+        lost_ppm: draw.one_of(&rates),
+        failed_read_ppm: draw.one_of(&rates),
+        corrupt_read_ppm: draw.one_of(&rates),
+    }
+}
+
+/// Mostly as many losses as the code bears: one in each group. Sometimes more.
+fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
+    let is_beyond = draw.percent(if geometry.parity() == 0 { 30 } else { 15 });
+    let mut losses = Vec::new();
+    for group in 0..geometry.groups {
+        let bearable = if draw.percent(60) { geometry.parity() } else { 0 };
+        let count = if is_beyond { draw.from_to(1, 3) as u32 } else { bearable };
+        for _ in 0..count {
+            let element = group * geometry.members + draw.0.below(u64::from(geometry.members)) as u32;
+            // Early, late, or after the end.
+            let most = draw.one_of(&[20, 4, 40]) * requests;
+            losses.push(Loss {
+                event: draw.from_to(0, most),
+                element: element as u16,
+                manner: draw.one_of(&[Manner::Gone, Manner::Gone, Manner::Silent, Manner::FailedWrite]),
+            });
+        }
+    }
+    losses
+}
