@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates below and this one, and what they depend on.
-const DECIDING: [&str; 8] = [
+const DECIDING: [&str; 9] = [
     "../base/src",
     "../code/src",
     "../flash/src",
@@ -12,6 +12,7 @@ const DECIDING: [&str; 8] = [
     "../array/src",
     "src",
     "../flash/presets",
+    "../trace/profiles",
     "../Cargo.lock",
 ];
 
