@@ -114,9 +114,15 @@ impl Metrics {
         }
     }
 
+    /// Whether a request comes after the warm-up.
+    #[inline]
+    pub(crate) fn counts(&self, index: u64) -> bool {
+        index >= self.warmup
+    }
+
     #[inline]
     pub(crate) fn request(&mut self, index: u64, kind: u8, bytes: u32, latency_ns: Nanos, failed: bool) {
-        if index < self.warmup {
+        if !self.counts(index) {
             return;
         }
         self.failed += u64::from(failed);

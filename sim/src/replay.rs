@@ -314,7 +314,7 @@ impl Host<NoMemory> for Replay<'_> {
         self.free.push(tag);
         let latency_ns = acknowledgement.at - acknowledgement.arrival;
         self.metrics.request(index, kind, bytes, latency_ns, acknowledgement.failed);
-        if self.wants_rows {
+        if self.wants_rows && self.metrics.counts(index) {
             self.sink.request(&RequestRow {
                 request: index,
                 arrival_ns: acknowledgement.arrival,

@@ -10,7 +10,7 @@ use stripewise_trace::Source;
 use crate::layout::Layout;
 use crate::metrics::Metrics;
 use crate::replay::{Pacing, Replay, ReplayError};
-use crate::simulation::{ClassCounts, Simulation, elements};
+use crate::simulation::{ClassCounts, Host, Next, Simulation, elements};
 use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
 use crate::totals::Totals;
 
@@ -143,11 +143,13 @@ pub fn run_on(
     loop {
         let mut is_moving = true;
         for _ in 0..EVENTS_PER_REPORT {
-            if !simulation.step() {
+            meter.begin(&mut simulation);
+            let arrival = simulation.arrive();
+            meter.look(&mut simulation, arrival);
+            if !simulation.advance(arrival) {
                 is_moving = false;
                 break;
             }
-            meter.look(&mut simulation);
         }
         let replay = &mut simulation.world.host;
         if let Some(error) = replay.take_error() {
@@ -219,8 +221,30 @@ impl Meter {
         }
     }
 
+    /// Ends the warm-up just before the first request that counts is sent.
     #[inline]
-    fn look(&mut self, simulation: &mut Timed<'_>) {
+    fn begin(&mut self, simulation: &mut Timed<'_>) {
+        if !self.warm && simulation.world.host.arrivals >= self.warmup {
+            self.begin_counting(simulation);
+        }
+    }
+
+    fn begin_counting(&mut self, simulation: &mut Timed<'_>) {
+        let now = simulation.now();
+        if !matches!(simulation.world.host.next(now), Next::At(at) if at <= now) {
+            return;
+        }
+        self.warm = true;
+        self.began_ns = now;
+        self.next_sample = now;
+        self.base.clone_from(&simulation.world.counts);
+        simulation.world.flash.reset_counters(now);
+        simulation.world.flash.drain_gc_log().for_each(drop);
+    }
+
+    /// Looks at the array between arrivals and what happens next.
+    #[inline]
+    fn look(&mut self, simulation: &mut Timed<'_>, arrival: Option<Nanos>) {
         let arrivals = simulation.world.host.arrivals;
         if arrivals != self.arrivals {
             // Paper 000, section II-C, counts what an arriving request finds in the queues, its own parts included.
@@ -228,15 +252,13 @@ impl Meter {
             self.arrivals = arrivals;
             if self.warm {
                 self.count_blocked(simulation, new);
-            } else if arrivals > self.warmup {
-                self.warm = true;
-                self.began_ns = simulation.now();
-                self.base.clone_from(&simulation.world.counts);
-                simulation.world.flash.reset_counters(simulation.now());
             }
         }
-        if self.sample_every > 0 && simulation.now() >= self.next_sample {
-            self.sample(simulation);
+        if self.sample_every > 0 && self.warm {
+            let until = simulation.next_time(arrival).unwrap_or(simulation.now());
+            while self.next_sample < until {
+                self.sample(simulation);
+            }
         }
         self.looks = self.looks.wrapping_add(1);
         if self.gc_rows && self.looks.is_multiple_of(LOOKS_PER_GC_ROWS) {
@@ -255,9 +277,10 @@ impl Meter {
         }
     }
 
+    /// What holds from now until the next event holds at the instant that is due.
     fn sample(&mut self, simulation: &mut Timed<'_>) {
-        let time_ns = simulation.now();
-        self.next_sample = (time_ns / self.sample_every + 1) * self.sample_every;
+        let time_ns = self.next_sample;
+        self.next_sample += self.sample_every;
         for element in 0..self.blocked.len() {
             let flash = &simulation.world.flash;
             let loads = simulation.array.loads();
@@ -275,7 +298,7 @@ impl Meter {
 
     fn give_gc_rows(&mut self, simulation: &mut Timed<'_>) {
         let world = &mut simulation.world;
-        for gc in world.flash.drain_gc_log() {
+        for gc in world.flash.drain_gc_log().filter(|_| self.warm) {
             world.host.sink().gc(&GcRow {
                 element: gc.element,
                 plane: gc.plane,

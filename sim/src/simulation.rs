@@ -228,8 +228,28 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// Sends every request that is due, then handles the next event. Returns false when there is neither.
     #[inline]
     pub fn step(&mut self) -> bool {
+        let arrival = self.arrive();
+        self.advance(arrival)
+    }
+
+    /// The first half of a step: sends every request that is due and starts what can be started. Returns the time of
+    /// the next arrival, if it is known. Until [`Self::next_time`] everything stays as it is now.
+    #[inline]
+    pub fn arrive(&mut self) -> Option<Nanos> {
         let arrival = self.submit_due();
         self.array.dispatch(&mut self.world);
+        arrival
+    }
+
+    /// When the next thing happens, given the next arrival.
+    pub fn next_time(&mut self, arrival: Option<Nanos>) -> Option<Nanos> {
+        let event = self.world.agenda.next_time();
+        event.into_iter().chain(arrival).min()
+    }
+
+    /// The second half of a step: time goes on to the next event, which is handled, or to the next arrival.
+    #[inline]
+    pub fn advance(&mut self, arrival: Option<Nanos>) -> bool {
         let event = self.world.agenda.next_time();
         match (event, arrival) {
             (None, None) => false,
