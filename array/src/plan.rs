@@ -70,6 +70,8 @@ pub(crate) struct Plan {
     pub(crate) outstanding: u16,
     /// Operations in the plan's slice of the arena.
     pub(crate) operations: u16,
+    /// Whether it read anew what had given errors, because too much of the row seemed lost.
+    pub(crate) looked_again: bool,
     /// Whether an operation of the current step failed.
     pub(crate) trouble: bool,
     /// Hosts to acknowledge: a list of [`Attachment`]s.
@@ -112,6 +114,7 @@ impl Plan {
             ack_after: 0,
             outstanding: 0,
             operations: 0,
+            looked_again: false,
             trouble: false,
             first_request: NONE,
             next,

@@ -2,6 +2,7 @@
 
 mod support;
 
+use rustix::io::Errno;
 use stripewise_engine::{Engine, EngineError, Lost, Options, Order, Request};
 use support::faulty::Faults;
 use support::media::Media;
@@ -127,4 +128,30 @@ fn a_lost_chunk_fails_no_write_beside_it() {
     }
     results.sort();
     assert_eq!(results, [(tickets[0], true), (tickets[1], true), (tickets[2], false)]);
+}
+
+/// A read of pages 0 and 1 finds first the one bad and then, when that is healed, the other: never both at once.
+#[test]
+fn pages_that_went_bad_one_after_the_other_are_not_lost_together() {
+    let media = Media::new(3, 8, 4096);
+    let faults = Faults::default();
+    let mut engine = Engine::new(&raid5(), faults.around(media.open()), options()).unwrap();
+    engine.write(0, &page(1)).unwrap();
+    engine.write(PAGE, &page(2)).unwrap();
+    faults.rot(0, 0, Errno::IO);
+    let ticket = engine.submit(Request::Read { offset: 0, bytes: 8192 }).unwrap();
+    engine.step();
+    faults.heal(0, 0);
+    faults.rot(1, 0, Errno::IO);
+    let completion = engine.poll().unwrap();
+    assert_eq!(completion.ticket, ticket);
+    let mut expected = vec![1; 4096];
+    expected.extend([2; 4096]);
+    assert_eq!(*completion.result.unwrap(), *expected);
+    while engine.step() {}
+    assert!(!faults.is_rotten(1, 0), "and it is written back");
+    // When both stay bad, there is an error.
+    faults.rot(0, 0, Errno::IO);
+    faults.rot(1, 0, Errno::IO);
+    assert!(matches!(read(&mut engine, 0, 8192), Err(EngineError::Lost(Lost))));
 }

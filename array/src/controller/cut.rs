@@ -191,6 +191,7 @@ impl<M: Memory> Array<M> {
         plan.partial = 0;
         plan.lost = 0;
         plan.missing = 0;
+        plan.looked_again = false;
         plan.decision = Decision::default();
         plan.clear_steps();
         plan.first_request = NONE;

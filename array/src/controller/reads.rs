@@ -25,14 +25,26 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::StaleElementRead) {
             lost &= slot.lost;
         }
+        if lost.count_ones() > self.geometry.parity() && wanted & lost != 0 {
+            let slot = &mut self.plans[plan as usize];
+            if slot.lost == 0 || slot.looked_again {
+                slot.missing = lost;
+                return Err(TooManyLost);
+            }
+            // Pages that went bad and were healed one after the other look as if they were lost together to a read
+            // that does not hold the row. Before it gives up it looks again, alone.
+            slot.looked_again = true;
+            slot.lost = 0;
+            if hold == Hold::None {
+                return Ok(Built::Needs(Hold::Exclusive));
+            }
+            return self.build_read(plan);
+        }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
             self.push_operations(plan, wanted, OperationKind::Read, |_| Class::HostRead, place);
             self.plans[plan as usize].acknowledge_here();
             return Ok(Built::Ready);
-        }
-        if lost.count_ones() > self.geometry.parity() {
-            return Err(TooManyLost);
         }
         // What a living element could not read is written back once it is decoded.
         let slot = &self.plans[plan as usize];

@@ -60,16 +60,10 @@ impl Media {
         for row in 0..geometry.rows() {
             let place = geometry.place(row);
             let start = place.page as usize * self.page_bytes as usize;
-            for byte in start..start + self.page_bytes as usize {
-                let sum = (0..geometry.members)
-                    .map(|member| contents[geometry.element(place, member) as usize][byte])
-                    .fold(0, |sum, byte| sum ^ byte);
-                assert_eq!(
-                    sum,
-                    0,
-                    "parity of row {row} does not match at byte {} of its pages",
-                    byte - start
-                );
+            for at in 0..self.page_bytes as usize {
+                let byte = |member| contents[geometry.element(place, member) as usize][start + at];
+                let sum = (0..geometry.members).map(byte).fold(0, |sum, byte| sum ^ byte);
+                assert_eq!(sum, 0, "parity of row {row} does not match at byte {at} of its pages");
             }
         }
     }
