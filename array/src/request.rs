@@ -54,6 +54,10 @@ pub enum SubmitError {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestSlot {
     pub(crate) host: HostRequest,
+    /// First and last page.
+    pub(crate) pages: (u64, u64),
+    /// Whether the first or the last page is covered only in part.
+    pub(crate) in_part: bool,
     /// What is left to be cut into plans.
     pub(crate) cursor: RowCursor,
     /// Plans not yet complete, plus one while cutting goes on.

@@ -166,12 +166,11 @@ impl Scheme {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
-        if !elements.page_bytes.is_multiple_of(512) || elements.page_bytes > 32768 || elements.page_bytes == 0
-        {
+        if !elements.page_bytes.is_power_of_two() || !(512..=32768).contains(&elements.page_bytes) {
             return refuse(
                 "page size",
                 elements.page_bytes.to_string(),
-                "must be 512 bytes to 32 KiB in sectors",
+                "must be a power of two from 512 bytes to 32 KiB",
             );
         }
         if self.queues.requests == 0 || self.queues.requests > 1 << 20 {

@@ -8,7 +8,7 @@ use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::plan::{Attachment, Plan, Purpose, Step};
-use crate::request::RequestKind;
+use crate::request::{RequestKind, RequestSlot};
 use crate::update::Decision;
 
 impl<M: Memory> Array<M> {
@@ -110,7 +110,7 @@ impl<M: Memory> Array<M> {
     /// Trims members `mask` of `row` for request `id`, as far as parity allows.
     pub(super) fn trim_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         // With parity only a whole row can go, or its parity would no longer match.
-        let (_, partial) = self.coverage(id, row, mask);
+        let partial = self.partial_members(id, row, mask);
         let mask = mask & !partial;
         let whole = self.geometry.parity() == 0 || mask == self.geometry.data_members();
         if !self.elements.discard || mask == 0 || !whole {
@@ -233,14 +233,14 @@ impl<M: Memory> Array<M> {
     /// Adds members `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
     pub(super) fn cover(&mut self, plan: u32, id: u32, mask: u64) {
         let row = self.plans[plan as usize].row;
-        let ((first, last), partial) = self.coverage(id, row, mask);
+        let partial = self.partial_members(id, row, mask);
         let before = self.plans[plan as usize].wanted;
         if M::CARRIES_DATA || (partial | before) != 0 {
             for member in members(mask) {
                 let bit = 1 << member;
                 let mut sectors = self.whole_page;
                 if partial & bit != 0 {
-                    sectors = self.sectors_of_page(id, self.array_page(row, member), (first, last));
+                    sectors = self.sectors_of_page(id, self.array_page(row, member));
                 }
                 self.load_sectors(plan, member, id, sectors, before & bit != 0);
                 let cover = &mut self.covers[plan as usize * self.geometry.data as usize + member as usize];
@@ -260,47 +260,27 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// First and last page of request `id`.
+    /// Which of members `mask` of `row` request `id` covers only in part.
     #[inline]
-    pub(super) fn pages_of(&self, id: u32) -> (u64, u64) {
-        let host = &self.requests[id as usize].host;
-        let page_bytes = u64::from(self.elements.page_bytes);
-        (host.offset / page_bytes, (host.offset + u64::from(host.bytes) - 1) / page_bytes)
+    fn partial_members(&self, id: u32, row: u64, mask: u64) -> u64 {
+        if !self.requests[id as usize].in_part {
+            return 0;
+        }
+        members(mask)
+            .filter(|&member| self.sectors_of_page(id, self.array_page(row, member)) != self.whole_page)
+            .fold(0, |partial, member| partial | 1 << member)
     }
 
-    /// First and last page of request `id`, and which of members `mask` of `row` it covers only in part.
-    #[inline]
-    fn coverage(&self, id: u32, row: u64, mask: u64) -> ((u64, u64), u64) {
-        let host = &self.requests[id as usize].host;
-        let page_bytes = u64::from(self.elements.page_bytes);
-        let end = host.offset + u64::from(host.bytes);
-        let pages = self.pages_of(id);
-        let head = !host.offset.is_multiple_of(page_bytes);
-        let tail = !end.is_multiple_of(page_bytes);
-        if (!head && !tail) || self.rounds_up() {
-            return (pages, 0);
-        }
-        let mut partial = 0;
-        for member in members(mask) {
-            let page = self.array_page(row, member);
-            if (head && page == pages.0) || (tail && page == pages.1) {
-                partial |= 1 << member;
-            }
-        }
-        (pages, partial)
-    }
-
-    /// The sectors of the array's `page` that request `id` covers, given its first and last page.
-    pub(super) fn sectors_of_page(&self, id: u32, page: u64, (first, last): (u64, u64)) -> u64 {
-        let host = &self.requests[id as usize].host;
-        let page_bytes = u64::from(self.elements.page_bytes);
+    /// The sectors of the array's `page` that request `id` covers.
+    pub(super) fn sectors_of_page(&self, id: u32, page: u64) -> u64 {
+        let RequestSlot { host, pages: (first, last), .. } = &self.requests[id as usize];
         let sector = u64::from(super::SECTOR_BYTES);
         let mut sectors = self.whole_page;
-        if page == first {
-            sectors &= u64::MAX << (host.offset % page_bytes / sector);
+        if page == *first {
+            sectors &= u64::MAX << (self.bytes_into_page(host.offset) / sector);
         }
-        let tail = (host.offset + u64::from(host.bytes)) % page_bytes;
-        if page == last && tail != 0 {
+        let tail = self.bytes_into_page(host.offset + u64::from(host.bytes));
+        if page == *last && tail != 0 {
             sectors &= u64::MAX >> (64 - tail.div_ceil(sector));
         }
         sectors

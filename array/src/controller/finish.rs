@@ -77,7 +77,7 @@ impl<M: Memory> Array<M> {
 
     /// Whether request `id` covers the array's `page`, wholly or in part.
     fn means(&self, id: u32, page: u64) -> bool {
-        let (first, last) = self.pages_of(id);
+        let (first, last) = self.requests[id as usize].pages;
         (first..=last).contains(&page)
     }
 

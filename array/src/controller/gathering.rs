@@ -60,8 +60,7 @@ impl<M: Memory> Array<M> {
 
     /// Takes a page that was never written: into a hole of a short row, or to those that wait.
     fn first_write<D: Driver<M>>(&mut self, id: u32, page: u64, driver: &mut D) {
-        let first_and_last = self.pages_of(id);
-        let sectors = self.sectors_of_page(id, page, first_and_last);
+        let sectors = self.sectors_of_page(id, page);
         let Some(gather) = &mut self.gather else { return };
         if let Some(position) = gather.position(page) {
             let buffer = gather.waiting[position].buffer;

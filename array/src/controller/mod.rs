@@ -154,16 +154,14 @@ impl<M: Memory> Array<M> {
         if id == NONE {
             return Err((SubmitError::Busy, payload));
         }
-        let page_bytes = u64::from(self.elements.page_bytes);
+        let is_flush = host.kind == RequestKind::Flush;
+        let end = host.offset + u64::from(host.bytes);
+        let pages = if is_flush { (0, 0) } else { (self.page_of(host.offset), self.page_of(end - 1)) };
+        let cursor = if is_flush { RowCursor::default() } else { RowCursor::new(pages.0, pages.1 - pages.0 + 1) };
+        let in_part = self.bytes_into_page(host.offset) | self.bytes_into_page(end) != 0 && !self.rounds_up();
         let slot = &mut self.requests[id as usize];
         self.free_request = slot.next;
-        let cursor = if host.kind == RequestKind::Flush {
-            RowCursor::default()
-        } else {
-            let first = host.offset / page_bytes;
-            RowCursor::new(first, (host.offset + u64::from(host.bytes)).div_ceil(page_bytes) - first)
-        };
-        *slot = RequestSlot { host, cursor, remaining: 1, next: NONE, ..RequestSlot::default() };
+        *slot = RequestSlot { host, cursor, pages, in_part, remaining: 1, next: NONE, ..RequestSlot::default() };
         self.payloads[id as usize] = Some(payload);
         if self.pending.is_empty() && self.cut(id, driver) {
             self.cutting_done(id, driver);
@@ -172,6 +170,18 @@ impl<M: Memory> Array<M> {
         }
         self.settle(driver);
         Ok(())
+    }
+
+    /// The page that holds a byte.
+    #[inline]
+    fn page_of(&self, byte: u64) -> u64 {
+        byte >> self.elements.page_bytes.trailing_zeros()
+    }
+
+    /// How far into its page a byte lies.
+    #[inline]
+    fn bytes_into_page(&self, byte: u64) -> u64 {
+        byte & u64::from(self.elements.page_bytes - 1)
     }
 
     fn check(&self, host: &HostRequest) -> Result<(), SubmitError> {
