@@ -11,7 +11,7 @@ use crate::bugs::Planted;
 use crate::bus::Buses;
 use crate::counters::{Collected, Counters, Estimate};
 use crate::die::{Collection, Die};
-use crate::ftl::Ftl;
+use crate::ftl::{Ftl, OPEN};
 use crate::geometry::{Level, Shape};
 use crate::link::Link;
 use crate::list::NONE;
@@ -57,6 +57,7 @@ impl Element {
 /// inside, except reads, which then return either version.
 #[derive(Clone, Debug)]
 pub struct Flash<M = ()> {
+    pub(crate) spec: DeviceSpec,
     pub(crate) shape: Shape,
     pub(crate) times: Times,
     pub(crate) gc: GcSpec,
@@ -122,6 +123,7 @@ impl<M: Media> Flash<M> {
         let times = Times::new(spec);
         let linked = level == Level::Ssd && times.link > 0;
         Ok(Self {
+            spec: spec.clone(),
             times,
             gc: spec.gc,
             erase_blocking: spec.gc.erase_blocking.unwrap_or(spec.gc.blocking),
@@ -150,6 +152,11 @@ impl<M: Media> Flash<M> {
             media,
             shape,
         })
+    }
+
+    /// What each device is.
+    pub fn spec(&self) -> &DeviceSpec {
+        &self.spec
     }
 
     /// The counts of elements, dies, planes, blocks and pages.
@@ -187,6 +194,14 @@ impl<M: Media> Flash<M> {
     /// The physical page of an element that a logical page is at.
     pub fn lookup(&self, element: u32, page: u32) -> Option<u32> {
         self.ftl.lookup(element, page)
+    }
+
+    /// Brings the map entry of a page that will be used soon into the processor's caches. A driver that knows its next
+    /// requests and calls this for several of them in a row takes their cache misses at the same time, instead of one
+    /// after the other; nothing else changes.
+    #[inline]
+    pub fn touch(&self, element: u32, page: u32) {
+        std::hint::black_box(self.ftl.lookup(element, page));
     }
 
     /// What an element would tell of itself. Takes time in proportion to its planes.
@@ -255,6 +270,14 @@ impl<M: Media> Flash<M> {
     /// Old versions that are kept.
     pub fn pinned(&self) -> usize {
         self.ftl.pins.len()
+    }
+
+    /// Valid pages of every block of an element that is written to its end.
+    pub fn valid_pages(&self, element: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.shape.first_plane(element);
+        let planes = first..first + self.shape.planes_per_element;
+        let counts = planes.flat_map(|plane| self.ftl.valid_of(plane));
+        counts.filter(|&&count| count < OPEN).map(|&count| count.into())
     }
 
     /// Bytes of state for each physical page.

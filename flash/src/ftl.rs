@@ -312,6 +312,38 @@ impl Ftl {
         &self.valid[plane as usize * blocks..][..blocks]
     }
 
+    /// Gives a fresh plane the blocks of the only plane of `template`, where the template's logical page `i` becomes
+    /// `logical(i)`.
+    pub(crate) fn stamp(&mut self, element: u32, plane: u32, template: &Self, logical: impl Fn(u32) -> u32) {
+        let shape = self.shape;
+        let ring = plane as usize * shape.blocks_per_plane as usize;
+        let blocks = ring..ring + shape.blocks_per_plane as usize;
+        self.valid[blocks.clone()].copy_from_slice(&template.valid);
+        self.free[blocks.clone()].copy_from_slice(&template.free);
+        if !self.closed.is_empty() {
+            self.closed[blocks].copy_from_slice(&template.closed);
+        }
+        let pages = shape.blocks_per_plane * shape.pages_per_block;
+        let first = (plane - shape.first_plane(element)) * pages;
+        let model = &template.planes[0];
+        let mut valid = 0;
+        let (map_at, back_at) = (self.map_at(element, 0), self.back_at(element, first));
+        let map = &mut self.map[map_at..][..shape.logical_pages as usize];
+        let back = &mut self.back[back_at..][..pages as usize];
+        let (model_map, model_back) = (&template.map[..], &template.back[..pages as usize]);
+        for (page, (entry, &of)) in (0..).zip(back.iter_mut().zip(model_back)) {
+            let Some(tenant) = of.checked_sub(1) else { continue };
+            if model_map[tenant as usize] == page + 1 {
+                let logical = logical(tenant);
+                map[logical as usize] = first + page + 1;
+                *entry = logical + 1;
+                valid += 1;
+            }
+        }
+        self.planes[plane as usize] =
+            Plane { next: first + model.next, end: first + model.end, valid, promised: 0, ..*model };
+    }
+
     /// The pages of a plane's block being written that are still to be written.
     pub(crate) fn writing(&self, plane: u32) -> std::ops::Range<u32> {
         let p = &self.planes[plane as usize];

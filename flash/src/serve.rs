@@ -141,20 +141,17 @@ impl<M: Media> Flash<M> {
 
     fn choose_in_pool(&self, element: u32, pool: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
         let first = self.shape.first_plane(element);
-        let planes = self.pools.planes(pool);
+        let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
+        let (before, after) = self.pools.planes(pool).split_at(turn);
+        let mut in_order = after.iter().chain(before).map(|plane| first + plane);
         match self.pools.choice {
-            Choice::RoundRobin => {
-                let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
-                let (before, after) = planes.split_at(turn);
-                after.iter().chain(before).map(|plane| first + plane).find(|&plane| fit(plane))
-            }
+            Choice::RoundRobin => in_order.find(|&plane| fit(plane)),
             Choice::MostFree => {
                 let left = |plane: u32| {
                     self.ftl.free_pages(plane).saturating_sub(self.ftl.planes[plane as usize].promised)
                 };
                 // The last of equals is the first one from behind.
-                let able = planes.iter().rev().map(|plane| first + plane).filter(|&plane| fit(plane));
-                able.max_by_key(|&plane| left(plane))
+                in_order.rev().filter(|&plane| fit(plane)).max_by_key(|&plane| left(plane))
             }
         }
     }
@@ -179,9 +176,15 @@ impl<M: Media> Flash<M> {
         plane
     }
 
+    /// The plane that a write goes to where there is no time.
+    pub(crate) fn untimed_plane(&self, element: u32, page: u32) -> u32 {
+        let chosen = self.choose_plane(element, page, |plane| self.has_space(plane));
+        chosen.unwrap_or_else(|| panic!("element {element} has no space for page {page}"))
+    }
+
     /// After an allocation, the next plane in order has its turn.
-    fn pass_turn(&mut self, element: u32, page: u32, plane: u32) {
-        if self.pools.is_static() || self.pools.choice != Choice::RoundRobin {
+    pub(crate) fn pass_turn(&mut self, element: u32, page: u32, plane: u32) {
+        if self.pools.is_static() {
             return;
         }
         let pool = self.pools.of_page(page);

@@ -127,7 +127,7 @@ pub enum Choice {
     /// The next one in the order of `order` (SSDsim).
     #[default]
     RoundRobin,
-    /// The one with most free pages; the first of equals (DiskSim).
+    /// The one with most free pages; of equals the next one in that order (DiskSim).
     MostFree,
 }
 

@@ -1,0 +1,201 @@
+//! Preconditioning: bringing a fresh device to the state that long use leaves it in, before the first request.
+//!
+//! The honest way writes every page through the map, with garbage collection but without time
+//! ([`State::Written`]). It takes a hundred flash operations for each page. The fast way ([`State::Steady`]) rests on
+//! two facts about uniform writes: planes collect on their own, and which logical page lies where is a random
+//! permutation. So one plane is brought to its steady state the honest way, and stamped on all planes, with a
+//! permutation for each and so many writes between two stamps that the planes are out of phase. A test holds the fast
+//! way against the honest one.
+
+use stripewise_base::prng::Prng;
+
+use crate::flash::Flash;
+use crate::gc;
+use crate::geometry::Level;
+use crate::media::Media;
+use crate::share::Share;
+use crate::spec::Pool;
+
+/// The state of a device before its first request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Every page of the share was written once, in order.
+    Sequential,
+    /// The steady state under uniform random writes to the pages of the share.
+    Steady,
+    /// The same, reached by writing; takes about a hundred times as long.
+    Written,
+}
+
+/// Random writes to each mapped page before the state counts as steady: all but e^-6 of the pages have then been
+/// written since the sequential fill, and the valid counts have turned over several times.
+const ROUNDS: u64 = 6;
+/// The template is steady too once each of its blocks has been erased so often, on average. Uniform writes have no
+/// memory, so what has to be forgotten is only how the blocks were filled at first.
+const GENERATIONS: u64 = 20;
+/// Between two stamps up to this share of the template's blocks is erased, many times what lies between two
+/// collections.
+const ADVANCE: Share = Share(500_000);
+
+impl<M: Media> Flash<M> {
+    /// Brings a fresh device to `state`, with the first `fill` of each element's logical pages mapped. Takes no
+    /// simulated time and counts nothing. Media are not told.
+    ///
+    /// # Panics
+    /// When the device has been used.
+    pub fn precondition(&mut self, state: State, fill: Share, seed: u64) {
+        let used = self.elements.iter().any(|element| element.counters.program_pages > 0);
+        assert!(!used, "only a fresh device can be preconditioned");
+        let mut random = Prng::stream(seed, 0x7072_6563);
+        // As many pages of each pool.
+        let pools = self.pools.count.get();
+        let pages = fill.of(u64::from(self.shape.logical_pages / pools)) as u32 * pools;
+        if pages == 0 {
+            return;
+        }
+        match state {
+            State::Sequential => self.write_in_order(pages),
+            State::Written => {
+                self.write_in_order(pages);
+                self.write_randomly(pages, u64::from(pages) * ROUNDS, &mut random);
+            }
+            State::Steady => self.stamp_all(pages / self.shape.planes_per_element, &mut random),
+        }
+        self.reset_counters(0);
+    }
+
+    /// Writes the first `pages` pages of each element, in order.
+    fn write_in_order(&mut self, pages: u32) {
+        for element in 0..self.shape.elements {
+            (0..pages).for_each(|page| self.write_untimed(element, page));
+        }
+    }
+
+    /// Writes random pages, among the first `pages`, to each element.
+    fn write_randomly(&mut self, pages: u32, writes: u64, random: &mut Prng) {
+        for element in 0..self.shape.elements {
+            (0..writes).for_each(|_| self.write_untimed(element, random.below(pages.into()) as u32));
+        }
+    }
+
+    /// Writes a page through the map and collects what that makes due, all in no time. Media are not told. Not to be
+    /// mixed with operations in flight.
+    pub fn write_untimed(&mut self, element: u32, page: u32) {
+        let plane = self.untimed_plane(element, page);
+        self.pass_turn(element, page, plane);
+        let placed = self.ftl.program(element, page, plane, false);
+        self.elements[element as usize].counters.program_pages += 1;
+        if placed.low {
+            while self.ftl.below_high(plane) && self.collect_untimed(element, plane) {}
+        }
+    }
+
+    /// Collects one block of a plane; false if that gains nothing.
+    fn collect_untimed(&mut self, element: u32, plane: u32) -> bool {
+        let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) else {
+            return false;
+        };
+        let local = plane - self.shape.first_plane(element);
+        let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
+        let counters = &mut self.elements[element as usize].counters;
+        counters.erase_blocks += 1;
+        for page in first..first + self.shape.data_pages {
+            if let Some(tenant) = self.ftl.tenant(element, page) {
+                self.ftl.relocate(element, plane, page, tenant, false);
+                counters.gc_move_pages += 1;
+            }
+        }
+        self.ftl.erase(plane, block);
+        true
+    }
+
+    /// Brings one plane to its steady state and stamps it on all, with `pages` logical pages for each.
+    fn stamp_all(&mut self, pages: u32, random: &mut Prng) {
+        let blocks = u64::from(self.shape.blocks_per_plane);
+        let mut template = self.template(random.next_u64());
+        template.write_in_order(pages);
+        template.write_until(pages, blocks * GENERATIONS, random);
+        let pools = self.pools.count.get();
+        let per_pool = self.shape.planes_per_element / pools;
+        for element in 0..self.shape.elements {
+            for pool in 0..pools {
+                let scatter = Scatter::new(pages * per_pool, random);
+                for member in 0..per_pool {
+                    template.write_until(pages, random.below(ADVANCE.of(blocks) + 1), random);
+                    // Not just after an erase, but anywhere between two.
+                    template.write_randomly(pages, random.below(self.shape.data_pages.into()), random);
+                    let plane = self.shape.first_plane(element) + self.pools.planes(pool)[member as usize];
+                    let logical = |page: u32| scatter.at(member * pages + page) * pools + pool;
+                    self.ftl.stamp(element, plane, &template.ftl, logical);
+                }
+            }
+        }
+    }
+
+    /// Writes random pages until so many more blocks of the only element are erased, [`ROUNDS`] times each page at most.
+    fn write_until(&mut self, pages: u32, erases: u64, random: &mut Prng) {
+        let erased = |flash: &Self| flash.elements[0].counters.erase_blocks;
+        let end = erased(self) + erases;
+        for _ in 0..u64::from(pages) * ROUNDS {
+            if erased(self) >= end {
+                break;
+            }
+            self.write_untimed(0, random.below(pages.into()) as u32);
+        }
+    }
+
+    /// A device of one plane like this one's.
+    fn template(&self, seed: u64) -> Flash {
+        let mut spec = self.spec.clone();
+        let g = &mut spec.geometry;
+        (g.channels, g.chips, g.dies, g.planes) = (1, 1, 1, 1);
+        spec.ftl.pool = Pool::Plane;
+        // What makes a specification valid counts planes one by one.
+        Flash::new(&spec, Level::Chip, 1, seed)
+            .unwrap_or_else(|error| panic!("one plane of a valid device: {error}"))
+    }
+}
+
+/// A random permutation of `0..count` of the form `i -> (a i + b) mod count`. What it permutes is in random order
+/// already; it has to make the planes differ.
+struct Scatter {
+    count: u32,
+    factor: u32,
+    offset: u32,
+}
+
+impl Scatter {
+    fn new(count: u32, random: &mut Prng) -> Self {
+        let below = |random: &mut Prng| if count == 0 { 0 } else { random.below(count.into()) as u32 };
+        let mut factor = below(random);
+        while gcd(factor, count) > 1 {
+            factor = below(random);
+        }
+        Self { count, factor, offset: below(random) }
+    }
+
+    #[inline(always)]
+    fn at(&self, index: u32) -> u32 {
+        ((u64::from(self.factor) * u64::from(index) + u64::from(self.offset)) % u64::from(self.count)) as u32
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scatters_are_permutations() {
+        for count in [1, 2, 3, 64, 97, 1000, 4096] {
+            let scatter = Scatter::new(count, &mut Prng::new(u64::from(count)));
+            let mut seen: Vec<u32> = (0..count).map(|index| scatter.at(index)).collect();
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..count), "{count}");
+        }
+    }
+}
