@@ -8,6 +8,7 @@
 
 mod layout;
 mod metrics;
+mod precondition;
 mod replay;
 mod run;
 mod simulation;
@@ -16,6 +17,7 @@ mod totals;
 
 pub use layout::Layout;
 pub use metrics::{Metrics, Responses};
+pub use precondition::Precondition;
 pub use replay::{Pacing, Replay, ReplayError};
 pub use run::{Progress, RunConfig, RunError, capacity, run, run_on};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World};

@@ -9,6 +9,7 @@ use stripewise_trace::Source;
 
 use crate::layout::Layout;
 use crate::metrics::Metrics;
+use crate::precondition::Precondition;
 use crate::replay::{Pacing, Replay, ReplayError};
 use crate::simulation::{ClassCounts, Host, Next, Simulation, elements};
 use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
@@ -20,6 +21,9 @@ use crate::totals::Totals;
 pub struct RunConfig {
     /// What the elements are.
     pub elements: Layout,
+    /// The state of the devices before the first request.
+    #[serde(default)]
+    pub precondition: Precondition,
     /// How requests are paced.
     pub pacing: Pacing,
     /// Requests at the start that count for nothing: counters and tables begin with the arrival after them.
@@ -106,8 +110,9 @@ pub fn run(
     sink: &mut dyn Sink,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
-    let flash =
-        Flash::<()>::new(&config.device, config.elements.level, config.elements.devices, config.seed)?;
+    let Layout { level, devices } = config.elements;
+    let mut flash = Flash::<()>::new(&config.device, level, devices, config.seed)?;
+    config.precondition.apply(&mut flash, config.seed);
     run_on(flash, config, source, sink, report)
 }
 
@@ -136,6 +141,8 @@ pub fn run_on(
         sink,
     );
     let mut simulation = Simulation::new(&config.scheme, flash, page_bytes, NoMemory, replay)?;
+    let pages = simulation.array.geometry().pages();
+    simulation.array.assume_written(config.precondition.pages(pages));
     let mut meter = Meter::new(&simulation, config);
     if !report(Progress { requests: 0, share: Some(0.0), now_ns: 0 }) {
         return Err(RunError::Stopped { requests: 0 });
