@@ -4,55 +4,50 @@
 //! `... -- read FILE [TIMES]` reads it and prints one line of JSON for each time: bytes, requests, seconds of wall
 //! clock and seconds on the processor. `bench/msr_csv.py` does both, and the same with polars.
 
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 use std::{env, fs, process};
 
 use stripewise_base::prng::Prng;
-use stripewise_trace::{
-    FormatName, Kind, OpenOptions, Request, Source, TraceError, WriteOptions, Writer, open,
-};
+use stripewise_trace::{OpenOptions, Source, TraceError, open};
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
-        ["write", file, requests] => requests.parse().map(|requests| write(Path::new(file), requests)),
+        ["write", file, requests] => requests.parse::<u64>().map(|requests| write(Path::new(file), requests)),
         ["read", file] => Ok(read(Path::new(file), 1)),
-        ["read", file, times] => times.parse().map(|times| read(Path::new(file), times)),
+        ["read", file, times] => times.parse::<u32>().map(|times| read(Path::new(file), times)),
         _ => {
             eprintln!("usage: msr_speed write FILE REQUESTS | read FILE [TIMES]");
             process::exit(2);
         }
     };
-    if let Err(error) =
-        outcome.map_err(|error| error.to_string()).and_then(|done| done.map_err(|error| error.to_string()))
-    {
-        eprintln!("{error}");
-        process::exit(1);
-    }
+    let failure = match outcome {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => format!("not a number: {error}"),
+    };
+    eprintln!("{failure}");
+    process::exit(1);
 }
 
-/// Requests whose columns are as long as in the published traces: offsets over 200 GB, sizes of 512 B to 64 KiB.
+/// Lines whose columns are as wide as those of the published traces: offsets over 200 GB, sizes of 512 B to 64 KiB,
+/// responses of 0.1 to 10 ms. Reads and writes are mixed at random, which is the worst case for a reader.
 fn write(path: &Path, requests: u64) -> Result<(), TraceError> {
+    let io = |source| TraceError::Io { path: path.to_owned(), source };
     let mut random = Prng::new(1);
-    let mut options = WriteOptions::new("msr".parse::<FormatName>()?);
-    options.overwrite = true;
-    let mut writer = Writer::create(path, &options)?;
-    let mut batch = Vec::with_capacity(4096);
-    let mut time_ns = 0;
-    for number in 1..=requests {
-        time_ns += 100 * random.below(200_000);
-        let offset = 512 * random.below(200_000_000_000 / 512);
-        let bytes = 512 << random.below(8);
-        let kind = if random.chance(65, 100) { Kind::Write } else { Kind::Read };
-        batch.push(Request { time_ns, offset, bytes, volume: 0, kind });
-        if batch.len() == batch.capacity() || number == requests {
-            writer.write(&batch)?;
-            batch.clear();
-        }
+    let mut file = BufWriter::new(fs::File::create(path).map_err(io)?);
+    let mut ticks = 128_166_372_000_000_000;
+    for _ in 0..requests {
+        ticks += random.below(200_000);
+        let kind = if random.chance(65, 100) { "Write" } else { "Read" };
+        let (offset, size) = (512 * random.below(200_000_000_000 / 512), 512u64 << random.below(8));
+        let response = 1_000 + random.below(99_000);
+        writeln!(file, "{ticks},prxy,0,{kind},{offset},{size},{response}").map_err(io)?;
     }
-    writer.finish().map(|_| ())
+    file.flush().map_err(io)
 }
 
 fn read(path: &Path, times: u32) -> Result<(), TraceError> {

@@ -166,12 +166,9 @@ impl Writer {
     /// Appends `requests`.
     ///
     /// # Errors
-    /// If one of them does not fit the format, or the operating system refuses.
+    /// If one of them does not fit the format, and then none of them is written; or if the operating system refuses.
     pub fn write(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         let Some(body) = &mut self.body else { return Ok(()) };
-        if let Body::Text { line, .. } = body {
-            line.clear();
-        }
         for (index, request) in requests.iter().enumerate() {
             let fits = sound(request, self.latest_ns).and_then(|()| match body {
                 Body::Text { format, line, .. } => {
@@ -184,19 +181,23 @@ impl Writer {
                 #[cfg(feature = "parquet")]
                 Body::Parquet(_) => Ok(()),
             });
-            fits.map_err(|loss| TraceError::Unfit {
-                path: self.path.clone(),
-                format: self.report.format.clone(),
-                request: self.report.requests + index as u64 + 1,
-                loss,
-            })?;
+            if let Err(loss) = fits {
+                body.discard();
+                return Err(TraceError::Unfit {
+                    path: self.path.clone(),
+                    format: self.report.format.clone(),
+                    request: self.report.requests + index as u64 + 1,
+                    loss,
+                });
+            }
             self.latest_ns = request.time_ns;
         }
         match body {
-            Body::Text { line, out, .. } => out
-                .as_write()
-                .write_all(line)
-                .map_err(|source| TraceError::Io { path: self.path.clone(), source })?,
+            Body::Text { line, out, .. } => {
+                let written = out.as_write().write_all(line);
+                line.clear();
+                written.map_err(|source| TraceError::Io { path: self.path.clone(), source })?;
+            }
             #[cfg(feature = "parquet")]
             Body::Parquet(file) => file.write(requests, &self.path)?,
         }
@@ -231,6 +232,17 @@ impl Drop for Writer {
         if let Some((partial, _)) = &self.file {
             // Nothing useful can be done if it stays.
             fs::remove_file(partial).ok();
+        }
+    }
+}
+
+impl Body {
+    /// Drops the lines that have not been handed on.
+    fn discard(&mut self) {
+        match self {
+            Self::Text { line, .. } => line.clear(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => {}
         }
     }
 }

@@ -2,9 +2,14 @@
 //!
 //! Counts are exact; shares, sizes and spans are those of the collection's own table, to its digits.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
-use stripewise_trace::{Kind, OpenOptions, ReadReport, Request, Source, digest, open};
+use common::{Scratch, write};
+use stripewise_trace::{
+    FormatName, Kind, OpenOptions, ReadReport, Request, Source, WriteOptions, digest, open,
+};
 
 /// What the table says of a file.
 struct Known {
@@ -166,6 +171,27 @@ fn files_of_other_formats_are_refused_by_name_and_not_misread() {
         match open(&path, &OpenOptions::default()) {
             Ok(reader) => panic!("{file} was taken for {}", reader.report().format),
             Err(error) => println!("{error}"),
+        }
+    }
+}
+
+/// Parquet loses nothing, and the format that a file came in can hold what was read from it.
+#[test]
+fn every_file_survives_conversion_to_parquet_and_back_to_its_own_format() {
+    let scratch = Scratch::new();
+    for known in FILES {
+        let Some(path) = find(known.file) else { continue };
+        let format: Option<FormatName> = known.name.map(|name| name.parse().expect("a format"));
+        let (requests, report) = read(&path, &OpenOptions { format, ..OpenOptions::default() });
+        let own: FormatName = report.format.parse().expect("its own name");
+        let names = [own, FormatName::parquet()];
+        let names = &names[..if cfg!(feature = "parquet") { 2 } else { 1 }];
+        for (index, &name) in names.iter().enumerate() {
+            let copy = scratch.file(&format!("{index}.copy"));
+            let options = WriteOptions { overwrite: true, ..WriteOptions::new(name) };
+            write(&copy, &requests, &options).unwrap_or_else(|error| panic!("{error}"));
+            let (back, _) = read(&copy, &OpenOptions { format: Some(name), ..OpenOptions::default() });
+            assert!(back == requests, "{} through {name}", known.file);
         }
     }
 }
