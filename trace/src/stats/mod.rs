@@ -1,0 +1,287 @@
+//! Statistics of a trace: what `trace info` prints, and what a profile generates a trace from.
+//!
+//! One pass over any [`Source`]. Memory does not grow with the length of the trace; it grows with the footprint
+//! (see [`PAGE_BYTES`]): about 10 bytes a touched page where the trace touches whole extents of 64 KiB, 150 bytes
+//! where it touches one page in each. Reads and writes make up the footprint; a trim or a flush changes nothing in it.
+
+mod gaps;
+mod pages;
+mod report;
+mod sequence;
+mod sizes;
+mod skew;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Kind, Request, Source, TraceError};
+use gaps::Gaps;
+use pages::Pages;
+use sizes::Sizes;
+
+pub use gaps::{CdfPoint, GapStats};
+pub use pages::PAGE_BYTES;
+pub use sequence::RECENT;
+pub(crate) use sequence::Recent;
+pub use sizes::{ATOMS, Atom, SizeStats};
+
+/// Statistics of a trace. Units stand in the names; shares lie in `0.0..=1.0` and are zero where they have no
+/// denominator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// All requests.
+    pub requests: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Writes over reads and writes.
+    pub write_ratio: f64,
+    /// From the first request to the last, in nanoseconds.
+    pub span_ns: u64,
+    /// Intervals over their sum; zero when all requests arrive at once.
+    pub requests_per_second: f64,
+    /// Bytes read and written a second over the span.
+    pub bytes_per_second: f64,
+    /// Largest end of a request on any volume, in bytes: what the trace needs as address space.
+    pub max_end_bytes: u64,
+    /// Sizes of reads and writes together.
+    pub size_all: SizeStats,
+    /// Sizes of reads.
+    pub size_read: SizeStats,
+    /// Sizes of writes.
+    pub size_write: SizeStats,
+    /// Sizes of writes to pages none of which was written before.
+    pub size_first_write: SizeStats,
+    /// Sizes of update writes.
+    pub size_update_write: SizeStats,
+    /// Sizes of trims.
+    pub size_trim: SizeStats,
+    /// Intervals between requests of any kind.
+    pub gaps: GapStats,
+    /// Writes that meet written data.
+    pub updates: Updates,
+    /// Distinct pages.
+    pub footprint: Footprint,
+    /// How unevenly accesses fall on pages.
+    pub skew: Skew,
+    /// Requests that continue one of the last [`RECENT`], over all reads and writes.
+    pub sequential: f64,
+    /// Where requests begin and end.
+    pub alignment: Alignment,
+    /// Each volume, ascending.
+    pub volumes: Vec<Volume>,
+}
+
+/// How many writes meet data that the same trace wrote before, counted in pages of [`PAGE_BYTES`].
+///
+/// Paper 000 (Table III) calls it the ratio of update writes to all writes and leaves open when a write that covers
+/// several pages is an update. Here it is one if *any* of its pages was written before: then at least one parity
+/// chunk has to be updated. The stricter counts are given beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Updates {
+    /// Share of writes with at least one page that was written before.
+    pub ratio: f64,
+    /// Share of writes all of whose pages were written before.
+    pub whole_ratio: f64,
+    /// Share of written pages that were written before.
+    pub page_ratio: f64,
+}
+
+/// Distinct pages that a trace touches, volumes apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Footprint {
+    /// 4 KiB pages read or written.
+    pub touched_pages_4k: u64,
+    /// 4 KiB pages read.
+    pub read_pages_4k: u64,
+    /// 4 KiB pages written.
+    pub written_pages_4k: u64,
+    /// 8 KiB pages read or written.
+    pub touched_pages_8k: u64,
+    /// 8 KiB pages read.
+    pub read_pages_8k: u64,
+    /// 8 KiB pages written.
+    pub written_pages_8k: u64,
+}
+
+/// How unevenly accesses fall on the 4 KiB pages that are touched at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Skew {
+    /// Share of page accesses on the hottest 20 % of touched pages.
+    pub hot20: f64,
+    /// Exponent of the Zipf law that fits (maximum likelihood over observed ranks).
+    pub zipf_theta: f64,
+    /// Share of page reads that fall on pages which the trace also writes, before or after.
+    pub reads_of_written: f64,
+}
+
+/// Where reads and writes begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Alignment {
+    /// Share that begins and ends on a 512 B boundary.
+    pub sector: f64,
+    /// Share that begins and ends on a 4 KiB boundary.
+    pub page_4k: f64,
+    /// Share that begins and ends on an 8 KiB boundary.
+    pub page_8k: f64,
+    /// Share that begins in each 512 B sector of its 4 KiB page.
+    pub start_sector: [f64; 8],
+}
+
+/// One volume of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Volume {
+    /// Its number in the trace.
+    pub volume: u32,
+    /// Its requests of all kinds.
+    pub requests: u64,
+    /// Its writes.
+    pub writes: u64,
+    /// Bytes read and written on it.
+    pub bytes: u64,
+    /// Largest end of its requests, in bytes.
+    pub max_end_bytes: u64,
+}
+
+impl Stats {
+    /// Reads `source` to its end.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn collect(source: &mut (impl Source + ?Sized)) -> Result<Self, TraceError> {
+        let mut collector = Collector::default();
+        let mut batch = Vec::with_capacity(4096);
+        loop {
+            source.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(collector.finish());
+            }
+            batch.iter().for_each(|request| collector.add(request));
+        }
+    }
+}
+
+/// Collects statistics request by request, for callers that do more with the stream than measure it.
+#[derive(Default)]
+pub struct Collector {
+    counts: [u64; 4],
+    read: Sizes,
+    first_write: Sizes,
+    update_write: Sizes,
+    trim: Sizes,
+    all: Sizes,
+    write: Sizes,
+    gaps: Gaps,
+    pages: Pages,
+    whole_updates: u64,
+    pages_written: u64,
+    pages_rewritten: u64,
+    recent: Recent,
+    sequential: u64,
+    aligned: [u64; 3],
+    start_sector: [u64; 8],
+    volumes: BTreeMap<u32, Volume>,
+}
+
+impl Collector {
+    /// Takes the next request into account.
+    pub fn add(&mut self, request: &Request) {
+        let Request { time_ns, offset, bytes, volume, kind } = *request;
+        self.counts[kind as usize] += 1;
+        self.gaps.add(time_ns);
+        let end = offset.saturating_add(u64::from(bytes));
+        let entry = self.volumes.entry(volume).or_insert(Volume { volume, ..Volume::default() });
+        entry.requests += 1;
+        entry.max_end_bytes = entry.max_end_bytes.max(if bytes > 0 { end } else { 0 });
+        match kind {
+            Kind::Read => {
+                self.read.add(bytes);
+                self.pages.read(volume, offset, bytes);
+            }
+            Kind::Write => {
+                entry.writes += 1;
+                self.write.add(bytes);
+                let written = self.pages.write(volume, offset, bytes);
+                let sizes = if written.before > 0 { &mut self.update_write } else { &mut self.first_write };
+                sizes.add(bytes);
+                self.whole_updates += u64::from(written.before > 0 && written.before == written.pages);
+                self.pages_written += written.pages;
+                self.pages_rewritten += written.before;
+            }
+            Kind::Trim => return self.trim.add(bytes),
+            Kind::Flush => return,
+        }
+        entry.bytes = entry.bytes.saturating_add(u64::from(bytes));
+        self.all.add(bytes);
+        self.sequential += u64::from(self.recent.continues(volume, offset));
+        self.recent.push(volume, end);
+        for (count, grain) in self.aligned.iter_mut().zip([512, 4096, 8192]) {
+            *count += u64::from(offset % grain == 0 && end % grain == 0);
+        }
+        self.start_sector[(offset % PAGE_BYTES / 512) as usize] += 1;
+    }
+
+    /// The statistics of everything added.
+    pub fn finish(self) -> Stats {
+        let [reads, writes, trims, flushes] = self.counts;
+        let data = reads + writes;
+        let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let mut totals = self.pages.totals();
+        let (hot20, zipf_theta) = skew::skew(&mut totals.accesses);
+        let (gaps, span_ns) = (self.gaps.summary(), self.gaps.span_ns());
+        let size_all = self.all.summary();
+        let size_update_write = self.update_write.summary();
+        let a_second = |amount: f64| if span_ns == 0 { 0.0 } else { amount * 1e9 / span_ns as f64 };
+        Stats {
+            requests: self.counts.iter().sum(),
+            reads,
+            writes,
+            trims,
+            flushes,
+            write_ratio: share(writes, data),
+            span_ns,
+            requests_per_second: a_second(gaps.intervals as f64),
+            bytes_per_second: a_second(size_all.total_bytes as f64),
+            max_end_bytes: self.volumes.values().map(|volume| volume.max_end_bytes).max().unwrap_or(0),
+            size_read: self.read.summary(),
+            size_write: self.write.summary(),
+            size_first_write: self.first_write.summary(),
+            size_trim: self.trim.summary(),
+            gaps,
+            updates: Updates {
+                ratio: share(size_update_write.requests, writes),
+                whole_ratio: share(self.whole_updates, writes),
+                page_ratio: share(self.pages_rewritten, self.pages_written),
+            },
+            footprint: Footprint {
+                touched_pages_4k: totals.any,
+                read_pages_4k: totals.read,
+                written_pages_4k: totals.written,
+                touched_pages_8k: totals.any_8k,
+                read_pages_8k: totals.read_8k,
+                written_pages_8k: totals.written_8k,
+            },
+            skew: Skew {
+                hot20,
+                zipf_theta,
+                reads_of_written: share(totals.page_reads_of_written, totals.page_reads),
+            },
+            sequential: share(self.sequential, data),
+            alignment: Alignment {
+                sector: share(self.aligned[0], data),
+                page_4k: share(self.aligned[1], data),
+                page_8k: share(self.aligned[2], data),
+                start_sector: self.start_sector.map(|count| share(count, data)),
+            },
+            volumes: self.volumes.into_values().collect(),
+            size_update_write,
+            size_all,
+        }
+    }
+}

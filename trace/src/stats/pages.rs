@@ -1,0 +1,196 @@
+//! Which pages a trace touches, how often, and whether a write meets data that was written before.
+//!
+//! Memory grows with the touched extents, not with the trace: some 150 bytes for every extent of 16 pages (64 KiB)
+//! that holds a touched page, and nothing for the rest of the address space.
+
+use hashbrown::HashTable;
+
+/// The page that footprint, updates and skew are counted in, in bytes.
+pub const PAGE_BYTES: u64 = 4096;
+
+const EXTENT_PAGES: usize = 16;
+
+struct Extent {
+    volume: u32,
+    number: u64,
+    reads: [u32; EXTENT_PAGES],
+    writes: [u32; EXTENT_PAGES],
+}
+
+/// What a write found on its pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    /// Pages that the write touches.
+    pub(super) pages: u64,
+    /// Those of them that an earlier write of the trace touched.
+    pub(super) before: u64,
+}
+
+/// Pages touched so far, with the reads and writes of each.
+#[derive(Default)]
+pub(super) struct Pages {
+    index: HashTable<u32>,
+    extents: Vec<Extent>,
+    last: usize,
+}
+
+/// Totals over all touched pages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Touched {
+    pub(super) read: u64,
+    pub(super) written: u64,
+    pub(super) any: u64,
+    pub(super) read_8k: u64,
+    pub(super) written_8k: u64,
+    pub(super) any_8k: u64,
+    pub(super) page_reads: u64,
+    pub(super) page_reads_of_written: u64,
+    /// Accesses of each touched page, in no meaningful order.
+    pub(super) accesses: Vec<u32>,
+}
+
+impl Pages {
+    /// Counts a read of `bytes` bytes at `offset`.
+    pub(super) fn read(&mut self, volume: u32, offset: u64, bytes: u32) {
+        self.visit(volume, offset, bytes, |extent, range| {
+            for reads in &mut extent.reads[range] {
+                *reads = reads.saturating_add(1);
+            }
+        });
+    }
+
+    /// Counts a write and tells how many of its pages had been written before.
+    pub(super) fn write(&mut self, volume: u32, offset: u64, bytes: u32) -> Written {
+        let mut found = Written::default();
+        self.visit(volume, offset, bytes, |extent, range| {
+            for writes in &mut extent.writes[range] {
+                found.pages += 1;
+                found.before += u64::from(*writes > 0);
+                *writes = writes.saturating_add(1);
+            }
+        });
+        found
+    }
+
+    fn visit(
+        &mut self,
+        volume: u32,
+        offset: u64,
+        bytes: u32,
+        mut each: impl FnMut(&mut Extent, std::ops::Range<usize>),
+    ) {
+        let Some(last_byte) = u64::from(bytes).checked_sub(1) else { return };
+        let mut page = offset / PAGE_BYTES;
+        let last = offset.saturating_add(last_byte) / PAGE_BYTES;
+        while page <= last {
+            let number = page / EXTENT_PAGES as u64;
+            let end = last.min((number + 1) * EXTENT_PAGES as u64 - 1);
+            let at = |page: u64| (page % EXTENT_PAGES as u64) as usize;
+            each(self.extent(volume, number), at(page)..at(end) + 1);
+            page = end + 1;
+        }
+    }
+
+    fn extent(&mut self, volume: u32, number: u64) -> &mut Extent {
+        let same = |extent: &Extent| extent.volume == volume && extent.number == number;
+        let is = |at: usize| self.extents.get(at).is_some_and(same);
+        if is(self.last) {
+            return &mut self.extents[self.last];
+        }
+        // Extents that were first touched in a row lie in a row.
+        if is(self.last + 1) {
+            self.last += 1;
+        } else {
+            let extents = &mut self.extents;
+            let found = self.index.find(hash(volume, number), |&at| same(&extents[at as usize]));
+            self.last = found.map_or(extents.len(), |&at| at as usize);
+            if self.last == extents.len() {
+                let at = u32::try_from(extents.len()).expect("4 G extents are 2 TB of counters");
+                let (reads, writes) = ([0; EXTENT_PAGES], [0; EXTENT_PAGES]);
+                extents.push(Extent { volume, number, reads, writes });
+                let rehash = |&at: &u32| hash(extents[at as usize].volume, extents[at as usize].number);
+                self.index.insert_unique(hash(volume, number), at, rehash);
+            }
+        }
+        &mut self.extents[self.last]
+    }
+
+    /// Totals over all pages touched so far.
+    pub(super) fn totals(&self) -> Touched {
+        let mut totals = Touched::default();
+        for extent in &self.extents {
+            let (mut read_pair, mut written_pair) = (0, 0);
+            for (at, (&reads, &writes)) in extent.reads.iter().zip(&extent.writes).enumerate() {
+                totals.read += u64::from(reads > 0);
+                totals.written += u64::from(writes > 0);
+                if reads > 0 || writes > 0 {
+                    totals.any += 1;
+                    totals.accesses.push(reads.saturating_add(writes));
+                }
+                totals.page_reads += u64::from(reads);
+                totals.page_reads_of_written += if writes > 0 { u64::from(reads) } else { 0 };
+                (read_pair, written_pair) = (read_pair | reads, written_pair | writes);
+                if at % 2 == 1 {
+                    totals.read_8k += u64::from(read_pair > 0);
+                    totals.written_8k += u64::from(written_pair > 0);
+                    totals.any_8k += u64::from(read_pair > 0 || written_pair > 0);
+                    (read_pair, written_pair) = (0, 0);
+                }
+            }
+        }
+        totals
+    }
+}
+
+/// A fixed hash (the finaliser of SplitMix64), so that nothing depends on a process' random state.
+fn hash(volume: u32, number: u64) -> u64 {
+    let mut z = number ^ u64::from(volume).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_counts_the_pages_that_were_written_before_and_reads_do_not_make_it_an_update() {
+        let mut pages = Pages::default();
+        pages.read(0, 0, 8192);
+        assert_eq!(pages.write(0, 0, 8192), Written { pages: 2, before: 0 });
+        // Bytes 4096-512 .. 4096+512 lie on both pages, byte 8192 on a third.
+        assert_eq!(pages.write(0, 3584, 1024), Written { pages: 2, before: 2 });
+        assert_eq!(pages.write(0, 4096, 4097), Written { pages: 2, before: 1 });
+        assert_eq!(pages.write(1, 0, 4096), Written { pages: 1, before: 0 }, "volumes are apart");
+    }
+
+    #[test]
+    fn footprints_are_counted_in_pages_of_4_and_8_kib() {
+        let mut pages = Pages::default();
+        pages.write(0, 4096, 8192); // 4 KiB pages 1 and 2: 8 KiB pages 0 and 1
+        pages.read(0, 0, 4096); // page 0
+        pages.read(0, 1 << 40, 1); // far away
+        let totals = pages.totals();
+        assert_eq!((totals.read, totals.written, totals.any), (2, 2, 4));
+        assert_eq!((totals.read_8k, totals.written_8k, totals.any_8k), (2, 2, 3));
+        assert_eq!((totals.page_reads, totals.page_reads_of_written), (2, 0));
+        assert_eq!(totals.accesses, [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_request_across_extents_touches_every_page_once() {
+        let mut pages = Pages::default();
+        let bytes = 1000 * PAGE_BYTES as u32;
+        assert_eq!(pages.write(7, 63 * PAGE_BYTES, bytes), Written { pages: 1000, before: 0 });
+        assert_eq!(pages.write(7, 63 * PAGE_BYTES, bytes), Written { pages: 1000, before: 1000 });
+        assert_eq!(pages.totals().accesses, vec![2; 1000]);
+    }
+
+    #[test]
+    fn the_end_of_the_address_space_is_no_trap() {
+        let mut pages = Pages::default();
+        assert_eq!(pages.write(0, u64::MAX, u32::MAX), Written { pages: 1, before: 0 });
+        assert_eq!(pages.write(0, 5, 0), Written::default());
+    }
+}

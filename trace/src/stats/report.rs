@@ -1,0 +1,189 @@
+//! The statistics as text for people.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{PAGE_BYTES, RECENT, SizeStats, Stats};
+
+/// Volumes listed one by one; more are only counted.
+const LISTED_VOLUMES: usize = 16;
+
+impl Display for Stats {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let row = |f: &mut Formatter<'_>, name: &str, value: String| writeln!(f, "{name:<22} {value}");
+        row(
+            f,
+            "requests",
+            format!(
+                "{} ({} reads, {} writes, {} trims, {} flushes)",
+                self.requests, self.reads, self.writes, self.trims, self.flushes
+            ),
+        )?;
+        row(f, "write ratio", percent(self.write_ratio))?;
+        row(f, "update ratio", {
+            let updates = self.updates;
+            format!(
+                "{} of writes meet a written page; {} only written pages; {} of written pages",
+                percent(updates.ratio),
+                percent(updates.whole_ratio),
+                percent(updates.page_ratio)
+            )
+        })?;
+        row(
+            f,
+            "bytes",
+            format!(
+                "{} read, {} written",
+                size(self.size_read.total_bytes as f64),
+                size(self.size_write.total_bytes as f64)
+            ),
+        )?;
+        for (name, sizes) in [
+            ("size, all", &self.size_all),
+            ("size, reads", &self.size_read),
+            ("size, writes", &self.size_write),
+            ("size, trims", &self.size_trim),
+        ] {
+            if sizes.requests > 0 {
+                row(f, name, describe(sizes))?;
+            }
+        }
+        row(f, "span", time(self.span_ns as f64))?;
+        row(
+            f,
+            "rate",
+            format!(
+                "{:.1} requests/s, {}/s, mean interval {}",
+                self.requests_per_second,
+                size(self.bytes_per_second),
+                time(self.gaps.mean_ns)
+            ),
+        )?;
+        row(
+            f,
+            "intervals",
+            [0.2, 0.4, 0.6, 0.8, 0.9, 0.99, 0.999, 1.0]
+                .map(|share| {
+                    format!("{} % {}", trim_zeros(share * 100.0), time(self.gaps.quantile_ns(share) as f64))
+                })
+                .join("; "),
+        )?;
+        row(
+            f,
+            "same time stamp",
+            format!(
+                "{} of intervals; {} requests step back in time",
+                percent(self.gaps.ties),
+                self.gaps.backward_steps
+            ),
+        )?;
+        let footprint = self.footprint;
+        let pages = |pages: u64| size((pages * PAGE_BYTES) as f64);
+        row(
+            f,
+            "footprint",
+            format!(
+                "{} touched, {} read, {} written (4 KiB pages); in 8 KiB pages {} touched",
+                pages(footprint.touched_pages_4k),
+                pages(footprint.read_pages_4k),
+                pages(footprint.written_pages_4k),
+                pages(2 * footprint.touched_pages_8k)
+            ),
+        )?;
+        row(
+            f,
+            "skew",
+            format!(
+                "hottest 20 % of pages take {} of page accesses; Zipf theta {:.2}",
+                percent(self.skew.hot20),
+                self.skew.zipf_theta
+            ),
+        )?;
+        row(f, "reads of written data", percent(self.skew.reads_of_written))?;
+        row(
+            f,
+            "sequential",
+            format!("{} continue one of the {RECENT} requests before", percent(self.sequential)),
+        )?;
+        row(
+            f,
+            "aligned",
+            format!(
+                "512 B {}, 4 KiB {}, 8 KiB {}",
+                percent(self.alignment.sector),
+                percent(self.alignment.page_4k),
+                percent(self.alignment.page_8k)
+            ),
+        )?;
+        row(f, "largest end", size(self.max_end_bytes as f64))?;
+        row(f, "volumes", self.volumes.len().to_string())?;
+        if self.volumes.len() > 1 {
+            for volume in self.volumes.iter().take(LISTED_VOLUMES) {
+                row(
+                    f,
+                    &format!("  volume {}", volume.volume),
+                    format!(
+                        "{} requests, {} writes, {}, end {}",
+                        volume.requests,
+                        volume.writes,
+                        size(volume.bytes as f64),
+                        size(volume.max_end_bytes as f64)
+                    ),
+                )?;
+            }
+            if self.volumes.len() > LISTED_VOLUMES {
+                writeln!(f, "  … and {} more", self.volumes.len() - LISTED_VOLUMES)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn describe(sizes: &SizeStats) -> String {
+    let [_, _, median, _, _, p99] = sizes.quantiles_bytes;
+    let common: Vec<String> = sizes
+        .commonest(3)
+        .iter()
+        .map(|atom| {
+            format!(
+                "{} {}",
+                size(f64::from(atom.bytes)),
+                percent(atom.requests as f64 / sizes.requests as f64)
+            )
+        })
+        .collect();
+    format!(
+        "mean {}, median {}, 99 % {}, {} to {}; most often {}",
+        size(sizes.mean_bytes),
+        size(f64::from(median)),
+        size(f64::from(p99)),
+        size(f64::from(sizes.min_bytes)),
+        size(f64::from(sizes.max_bytes)),
+        common.join(", ")
+    )
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn size(bytes: f64) -> String {
+    scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+}
+
+fn time(ns: f64) -> String {
+    scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
+}
+
+fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
+    let mut unit = 0;
+    while value >= step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    format!("{} {}", trim_zeros(value), units[unit])
+}
+
+fn trim_zeros(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
