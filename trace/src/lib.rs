@@ -5,12 +5,15 @@
 mod error;
 pub mod fold;
 pub mod format;
+pub mod generate;
 mod input;
 mod lines;
 mod order;
+pub mod profile;
 mod read;
 mod request;
 pub mod slice;
+pub mod stats;
 mod text;
 mod write;
 

@@ -1,0 +1,113 @@
+//! Generators: workloads from a line of text and a seed.
+//!
+//! `uniform:write=1,size=8KiB,span=1GiB,requests=3M,arrival=poisson:100us` names a generator and its parameters;
+//! what is not given has a default. The same text and seed give the same requests on every machine. [`catalog`]
+//! lists the generators with their keys. One file a generator.
+
+mod arrival;
+mod disksim_suite;
+mod hpc;
+mod keys;
+mod normal;
+mod sequential;
+pub(crate) mod shuffle;
+mod size;
+mod synthetic;
+#[cfg(test)]
+mod tests;
+mod uniform;
+mod wriw;
+mod zipf;
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use stripewise_base::suggest;
+
+use crate::profile::{self, ProfileRecipe};
+use crate::{Source, TraceError};
+use disksim_suite::Suite;
+pub use keys::Key;
+pub(crate) use keys::Keys;
+use synthetic::Synthetic;
+
+/// A generator as help texts show it.
+#[derive(Debug)]
+pub struct About {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for, in a line.
+    pub summary: &'static str,
+    /// A specification that works.
+    pub example: &'static str,
+    /// Its parameters.
+    pub keys: &'static [Key],
+    pub(crate) build: fn(&Keys) -> Result<Recipe, TraceError>,
+}
+
+/// Every generator.
+pub fn catalog() -> &'static [About] {
+    const CATALOG: &[About] = &[
+        uniform::ABOUT,
+        sequential::ABOUT,
+        zipf::ABOUT,
+        normal::ABOUT,
+        wriw::ABOUT,
+        hpc::ABOUT,
+        disksim_suite::ABOUT,
+        profile::ABOUT,
+    ];
+    CATALOG
+}
+
+/// A workload that can be generated: everything but the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generator {
+    keys: Keys,
+    recipe: Recipe,
+}
+
+/// What a generator needs to run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Recipe {
+    Synthetic(Synthetic),
+    Suite(Suite),
+    Profile(Box<ProfileRecipe>),
+    /// A built-in profile that is itself a generator.
+    Named(Box<Generator>),
+}
+
+impl Generator {
+    /// The requests that `seed` yields.
+    pub fn source(&self, seed: u64) -> Box<dyn Source + Send> {
+        match self.recipe.clone() {
+            Recipe::Synthetic(synthetic) => Box::new(synthetic.source(seed)),
+            Recipe::Suite(suite) => Box::new(suite.source(seed)),
+            Recipe::Profile(profile) => Box::new(profile.source(seed)),
+            Recipe::Named(generator) => generator.source(seed),
+        }
+    }
+}
+
+impl FromStr for Generator {
+    type Err = TraceError;
+
+    /// Reads a specification such as `uniform:write=1,size=8KiB`. A profile that is named by file is read here.
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+        let Some(about) = catalog().iter().find(|about| about.name == name.trim()) else {
+            let names: Vec<&str> = catalog().iter().map(|about| about.name).collect();
+            return Err(TraceError::Setting(suggest::unknown("generator", name.trim(), &names)));
+        };
+        let keys = Keys::parse(about.name, rest, about.keys)?;
+        let recipe = (about.build)(&keys)?;
+        Ok(Self { keys, recipe })
+    }
+}
+
+impl Display for Generator {
+    /// The specification with every parameter, defaults included: what a result should state.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.keys.fmt(f)
+    }
+}

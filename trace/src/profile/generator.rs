@@ -1,0 +1,358 @@
+//! The generator of a profile: requests that have its statistics.
+//!
+//! Counts are exact: of n requests left, k of them writes, the next is a write with probability k/n, and so for
+//! update writes and sequential requests. Sizes and intervals are dealt from decks. Addresses come from a [`Space`]:
+//! a first write fills new pages, an update begins in written ones, a read goes to data that is written or to data
+//! that is only read. Which extent is hit follows a power law that is fitted beforehand.
+
+use stripewise_base::prng::Prng;
+
+use super::Profile;
+use super::deck::Deck;
+use super::intervals::Intervals;
+use super::popularity::Popularity;
+use super::space::{Space, Zones, pages};
+use crate::stats::{PAGE_BYTES, Recent};
+use crate::{Kind, Request, Source, TraceError};
+
+/// Most data that a trace may touch, in pages: far from where addresses overflow.
+const MOST_PAGES: f64 = (1u64 << 48) as f64;
+
+/// What a profile needs to run: everything but the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ProfileRecipe {
+    pub(super) profile: Profile,
+    pub(super) requests: u64,
+    /// Share of the draws that the first fifth of the extents takes.
+    pub(super) hot: f64,
+}
+
+/// Numbers of requests of each sort that are still to come.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    requests: u64,
+    writes: u64,
+    trims: u64,
+    flushes: u64,
+    updates: u64,
+    sequential: u64,
+}
+
+/// A running profile.
+pub(super) struct ProfileSource {
+    total: u64,
+    left: Left,
+    clock: u64,
+    intervals: Intervals,
+    reads: Deck,
+    first_writes: Deck,
+    update_writes: Deck,
+    trims: Deck,
+    space: Space,
+    /// Where requests for new data began, by kind: what later requests go back to.
+    extents: [Vec<u64>; 2],
+    recent: Recent,
+    /// Which of the extents of each kind is next.
+    popularity: [Popularity; 2],
+    reads_of_written: f64,
+    /// New pages that updates have yet to touch beyond old ones, and how many they touch beyond the first.
+    growth_pages: u64,
+    update_extra_pages: f64,
+    /// Pages that are only read: still to be touched, and reads of pages still to come.
+    read_only_pages: f64,
+    read_only_page_reads: f64,
+    /// Share of new extents that begin at each sector of a page or before it.
+    start_sector: [f64; 8],
+    prng: Prng,
+}
+
+/// A law of sizes in bytes: sizes with their shares.
+pub(super) type Law = Vec<(u32, f64)>;
+
+/// What the profile's shares amount to for a number of requests.
+pub(super) struct Amounts {
+    pub(super) reads: u64,
+    pub(super) writes: u64,
+    pub(super) trims: u64,
+    pub(super) flushes: u64,
+    pub(super) updates: u64,
+    pub(super) sequential: u64,
+}
+
+impl Amounts {
+    pub(super) fn of(profile: &Profile, requests: u64) -> Self {
+        let of = |whole: u64, share: f64| ((whole as f64 * share + 0.5) as u64).min(whole);
+        let trims = of(requests, profile.trim_ratio);
+        let flushes = of(requests, profile.flush_ratio).min(requests - trims);
+        let data = requests - trims - flushes;
+        let writes = of(data, profile.write_ratio);
+        // Something has to be written before it can be updated.
+        let updates = of(writes, profile.update_ratio).min(writes.saturating_sub(1));
+        let sequential = of(data, profile.sequential);
+        Self { reads: data - writes, writes, trims, flushes, updates, sequential }
+    }
+}
+
+impl ProfileRecipe {
+    /// The requests that `seed` yields. The profile was checked when the recipe was made.
+    pub(crate) fn source(self, seed: u64) -> impl Source + Send + 'static {
+        let Self { profile, requests, hot } = self;
+        Self::run(&profile, requests, hot, seed).expect("a recipe is made only of a profile that runs")
+    }
+
+    /// Starts `requests` requests of `profile`.
+    pub(super) fn run(
+        profile: &Profile,
+        requests: u64,
+        hot: f64,
+        seed: u64,
+    ) -> Result<ProfileSource, TraceError> {
+        let amounts = Amounts::of(profile, requests);
+        let mut prng = Prng::new(seed);
+        let sizes = &profile.sizes;
+        let (read, first) = (sizes.read_law()?, sizes.first_write_law()?);
+        let (update, trim) = (sizes.update_write_law()?, sizes.trim_law()?);
+        let start_sector = profile.start_sectors();
+        let first_writes = amounts.writes - amounts.updates;
+        let first_pages = first_writes as f64 * mean_pages(&first, &start_sector);
+        // The profile's data, scaled to the number of requests that is asked for.
+        let scale = requests as f64 / profile.requests.0.max(1) as f64;
+        let scaled = |bytes: u64| bytes as f64 / PAGE_BYTES as f64 * scale;
+        let written = profile.footprint.written.map_or(first_pages, |bytes| scaled(bytes.0)).max(first_pages);
+        let reads_of_written = if amounts.writes == 0 { 0.0 } else { profile.footprint.reads_of_written };
+        let page_reads = amounts.reads as f64 * mean_pages(&read, &start_sector) * (1.0 - reads_of_written);
+        let read_only = profile
+            .footprint
+            .read_only
+            .map_or(page_reads * (1.0 - profile.update_ratio), |bytes| scaled(bytes.0));
+        let read_only = read_only.min(page_reads);
+        let laws = [&read, &first, &update, &trim];
+        let largest = laws.iter().flat_map(|law| law.iter()).map(|atom| atom.0).max().unwrap_or(0);
+        let largest = pages(PAGE_BYTES - 1, largest).1 + 1;
+        if written + read_only > MOST_PAGES {
+            return Err(TraceError::Setting(format!(
+                "profile: {requests} requests touch more than 1024 PiB; lower the requests or the footprint"
+            )));
+        }
+        // A few pages more: fractions, and requests that reach past the last one counted.
+        let room = |pages: f64| if pages > 0.0 { (pages * 1.02) as u64 + 4 * largest } else { 0 };
+        let first_read = if amounts.reads > 0 && amounts.writes == 0 { largest } else { 0 };
+        let data = [room(written), room(read_only).max(first_read)];
+        let mut summed = start_sector;
+        (1..8).for_each(|sector| summed[sector] += summed[sector - 1]);
+        Ok(ProfileSource {
+            total: requests,
+            left: Left {
+                requests,
+                writes: amounts.writes,
+                trims: amounts.trims,
+                flushes: amounts.flushes,
+                updates: amounts.updates,
+                sequential: amounts.sequential,
+            },
+            clock: 0,
+            intervals: profile.intervals(requests.saturating_sub(1), &mut prng)?,
+            reads: Deck::new(&read, amounts.reads, &mut prng),
+            first_writes: Deck::new(&first, first_writes, &mut prng),
+            update_writes: Deck::new(&update, amounts.updates, &mut prng),
+            trims: Deck::new(&trim, amounts.trims, &mut prng),
+            space: Space::new(profile.span.0, data, largest),
+            extents: [Vec::new(), Vec::new()],
+            recent: Recent::default(),
+            popularity: std::array::from_fn(|_| Popularity::new(hot)),
+            reads_of_written,
+            growth_pages: (written - first_pages) as u64,
+            update_extra_pages: (mean_pages(&update, &start_sector) - 1.0).max(1e-9),
+            read_only_pages: read_only,
+            read_only_page_reads: page_reads,
+            start_sector: summed,
+            prng,
+        })
+    }
+}
+
+/// Mean number of pages that a request of this law touches.
+fn mean_pages(law: &Law, start_sector: &[f64; 8]) -> f64 {
+    let total: f64 = law.iter().map(|atom| atom.1).sum();
+    let starts: f64 = start_sector.iter().sum();
+    let sum: f64 = law
+        .iter()
+        .flat_map(|&(bytes, share)| {
+            start_sector.iter().zip(0u64..).map(move |(weight, sector)| {
+                let (first, last) = pages(sector * 512, bytes);
+                share * weight * (last - first + 1) as f64
+            })
+        })
+        .sum();
+    sum / total / starts
+}
+
+impl ProfileSource {
+    fn request(&mut self) -> Request {
+        let time_ns = self.clock;
+        self.clock = self.clock.saturating_add(self.intervals.deal());
+        let left = self.left;
+        self.left.requests -= 1;
+        let pick = self.prng.below(left.requests);
+        let data = left.requests - left.trims - left.flushes;
+        if pick >= data {
+            return self.control(time_ns, pick - data < left.trims);
+        }
+        let sequential = self.prng.below(data) < left.sequential;
+        let (kind, offset, bytes) = if pick < left.writes {
+            self.left.writes -= 1;
+            let (offset, bytes) = self.write(sequential);
+            (Kind::Write, offset, bytes)
+        } else {
+            let (offset, bytes) = self.read(sequential);
+            (Kind::Read, offset, bytes)
+        };
+        if self.recent.continues(0, offset) {
+            self.left.sequential = self.left.sequential.saturating_sub(1);
+        }
+        self.recent.push(0, offset + u64::from(bytes));
+        Request { time_ns, offset, bytes, volume: 0, kind }
+    }
+
+    /// A trim of written data, or a flush.
+    fn control(&mut self, time_ns: u64, trim: bool) -> Request {
+        if !trim {
+            self.left.flushes -= 1;
+            return Request { time_ns, offset: 0, bytes: 0, volume: 0, kind: Kind::Flush };
+        }
+        self.left.trims -= 1;
+        let bytes = self.trims.deal();
+        let offset = self.old_extent(Zones::Written).unwrap_or(0);
+        Request { time_ns, offset, bytes, volume: 0, kind: Kind::Trim }
+    }
+
+    fn write(&mut self, sequential: bool) -> (u64, u32) {
+        let update = self.prng.below(self.left.writes + 1) < self.left.updates;
+        if update && !self.extents[0].is_empty() {
+            return self.update(sequential);
+        }
+        let bytes = self.first_writes.deal();
+        match self.new_data(Zones::Written, bytes, sequential) {
+            Some(offset) => {
+                self.space.fill(offset, bytes);
+                (offset, bytes)
+            }
+            None => self.update(sequential),
+        }
+    }
+
+    fn update(&mut self, sequential: bool) -> (u64, u32) {
+        self.left.updates = self.left.updates.saturating_sub(1);
+        let bytes = self.update_writes.deal();
+        // Where the footprint demands it, an update reaches from old pages into new ones.
+        let (first, last) = pages(0, bytes);
+        let growing = self.growth_pages > 0 && last > first && {
+            let reach = (self.left.updates + 1) as f64 * self.update_extra_pages;
+            self.prng.unit() * reach < self.growth_pages as f64
+        };
+        let mut offset = None;
+        if sequential {
+            offset = self.sequential_old(Zones::Written, bytes, self.growth_pages);
+        }
+        if offset.is_none() && growing {
+            offset = self.space.brink(Zones::Written, &mut self.prng);
+        }
+        let offset = offset.unwrap_or_else(|| self.old_data(Zones::Written, bytes).unwrap_or(0));
+        let new = self.space.fill(offset, bytes);
+        if new > 0 {
+            self.growth_pages = self.growth_pages.saturating_sub(new);
+            self.extents[0].push((pages(offset, bytes).1 + 1 - new) * PAGE_BYTES);
+        }
+        (offset, bytes)
+    }
+
+    fn read(&mut self, sequential: bool) -> (u64, u32) {
+        let bytes = self.reads.deal();
+        if self.prng.unit() < self.reads_of_written {
+            let old = if sequential { self.sequential_old(Zones::Written, bytes, 0) } else { None };
+            let offset = old.or_else(|| self.old_data(Zones::Written, bytes));
+            // Before the first write: data that will be written later.
+            let offset = offset
+                .or_else(|| self.space.fresh(Zones::Written, &self.recent, &mut self.prng))
+                .unwrap_or(0);
+            return (offset, bytes);
+        }
+        let count = (pages(0, bytes).1 + 1) as f64;
+        let new = self.prng.unit() * self.read_only_page_reads < self.read_only_pages;
+        self.read_only_page_reads -= count;
+        if new || self.extents[1].is_empty() {
+            if let Some(offset) = self.new_data(Zones::ReadOnly, bytes, sequential) {
+                self.read_only_pages -= self.space.fill(offset, bytes) as f64;
+                return (offset, bytes);
+            }
+        }
+        let old = if sequential { self.sequential_old(Zones::ReadOnly, bytes, 0) } else { None };
+        let offset = old.or_else(|| self.old_data(Zones::ReadOnly, bytes));
+        (offset.or_else(|| self.old_data(Zones::Written, bytes)).unwrap_or(0), bytes)
+    }
+
+    /// A place for `bytes` of new data, which becomes an extent to go back to.
+    fn new_data(&mut self, kind: Zones, bytes: u32, sequential: bool) -> Option<u64> {
+        let follows = |offset: &u64| self.space.continues_new(kind, *offset, bytes);
+        let next = if sequential { self.recent.ends().find(follows) } else { None };
+        let offset = match next {
+            Some(offset) => offset,
+            None => self.space.fresh(kind, &self.recent, &mut self.prng)? + 512 * self.start_sector(),
+        };
+        self.extents[kind as usize].push(offset);
+        Some(offset)
+    }
+
+    fn start_sector(&mut self) -> u64 {
+        let total = self.start_sector[7];
+        if self.start_sector[0] >= total {
+            return 0;
+        }
+        let at = self.prng.unit() * total;
+        self.start_sector.iter().take_while(|&&upto| upto <= at).count().min(7) as u64
+    }
+
+    /// The end of a recent request from where `bytes` lie in old data but for `spill` new pages at most.
+    fn sequential_old(&self, kind: Zones, bytes: u32, spill: u64) -> Option<u64> {
+        let fits =
+            |offset: &u64| self.space.continues_old(kind, *offset, bytes).is_some_and(|new| new <= spill);
+        self.recent.ends().find(fits)
+    }
+
+    /// The start of an extent that exists, the popular ones more often.
+    fn old_extent(&mut self, kind: Zones) -> Option<u64> {
+        let extents = &self.extents[kind as usize];
+        if extents.is_empty() {
+            return None;
+        }
+        Some(extents[self.popularity[kind as usize].draw(extents.len(), &mut self.prng)])
+    }
+
+    /// A place for `bytes` at or near a popular extent such that they lie in old data, as far as there is enough.
+    fn old_data(&mut self, kind: Zones, bytes: u32) -> Option<u64> {
+        let mut offset = self.old_extent(kind)?;
+        for _ in 0..4 {
+            if let Some(offset) = self.space.pull_back(offset, bytes) {
+                return Some(offset);
+            }
+            offset = self.old_extent(kind)?;
+        }
+        Some(offset)
+    }
+}
+
+impl Source for ProfileSource {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        let count = (batch.capacity().max(1) as u64).min(self.left.requests);
+        for _ in 0..count {
+            let request = self.request();
+            batch.push(request);
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        Some(1.0 - self.left.requests as f64 / self.total.max(1) as f64)
+    }
+}

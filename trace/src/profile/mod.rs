@@ -1,0 +1,282 @@
+//! Profiles: the statistics of a workload as a text file, and a generator that yields a trace with these statistics.
+//!
+//! A profile is TOML. It comes from a paper's workload table ([`builtin`]), from a real trace
+//! ([`Profile::from_stats`]) or from a user's hand. Generated, its trace has the profile's counts exactly, its mean
+//! sizes and intervals, its distribution of intervals at the given points, and its update ratio; footprint, skew and
+//! sequentiality are met closely ([`check`]). What a profile does *not* say is lost: which request follows which.
+
+mod builtin;
+pub mod check;
+mod deck;
+mod generator;
+mod intervals;
+mod measured;
+mod popularity;
+mod sizes;
+mod space;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::prng::Prng;
+use stripewise_base::suggest::{self, ConfigError};
+use stripewise_base::units::{Bytes, Count, Span};
+
+use crate::generate::{About, Key, Keys, Recipe};
+use crate::stats::Stats;
+use crate::{Source, TraceError};
+pub use builtin::{Builtin, builtin};
+pub(crate) use generator::ProfileRecipe;
+use intervals::{Intervals, MeanOutside};
+pub use sizes::{SizeLaw, Sizes};
+
+/// The statistics of a workload. Shares lie in `0.0..=1.0`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Where the numbers come from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// Number of requests that the numbers describe. More or fewer can be generated: footprints scale along.
+    pub requests: Count,
+    /// Writes over reads and writes.
+    pub write_ratio: f64,
+    /// Trims over all requests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trim_ratio: f64,
+    /// Flushes over all requests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flush_ratio: f64,
+    /// Writes that meet a page that was written before, over all writes (see [`crate::stats::Updates`]).
+    pub update_ratio: f64,
+    /// Reads and writes that continue a recent one, over all (see [`crate::stats::RECENT`]).
+    pub sequential: f64,
+    /// Address space in bytes that requests fall into; widened where the data does not fit.
+    pub span: Bytes,
+    /// Sizes of requests.
+    pub sizes: Sizes,
+    /// Intervals between requests.
+    pub arrivals: Arrivals,
+    /// Distinct data.
+    pub footprint: Footprint,
+    /// How unevenly accesses fall on pages.
+    pub skew: Skew,
+    /// Weights of the eight 512 B sectors of a 4 KiB page as the beginning of a request; absent: all at the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_sector: Option<[f64; 8]>,
+}
+
+/// Intervals between requests: a distribution, a mean, or both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// Mean interval. Without `cdf`, intervals are exponential (a Poisson process); zero means all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<Span>,
+    /// Points of the distribution, `[share, interval]`, from share 0 to share 1, nowhere descending; log-linear
+    /// between them (see `mean`). Two points at the same interval make a jump.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cdf: Vec<(f64, Span)>,
+}
+
+/// Distinct data that requests touch, in bytes of 4 KiB pages.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Footprint {
+    /// Data written; absent: what the first writes cover. Never less than that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Bytes>,
+    /// Data read and never written; absent: as much as makes reads meet new data as rarely as writes do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<Bytes>,
+    /// Share of page reads that go to data which the trace also writes.
+    pub reads_of_written: f64,
+}
+
+/// How unevenly accesses fall on pages.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Skew {
+    /// Share of page accesses on the hottest 20 % of the touched pages.
+    pub hot20: f64,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+impl Profile {
+    /// Reads `text`, the contents of `file`, which the errors name.
+    ///
+    /// # Errors
+    /// A TOML error with line and caret, an unknown key with the nearest known one, or a value without meaning.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, TraceError> {
+        let setting = |error: ConfigError| TraceError::Setting(error.to_string());
+        let profile: Self = suggest::read_toml(file, text).map_err(setting)?;
+        profile.validate().map_err(|error| TraceError::Setting(format!("{file}: {error}")))?;
+        Ok(profile)
+    }
+
+    /// Reads a profile file.
+    ///
+    /// # Errors
+    /// As [`Profile::from_toml`], or that the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, TraceError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
+        Self::from_toml(&path.display().to_string(), &text)
+    }
+
+    /// The profile as TOML that [`Profile::from_toml`] reads back.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a profile has TOML types only, tables last")
+    }
+
+    /// The profile of a measured trace.
+    ///
+    /// # Errors
+    /// If the trace has no requests.
+    pub fn from_stats(stats: &Stats, source: &str) -> Result<Self, TraceError> {
+        measured::profile(stats, source)
+    }
+
+    /// The trace of this profile: `requests` requests (the profile's own number if absent) from `seed`.
+    ///
+    /// # Errors
+    /// A profile whose numbers contradict each other, such as a mean interval outside what its distribution allows.
+    pub fn generate(&self, requests: Option<u64>, seed: u64) -> Result<Box<dyn Source + Send>, TraceError> {
+        Ok(Box::new(self.recipe(requests)?.source(seed)))
+    }
+
+    /// Fits the skew, and proves that the profile runs.
+    pub(crate) fn recipe(&self, requests: Option<u64>) -> Result<ProfileRecipe, TraceError> {
+        self.validate()?;
+        let requests = requests.unwrap_or(self.requests.0);
+        let hot = check::fit_skew(self, requests)?;
+        // What remains to go wrong depends on the number of requests, not on the seed.
+        ProfileRecipe::run(self, requests, hot, 0)?;
+        Ok(ProfileRecipe { profile: self.clone(), requests, hot })
+    }
+
+    fn validate(&self) -> Result<(), TraceError> {
+        let fail = |message: String| Err(TraceError::Setting(format!("profile: {message}")));
+        let shares = [
+            ("write_ratio", self.write_ratio),
+            ("trim_ratio", self.trim_ratio),
+            ("flush_ratio", self.flush_ratio),
+            ("update_ratio", self.update_ratio),
+            ("sequential", self.sequential),
+            ("footprint.reads_of_written", self.footprint.reads_of_written),
+            ("skew.hot20", self.skew.hot20),
+        ];
+        for (name, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                return fail(format!("{name} = {share} is not a share; write a number from 0 to 1"));
+            }
+        }
+        if self.trim_ratio + self.flush_ratio > 1.0 {
+            return fail("trim_ratio and flush_ratio exceed 1 together; lower one".to_owned());
+        }
+        if self.span.0 > 1 << 60 {
+            return fail(format!("span = {} is beyond 1024 PiB; narrow it", self.span));
+        }
+        if let Some(weights) = self.start_sector {
+            let sum: f64 = weights.iter().sum();
+            if !sum.is_finite() || sum <= 0.0 || weights.iter().any(|&weight| weight < 0.0) {
+                return fail("start_sector needs weights of 0 or more, not all 0".to_owned());
+            }
+        }
+        for (name, data) in [("written", self.footprint.written), ("read_only", self.footprint.read_only)] {
+            if data.is_some_and(|bytes| bytes.0 > 1 << 60) {
+                return fail(format!("footprint.{name} is beyond 1024 PiB; lower it"));
+            }
+        }
+        self.sizes.validate(self)?;
+        self.validate_arrivals()
+    }
+
+    fn validate_arrivals(&self) -> Result<(), TraceError> {
+        let fail = |message: String| Err(TraceError::Setting(format!("profile: {message}")));
+        let cdf = &self.arrivals.cdf;
+        if cdf.is_empty() {
+            return match self.arrivals.mean {
+                Some(_) => Ok(()),
+                None => fail("arrivals needs a mean, such as \"10ms\", or a cdf".to_owned()),
+            };
+        }
+        for (at, pair) in cdf.windows(2).enumerate() {
+            let [(share, gap), (next_share, next_gap)] = [pair[0], pair[1]];
+            if !(share..=1.0).contains(&next_share) || next_gap < gap {
+                return fail(format!(
+                    "arrivals.cdf descends at point {}: [{next_share}, {next_gap}] after [{share}, {gap}]",
+                    at + 2
+                ));
+            }
+        }
+        let (first, last) = (cdf[0].0, cdf[cdf.len() - 1].0);
+        if first != 0.0 || last != 1.0 || cdf.len() < 2 {
+            return fail(format!("arrivals.cdf runs from share {first} to {last}; add points for 0 and 1"));
+        }
+        Ok(())
+    }
+
+    fn start_sectors(&self) -> [f64; 8] {
+        self.start_sector.unwrap_or([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    }
+
+    fn intervals(&self, count: u64, prng: &mut Prng) -> Result<Intervals, TraceError> {
+        let Arrivals { mean, cdf } = &self.arrivals;
+        if cdf.is_empty() {
+            return Ok(Intervals::exponential(mean.unwrap_or_default().0, count, prng));
+        }
+        let points: Vec<(f64, u64)> = cdf.iter().map(|&(share, gap)| (share, gap.0)).collect();
+        // One interval cannot have both a distribution and a mean.
+        let mean_ns = mean.map(|mean| mean.0).filter(|_| count > 1);
+        Intervals::along(&points, mean_ns, count, prng).map_err(|MeanOutside { low, high }| {
+            let [low, high] = [low, high].map(|ns| Span(ns as u64));
+            let mean = mean.unwrap_or_default();
+            TraceError::Setting(format!(
+                "profile: arrivals.mean = {mean} contradicts arrivals.cdf, which allows {low} to {high} for {count} \
+                 intervals; change one"
+            ))
+        })
+    }
+}
+
+pub(crate) const ABOUT: About = About {
+    name: "profile",
+    summary: "a trace with the statistics of a profile: of a paper's table, or of a measured trace",
+    example: "profile:name=paper000/hm_0,requests=100k",
+    keys: &[
+        Key { name: "name", default: "none", help: "a built-in profile such as `paper000/hm_0`" },
+        Key { name: "file", default: "none", help: "a profile's file such as `my.toml`, instead of a name" },
+        Key { name: "requests", default: "profile", help: "how many; `profile`: as the profile says" },
+    ],
+    build,
+};
+
+fn build(keys: &Keys) -> Result<Recipe, TraceError> {
+    let requests = match keys.text("requests") {
+        "profile" => None,
+        _ => Some(keys.count("requests")?),
+    };
+    let run = |profile: &Profile| Ok(Recipe::Profile(Box::new(profile.recipe(requests)?)));
+    match (keys.text("name"), keys.text("file")) {
+        ("none", "none") => Err(keys.fail("name", "give the `name` of a built-in profile, or a `file`")),
+        ("none", file) => run(&Profile::read(Path::new(file))?),
+        (name, "none") => match builtin::find(name).map_err(|error| keys.fail("name", error))? {
+            Builtin { profile: Some(profile), .. } => run(&profile),
+            Builtin { generator, .. } => {
+                if requests.is_some() {
+                    return Err(
+                        keys.fail("requests", format!("`{name}` is a generator; use `{generator}` itself"))
+                    );
+                }
+                Ok(Recipe::Named(Box::new(generator.parse()?)))
+            }
+        },
+        _ => Err(keys.fail("file", "a profile comes from a `name` or from a `file`, not from both")),
+    }
+}
