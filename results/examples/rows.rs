@@ -1,5 +1,5 @@
-//! What a row of the table of requests costs, in processor time: as the simulator pays for it, beside the same rows
-//! through Arrow's own writer.
+//! What a row of the table of requests costs, in processor time: as the simulator pays for it, beside the
+//! same rows through Arrow's own writer.
 //!
 //! `cargo run --release -p stripewise-results --example rows [ROWS [DIRECTORY]]`
 

@@ -72,7 +72,8 @@ impl Toml {
 }
 
 impl RunInputs {
-    /// The inputs of a run: the scheme's and device's configuration and the settings of replay as TOML, and the rest.
+    /// The inputs of a run: the scheme's and device's configuration and the settings of replay as TOML, and
+    /// the rest.
     ///
     /// # Errors
     /// When a text is not TOML.
@@ -137,7 +138,8 @@ pub struct TableDigest {
     pub digest: Digest,
 }
 
-/// The results digest: of all tables that a run yielded, the totals among them, in the order of [`Table::ALL`].
+/// The results digest: of all tables that a run yielded, the totals among them, in the order of
+/// [`Table::ALL`].
 pub fn results_digest(tables: &[TableDigest]) -> Digest {
     let mut tables = tables.to_vec();
     tables.sort_by_key(|digest| digest.table);
@@ -194,7 +196,8 @@ impl TableHasher {
     }
 }
 
-/// Hashes fields so that no two lists of fields give the same bytes: whatever varies in length says its length.
+/// Hashes fields so that no two lists of fields give the same bytes: whatever varies in length says its
+/// length.
 #[derive(Debug)]
 struct Fields(blake3::Hasher);
 
@@ -326,7 +329,8 @@ mod tests {
 
     #[test]
     fn the_run_digest_does_not_move_from_version_to_version_of_this_code() {
-        // Finished runs are found by it: a change here makes every stored run unfindable, and is a change of format.
+        // Finished runs are found by it: a change here makes every stored run unfindable, and is a change of
+        // format.
         assert_eq!(
             inputs().digest().to_string(),
             "ba6b45237f4aadd96fb26d37661dc0605fc6b3993bec173ad5caf8ce91ad297d"

@@ -48,8 +48,8 @@ pub enum Error {
     },
     /// A run was made again and gave other results.
     #[error(
-        "{path}: the same run gave another table of {table} before; either a version that was changed kept its number, or \
-         the simulator is not deterministic, which is a bug: please report it with both directories"
+        "{path}: the same run gave another table of {table} before; either a version that was changed kept \
+         its number, or the simulator is not deterministic, which is a bug: please report it"
     )]
     NotReproduced {
         /// The directory of the earlier run.

@@ -1,5 +1,5 @@
-//! The totals of a run: named values, one row a run. What they are is the simulator's affair; here they are only kept,
-//! written, read back and looked up.
+//! The totals of a run: named values, one row a run. What they are is the simulator's affair; here they are
+//! only kept, written, read back and looked up.
 
 use crate::digest::{TableDigest, TableHasher};
 use crate::error::Error;
@@ -18,8 +18,8 @@ pub struct NamedFigure {
     pub name: String,
     /// Its value.
     pub value: Figure,
-    /// Whether it was measured on this machine (processor time, say), and so differs between two runs of the same
-    /// thing. Such a total is no part of the results digest.
+    /// Whether it was measured on this machine (processor time, say), and so differs between two runs of the
+    /// same thing. Such a total is no part of the results digest.
     pub measured: bool,
 }
 
@@ -109,7 +109,8 @@ impl Figures {
             .expect("each column has the type of its field and one row")
     }
 
-    /// The totals of an Arrow table of one row, as [`Figures::to_batch`] makes it. `table` names it in errors.
+    /// The totals of an Arrow table of one row, as [`Figures::to_batch`] makes it. `table` names it in
+    /// errors.
     ///
     /// # Errors
     /// When it has not one row, or a column of another type.
@@ -168,7 +169,10 @@ mod tests {
         }
 
         #[test]
-        fn the_digest_changes_with_any_decided_total_and_with_no_measured_one(totals in totals(), pick in any::<prop::sample::Index>()) {
+        fn the_digest_changes_with_any_decided_total_and_with_no_measured_one(
+            totals in totals(),
+            pick in any::<prop::sample::Index>(),
+        ) {
             let mut other = totals.clone();
             let total = &mut other.0[pick.index(totals.0.len())];
             total.value = match total.value {

@@ -1,7 +1,8 @@
 //! What a run leaves: tables in Arrow and Parquet, totals, digests, and the directory that keeps them.
 //!
-//! A simulation writes its rows to a [`TableSink`] ([`store::RunWriter`] for one on disk, [`MemorySink`] for one in
-//! memory). [`RunInputs::digest`] names a run before it is made, so that [`Store::find`] can tell that it need not be.
+//! A simulation writes its rows to a [`TableSink`] ([`store::RunWriter`] for one on disk, [`MemorySink`] for
+//! one in memory). [`RunInputs::digest`] names a run before it is made, so that [`Store::find`] can tell that
+//! it need not be.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ mod read;
 pub mod schema;
 pub mod sink;
 pub mod store;
+pub mod summary;
 
 pub use digest::{Digest, RunInputs};
 pub use error::Error;

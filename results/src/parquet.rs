@@ -1,13 +1,15 @@
 //! Writes tables as Parquet while a run goes on, in constant memory.
 //!
-//! Rows are gathered in lanes of 257 values, one lane a column: few enough to stay in the processor's first caches, for
-//! the simulator needs the rest. A full lane is packed ([`crate::pack`]); 256 of them are a page; four pages of every
-//! column are a row group, which is written. Nothing is compressed further: packing leaves about 12 to 30 of a request's
-//! 112 bytes, and Snappy or Zstandard would cost more than all the rest to halve that.
+//! Rows are gathered in lanes of 257 values, one lane a column: few enough to stay in the processor's first
+//! caches, for the simulator needs the rest. A full lane is packed ([`crate::pack`]); 256 of them are a page;
+//! four pages of every column are a row group, which is written. Nothing is compressed further: packing
+//! leaves about 12 to 30 of a request's 112 bytes, and Snappy or Zstandard would cost more than all the rest
+//! to halve that.
 //!
-//! `ArrowWriter` is not used for these tables because it gathers each column through an index and encodes a value in
-//! 4 to 5 ns (`cargo run --release -p stripewise-results --example rows` measures both). The file's structure (page
-//! headers, row groups, footer) is Parquet's own writer's.
+//! `ArrowWriter` is not used for these tables because it gathers each column through an index, encodes a
+//! value at a time, and so takes three to four times as long (`cargo run --release -p stripewise-results
+//! --example rows` measures both). The file's structure (page headers, row groups, footer) is Parquet's own
+//! writer's.
 
 use crate::digest::{RunInputs, TableDigest, TableHasher};
 use crate::error::Error;
@@ -35,12 +37,13 @@ const GROUP_PAGES: usize = 4;
 /// Bytes given to the operating system at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Writes one table of fixed columns. An error of writing is kept, and told by [`TableWriter::finish`]; rows that come
-/// after it are dropped, so that a simulation need not ask after every row.
+/// Writes one table of fixed columns. An error of writing is kept, and told by [`TableWriter::finish`]; rows
+/// that come after it are dropped, so that a simulation need not ask after every row.
 pub struct TableWriter<R: Row, W: Write + Send> {
     name: String,
     lanes: Vec<Lane>,
-    /// Values in each lane. The first of a lane repeats the last of the one before, except at the start of a page.
+    /// Values in each lane. The first of a lane repeats the last of the one before, except at the start of a
+    /// page.
     filled: usize,
     packed_lanes: usize,
     group_pages: usize,

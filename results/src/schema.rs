@@ -1,5 +1,5 @@
-//! The tables that a run yields: their columns, types and meanings, in one list. The Arrow schemas, the files' columns
-//! and `docs/results.md` are all made from it.
+//! The tables that a run yields: their columns, types and meanings, in one list. The Arrow schemas, the
+//! files' columns and `docs/results.md` are all made from it.
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::fmt::{self, Write as _};
@@ -151,7 +151,7 @@ columns!(RequestRow is Requests {
     pending_ns: u64 U64 "Waiting in the controller: for a plan, or for a row that another update holds.",
     pre_read_ns: u64 U64 "The pre-read step of the plan that finished last.",
     parity_ns: u64 U64 "The parity computation of the plan that finished last.",
-    element_queue_ns: u64 U64 "The last operation's wait in its element's queue, other than for garbage collection.",
+    element_queue_ns: u64 U64 "The last operation's wait in its element's queue, but for `gc_wait_ns`.",
     gc_wait_ns: u64 U64 "The last operation's wait for garbage collection.",
     bus_ns: u64 U64 "The last operation's transfers.",
     cell_ns: u64 U64 "The last operation's cell time.",
@@ -172,12 +172,12 @@ columns!(ElementRow is Elements {
     erase_blocks: u64 U64 "Blocks erased.",
     gc_move_pages: u64 U64 "Valid pages moved by garbage collection.",
     gc_stalls: u64 U64 "Garbage collections given up because every written block was full of valid pages.",
-    unmapped_read_pages: u64 U64 "Reads of pages that hold nothing; they cost no cell time and are not among `flash_read_pages`.",
+    unmapped_read_pages: u64 U64 "Reads of pages that hold nothing: no cell time, not in `flash_read_pages`.",
     trim_pages: u64 U64 "Pages trimmed.",
     gc_busy_ns: u64 U64 "Time with garbage collection active.",
     cell_busy_ns: u64 U64 "Cell time, summed over dies.",
     bus_busy_ns: u64 U64 "Bus time of this element's transfers.",
-    blocked_sum: u64 U64 "Sum, over arriving requests, of the operations then queued or in flight (the papers' blocked requests).",
+    blocked_sum: u64 U64 "Sum, over arriving requests, of operations then queued or in flight.",
     queue_max: u64 U64 "Largest number of operations queued or in flight.",
 });
 
@@ -212,13 +212,14 @@ pub fn documentation() -> String {
     };
     part(
         "`requests`",
-        "One row a host request, in the order of acknowledgement. Written only when asked for. The parts of a latency are \
-         taken along the path that finished last, and add up to it exactly.",
+        "One row a host request, in the order of acknowledgement. Written only when asked for. The parts of \
+         a latency are taken along the path that finished last, and add up to it exactly.",
         RequestRow::COLUMNS,
     );
     part(
         "`elements`",
-        "One row an element, at the end of the run. Counts exclude warm-up.",
+        "One row an element, at the end of the run. Counts exclude warm-up. `blocked_sum` over the requests \
+         is what the papers call blocked requests.",
         ElementRow::COLUMNS,
     );
     part("`samples`", "One row an element and sampled instant.", SampleRow::COLUMNS);

@@ -38,8 +38,8 @@ pub struct FinishedTable<W> {
 }
 
 impl<W: Write + Send> TableSink<W> {
-    /// Starts the tables of a run; `open` gives the output of each. The table of requests is written when `requests` is
-    /// set.
+    /// Starts the tables of a run; `open` gives the output of each. The table of requests is written when
+    /// `requests` is set.
     ///
     /// # Errors
     /// When `open` fails or an output cannot be written.

@@ -1,7 +1,8 @@
 //! The directory of results: one directory a finished run, named by its run digest.
 //!
-//! A run is written under a temporary name and renamed when all of it has reached the disk. So what has a digest as its
-//! name is complete, whatever was killed or lost power meanwhile; and a run that is there need not be computed again.
+//! A run is written under a temporary name and renamed when all of it has reached the disk. So what has a
+//! digest as its name is complete, whatever was killed or lost power meanwhile; and a run that is there need
+//! not be computed again.
 
 use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
 use crate::error::Error;
@@ -16,7 +17,8 @@ use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
 
 /// What names the files of a run that is not finished, before the run digest.
 const PARTIAL: &str = ".partial-";
-/// Locked by the process that writes a run, and so tells whether it still lives. Gone when the run is finished.
+/// Locked by the process that writes a run, and so tells whether it still lives. Gone when the run is
+/// finished.
 const LOCK: &str = "lock";
 /// Says what was run and what came out.
 const RUN: &str = "run.toml";
@@ -51,8 +53,8 @@ impl Store {
         }
     }
 
-    /// Starts writing a run; with `requests`, its table of requests too. What dead writers of the same run left behind
-    /// is removed.
+    /// Starts writing a run; with `requests`, its table of requests too. What dead writers of the same run
+    /// left behind is removed.
     ///
     /// # Errors
     /// When the directory or a file in it cannot be made.
@@ -129,7 +131,8 @@ struct Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // It is gone already when the run was finished. What cannot be removed now goes when the run is made again.
+        // It is gone already when the run was finished. What cannot be removed now goes when the run is made
+        // again.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -143,11 +146,12 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Completes the run: from now on it is found. When the same run is there already, that one stays, and this one is
-    /// dropped unless it alone has the table of requests.
+    /// Completes the run: from now on it is found. When the same run is there already, that one stays, and
+    /// this one is dropped unless it alone has the table of requests.
     ///
     /// # Errors
-    /// When any part could not be written; the run is then not found. When the same run is there with other results.
+    /// When any part could not be written; the run is then not found. When the same run is there with other
+    /// results.
     pub fn finish(self, elements: &[ElementRow], totals: &Figures) -> Result<FinishedRun, Error> {
         let run = self.inputs.digest();
         let mut files = Vec::new();
@@ -252,7 +256,8 @@ pub struct FinishedRun {
 }
 
 impl FinishedRun {
-    /// Opens the run in the directory `path`, whose digest must be `run`. Every file must be there in its whole size.
+    /// Opens the run in the directory `path`, whose digest must be `run`. Every file must be there in its
+    /// whole size.
     fn open(path: &Path, run: Digest) -> Result<Self, Error> {
         let record_path = path.join(RUN);
         let damaged = |path: &Path, found: String| Error::Damaged { path: path.to_owned(), found };

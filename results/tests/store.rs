@@ -183,7 +183,8 @@ fn a_run_made_again_with_other_results_is_an_error() {
     assert_eq!(scratch.entries(), [inputs(1).digest().to_string()], "the second left nothing");
 }
 
-/// Harms one file of a finished run; the run is then neither found nor absent, but an error that names the file.
+/// Harms one file of a finished run; the run is then neither found nor absent, but an error that names the
+/// file.
 fn harmed(name: &str, file: &str, harm: impl Fn(&Path)) -> String {
     let scratch = Scratch::new(name);
     let store = scratch.store();
