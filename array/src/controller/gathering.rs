@@ -102,6 +102,7 @@ impl<M: Memory> Array<M> {
         }
         if let Some(gather) = &mut self.gather {
             gather.waiting.clear();
+            gather.overdue = false;
             gather.begun(row, plan);
         }
         let slot = &mut self.plans[plan as usize];
@@ -117,14 +118,19 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The timer's part: writes out what has waited long enough, later if there is no plan for it now.
-    pub(super) fn gather_timer<D: Driver<M>>(&mut self, driver: &mut D) {
+    /// The timer's part: writes out what has waited long enough, or as soon as there is a plan for it.
+    pub(super) fn gather_timer(&mut self) {
         let wait = self.scheme.placement.gather_wait.0;
-        let Some(gather) = &self.gather else { return };
+        let Some(gather) = &mut self.gather else { return };
         if wait > 0 && !gather.waiting.is_empty() && self.now >= gather.since + wait {
-            if self.free_plan == NONE {
-                driver.set_timer(self.now + wait);
-            }
+            gather.overdue = true;
+            self.gather_flush();
+        }
+    }
+
+    /// A plan came back: it goes first to what has waited long enough for one.
+    pub(super) fn gather_overdue(&mut self) {
+        if self.gather.as_ref().is_some_and(|gather| gather.overdue) {
             self.gather_flush();
         }
     }

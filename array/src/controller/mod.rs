@@ -237,7 +237,7 @@ impl<M: Memory> Array<M> {
             };
             self.acknowledge(id, &acknowledgement, driver);
         }
-        self.gather_timer(driver);
+        self.gather_timer();
         self.settle(driver);
     }
 

@@ -288,6 +288,7 @@ impl<M: Memory> Array<M> {
         let slot = &mut self.plans[plan as usize];
         slot.next = self.free_plan;
         self.free_plan = plan;
+        self.gather_overdue();
     }
 
     /// Ends a plan whose row has lost more than its code can bear.

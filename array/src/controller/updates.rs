@@ -20,8 +20,10 @@ impl<M: Memory> Array<M> {
         let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
         self.plans[plan as usize].missing = lost;
         if lost.count_ones() > self.geometry.parity() {
-            // Without parity every chunk stands for itself: those that are left are written.
-            if self.geometry.parity() > 0 || self.plans[plan as usize].wanted & !lost == 0 {
+            // Without parity every chunk stands for itself: those that are left are written. So are those of a gathered
+            // row, which hosts know to be written: what is lost must not be found to be zeros.
+            let stands_alone = self.geometry.parity() == 0 || self.is_fresh(plan);
+            if !stands_alone || self.plans[plan as usize].wanted & !lost == 0 {
                 return Err(TooManyLost);
             }
             self.fail_requests(plan, lost);
@@ -62,7 +64,7 @@ impl<M: Memory> Array<M> {
     /// Chooses the routine, and the members to pre-read.
     #[inline]
     fn choose(&self, plan: u32, lost: u64, failed: u64) -> (Decision, u64) {
-        let Plan { row, place, wanted, partial, .. } = self.plans[plan as usize];
+        let Plan { place, wanted, partial, .. } = self.plans[plan as usize];
         let forced = |routine, reason| Decision { routine, reason, ..Decision::default() };
         let data = self.geometry.data_members();
         let parity = self.geometry.all_members() & !data;
@@ -72,7 +74,7 @@ impl<M: Memory> Array<M> {
         if parity & failed != 0 {
             return (forced(Routine::Plain, Reason::ParityLost), partial);
         }
-        let is_fresh = self.gather.as_ref().is_some_and(|gather| gather.is_fresh(row));
+        let is_fresh = self.is_fresh(plan);
         let rmw = wanted | parity;
         let rcw = (data & !wanted) | partial;
         if rcw == 0 || is_fresh {
@@ -92,6 +94,11 @@ impl<M: Memory> Array<M> {
             };
         }
         self.choose_freely(place, rmw, rcw)
+    }
+
+    /// Whether `plan` is the first write of a gathered row.
+    fn is_fresh(&self, plan: u32) -> bool {
+        self.gather.as_ref().is_some_and(|gather| gather.is_fresh(self.plans[plan as usize].row))
     }
 
     #[inline]

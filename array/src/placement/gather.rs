@@ -32,6 +32,8 @@ pub(crate) struct Gather {
     pub(crate) waiting: Vec<Waiting>,
     /// When the first of those waiting came.
     pub(crate) since: u64,
+    /// They have waited long enough, but there was no plan for them.
+    pub(crate) overdue: bool,
 }
 
 impl Gather {
@@ -46,6 +48,7 @@ impl Gather {
             fresh: Vec::new(),
             waiting: Vec::with_capacity(geometry.data as usize),
             since: 0,
+            overdue: false,
         }
     }
 
