@@ -2,8 +2,8 @@
 
 use stripewise_array::Scheme;
 use stripewise_base::units::Span;
-use stripewise_flash::{DeviceSpec, Level};
-use stripewise_sim::{Layout, Pacing, RunConfig};
+use stripewise_flash::{DeviceSpec, Level, Share, State};
+use stripewise_sim::{Layout, Pacing, Precondition, RunConfig};
 
 use crate::yardstick::Setting;
 
@@ -16,12 +16,10 @@ pub(crate) struct Case {
     /// What today's simulators reach, in requests a CPU-second (PEERS, section 2), where one was measured.
     pub(crate) peer: Option<(&'static str, u64)>,
     /// What we aim at, in requests a CPU-second.
-    pub(crate) aim: u64,
+    pub(crate) aim: Option<u64>,
     pub(crate) config: RunConfig,
-    pub(crate) requests: u64,
-    /// Bytes of one request, and of the address space that requests go to; 0 means all of it.
-    pub(crate) request_bytes: u32,
-    pub(crate) span_bytes: u64,
+    /// The workload, as `--gen` takes it.
+    pub(crate) workload: String,
     pub(crate) yardstick: Setting,
 }
 
@@ -29,45 +27,50 @@ fn scheme(text: &str) -> Scheme {
     Scheme::from_toml("benchmark", text).expect("the benchmark's schemes are right")
 }
 
-fn config(device: DeviceSpec, level: Level, scheme: Scheme, depth: u32, requests: u64) -> RunConfig {
+fn preset(name: &str) -> DeviceSpec {
+    DeviceSpec::preset(name).expect("the benchmark names presets that exist")
+}
+
+fn config(device: DeviceSpec, level: Level, text: &str, pacing: Pacing, requests: u64) -> RunConfig {
     RunConfig {
         elements: Layout { level, devices: 1 },
-        pacing: Pacing::Closed { depth },
+        precondition: Precondition::Fresh,
+        pacing,
         warmup_requests: 0,
         limit_requests: requests,
         seed: 1,
         sample_every: Span(0),
         request_rows: true,
         gc_rows: true,
-        scheme,
+        scheme: scheme(text),
         device,
     }
 }
 
-fn preset(name: &str) -> DeviceSpec {
-    DeviceSpec::preset(name).expect("the benchmark names presets that exist")
-}
-
 const LONE: &str = "name = 'lone'\n[geometry]\nlevel = 'raid0'\n[placement]\npartial_writes = 'round-up'\n";
 const RAID5: &str = "name = 'raid5'\n[geometry]\nlevel = 'raid5'\n[parity]\nxor = '19us'\n";
+const DEPTH: Pacing = Pacing::Closed { depth: 16 };
 
 /// All cases.
 pub(crate) fn all() -> Vec<Case> {
-    let mqsim = preset("mqsim");
-    let small = preset("mqsim-gc-2gib");
-    let suite = preset("disksim-suite");
-    let raid = preset("ssdsim-5+1");
-    let mut cases = Vec::new();
-    cases.push(Case {
+    let mut cases = vec![mqsim_4k(), gc("gc-2gib", 256, 3_000_000), rw5m()];
+    cases.extend([6, 64].map(raid5));
+    cases.push(gc("gc-20gib", 2560, 3_000_000));
+    cases.push(gc("gc-2gib-30m", 256, 30_000_000));
+    cases
+}
+
+/// MQSim's shipped device.
+fn mqsim_4k() -> Case {
+    let requests = 2_000_000;
+    Case {
         name: "mqsim-4k",
         about: "one SSD of MQSim's shipped geometry (512 GiB, 8 KiB pages, no data cache; a 4 KiB write programs its \
                 page without reading it), 4 KiB random writes, depth 16, no collection",
         peer: Some(("MQSim", 48_000)),
-        aim: 2_000_000,
-        config: config(mqsim, Level::Ssd, scheme(LONE), 16, 2_000_000),
-        requests: 2_000_000,
-        request_bytes: 4096,
-        span_bytes: 0,
+        aim: Some(2_000_000),
+        config: config(preset("mqsim"), Level::Ssd, LONE, DEPTH, requests),
+        workload: "uniform:write=1,size=4KiB,span=450GiB,requests=2M".into(),
         yardstick: Setting {
             elements: 1,
             dies: 64,
@@ -82,24 +85,36 @@ pub(crate) fn all() -> Vec<Case> {
             program_ns: 774_000,
             erase_ns: 3_800_000,
         },
-    });
-    cases.push(Case {
-        name: "gc-2gib",
-        about: "one SSD of 2 GiB (8 KiB pages, no data cache), 3 M uniform 8 KiB writes over 90 % of it, depth 16, \
-                greedy collection at 5 % free",
-        peer: Some(("MQSim", 90_000)),
-        aim: 2_000_000,
-        config: config(small, Level::Ssd, scheme(LONE), 16, 3_000_000),
-        requests: 3_000_000,
-        request_bytes: 8192,
-        span_bytes: 206_000 * 8192,
+    }
+}
+
+/// The case of PEERS, section 7(c), and larger and longer ones: uniform writes over 90 % of a lone SSD.
+fn gc(name: &'static str, blocks: u32, requests: u64) -> Case {
+    let mut device = preset("mqsim-gc-2gib");
+    device.geometry.blocks = blocks;
+    // 4 planes of 256 pages a block, 12.7 % over-provisioning, 90 % of the rest.
+    let span = blocks * 4 * 256 / 1000 * 873 / 10 * 9;
+    Case {
+        name,
+        about: match name {
+            "gc-2gib" => {
+                "one SSD of 2 GiB (8 KiB pages, no data cache), uniform 8 KiB writes over 90 % of it, depth 16, greedy \
+                 collection at 5 % free"
+            }
+            "gc-20gib" => "the same with ten times the blocks",
+            _ => "the same with ten times the requests",
+        },
+        peer: (name == "gc-2gib").then_some(("MQSim", 90_000)),
+        aim: (name == "gc-2gib").then_some(2_000_000),
+        config: config(device, Level::Ssd, LONE, DEPTH, requests),
+        workload: format!("uniform:write=1,size=8KiB,span={}KiB,requests={requests}", u64::from(span) * 8),
         yardstick: Setting {
             elements: 1,
             dies: 4,
-            blocks: 256,
+            blocks,
             pages: 256,
-            span: 206_000,
-            reserve: 12,
+            span,
+            reserve: blocks / 20,
             depth: 16,
             parity: false,
             filled: false,
@@ -107,23 +122,68 @@ pub(crate) fn all() -> Vec<Case> {
             program_ns: 774_000,
             erase_ns: 3_800_000,
         },
-    });
-    cases.push(Case {
-        name: "raid5-6ch",
-        about: "RAID-5 over the 6 channels of paper 000's SSD (8 KiB pages), 8 KiB random updates, depth 16, parity \
-                and collection",
-        peer: None,
-        aim: 800_000,
-        config: config(raid, Level::Channel, scheme(RAID5), 16, 2_000_000),
-        requests: 2_000_000,
-        request_bytes: 8192,
-        span_bytes: 0,
+    }
+}
+
+/// The random writes of DiskSim's validation suite.
+fn rw5m() -> Case {
+    let requests = 5_000_000;
+    let mut config =
+        config(preset("disksim-suite"), Level::Ssd, LONE, Pacing::Open { numerator: 1, denominator: 1 }, requests);
+    config.precondition = Precondition::Filled(State::Sequential, Share::ALL);
+    Case {
+        name: "rw5m",
+        about: "the random writes of DiskSim's validation suite (32 GiB, 4 KiB pages), open arrivals",
+        peer: Some(("DiskSim", 162_000)),
+        aim: Some(2_000_000),
+        config,
+        workload: "disksim:case=rw5m".into(),
         yardstick: Setting {
-            elements: 6,
+            elements: 1,
+            dies: 8,
+            blocks: 16384,
+            pages: 64,
+            span: 7_000_000,
+            reserve: 819,
+            depth: 4,
+            parity: false,
+            filled: true,
+            read_ns: 130_600,
+            program_ns: 305_600,
+            erase_ns: 1_500_000,
+        },
+    }
+}
+
+/// RAID-5 over the channels of paper 000's SSD, filled to 70 % as the fork of its simulator does.
+fn raid5(channels: u32) -> Case {
+    let mut device = preset("ssdsim-5+1");
+    device.geometry.channels = channels;
+    let requests = 2_000_000;
+    let mut config = config(device, Level::Channel, RAID5, DEPTH, requests);
+    let share = Share(700_000);
+    config.precondition = Precondition::Filled(State::Steady, share);
+    let logical = stripewise_sim::capacity(&config).expect("the benchmark's devices are right");
+    // 6 dies' worth of planes are four dies of four planes here.
+    let per_element = 16 * 512 * 64;
+    Case {
+        name: if channels == 6 { "raid5-6ch" } else { "raid5-64ch" },
+        about: if channels == 6 {
+            "RAID-5 over the 6 channels of paper 000's SSD (8 KiB pages) in the steady state of 70 % fill, 8 KiB random \
+             updates of what is filled, depth 16, parity and collection"
+        } else {
+            "the same over 64 channels"
+        },
+        peer: None,
+        aim: (channels == 6).then_some(800_000),
+        config,
+        workload: format!("uniform:write=1,size=8KiB,span={}KiB,requests={requests}", share.of(logical) / 8192 * 8),
+        yardstick: Setting {
+            elements: channels,
             dies: 16,
             blocks: 512,
             pages: 64,
-            span: 445_000,
+            span: per_element / 100 * 85 / 10 * 7,
             reserve: 51,
             depth: 16,
             parity: true,
@@ -132,7 +192,5 @@ pub(crate) fn all() -> Vec<Case> {
             program_ns: 741_000,
             erase_ns: 3_500_000,
         },
-    });
-    let _ = suite;
-    cases
+    }
 }

@@ -1,71 +1,89 @@
-//! Speed of the simulator, beside a bare yardstick: `cargo run --release -p stripewise-bench`.
+//! Speed of the simulator beside a bare yardstick: `cargo run --release -p stripewise-bench -- --help`.
 
 #![forbid(unsafe_code)]
 
 mod cases;
+mod measure;
 mod yardstick;
 
-use stripewise_base::prng::Prng;
-use stripewise_sim::{run, tables::Sink};
-use stripewise_trace::{Kind, Request, Source, TraceError};
+use std::process::ExitCode;
 
-struct Uniform {
-    prng: Prng,
-    left: u64,
-    bytes: u32,
-    slots: u64,
+use anyhow::Result;
+use clap::Parser;
+use comfy_table::Table;
+
+use crate::measure::Measured;
+
+/// Measure the simulator's speed, tables on, beside a bare yardstick in the same run.
+///
+/// Every case is run several times, in turn with the yardstick: a page map, greedy collection and an event queue,
+/// without controller, bus, tables or options. Given is the best run of each; times are processor time.
+///
+/// Examples:
+///   stripewise-bench                    all cases
+///   stripewise-bench --only raid5-6ch   one case
+///   stripewise-bench --runs 3 --json    fewer runs, for a script
+#[derive(Parser)]
+#[command(verbatim_doc_comment)]
+struct Arguments {
+    /// Run only the cases whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
+    /// Runs of each case, and of its yardstick.
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs: u32,
+    /// Leave the yardstick out (for profiling).
+    #[arg(long)]
+    no_yardstick: bool,
+    /// Print one JSON object a case.
+    #[arg(long)]
+    json: bool,
 }
 
-impl Source for Uniform {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
-        batch.clear();
-        while batch.len() < batch.capacity() && self.left > 0 {
-            self.left -= 1;
-            let offset = self.prng.below(self.slots) * u64::from(self.bytes);
-            batch.push(Request { time_ns: 0, offset, bytes: self.bytes, volume: 0, kind: Kind::Write });
+fn main() -> ExitCode {
+    match bench(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("stripewise-bench: {error:#}");
+            ExitCode::FAILURE
         }
-        Ok(())
     }
 }
 
-fn cpu_seconds() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
-fn main() {
-    let only: Vec<String> = std::env::args().skip(1).collect();
+fn bench(arguments: &Arguments) -> Result<()> {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    table.set_header(["case", "req/CPU-s", "aim", "peer", "ns/flash op", "of yardstick", "WA", "requests"]);
+    let mut notes = Vec::new();
     for case in cases::all() {
-        if !only.is_empty() && !only.iter().any(|name| name == case.name) {
+        if arguments.only.as_ref().is_some_and(|only| !case.name.contains(only.as_str())) {
             continue;
         }
-        let capacity = stripewise_sim::capacity(&case.config).expect("runs");
-        let span = if case.span_bytes == 0 { capacity } else { case.span_bytes };
-        for _ in 0..3 {
-            let mut source = Uniform {
-                prng: Prng::new(7),
-                left: case.requests,
-                bytes: case.request_bytes,
-                slots: span / u64::from(case.request_bytes),
-            };
-            let start = cpu_seconds();
-            let mut sink: Box<dyn Sink> = Box::new(());
-            let totals = run(&case.config, &mut source, &mut *sink, &mut |_| true).expect("runs");
-            let ours = cpu_seconds() - start;
-            let operations = totals.sum(|row| row.flash_read_pages + row.flash_program_pages + row.erase_blocks);
-            let start = cpu_seconds();
-            let yard_ops = yardstick::run(&case.yardstick, case.requests);
-            let yard = cpu_seconds() - start;
-            println!(
-                "{}: {:.0} req/s, {:.0} ns/req, {:.1} ns/op, ops {operations}, WA {:.3}; yardstick {:.1} ns/op, ops {yard_ops}; ratio {:.2}",
-                case.name,
-                case.requests as f64 / ours,
-                ours * 1e9 / case.requests as f64,
-                ours * 1e9 / operations as f64,
-                totals.write_amplification(),
-                yard * 1e9 / yard_ops as f64,
-                (operations as f64 / ours) / (yard_ops as f64 / yard)
-            );
+        eprintln!("{}: {}", case.name, case.about);
+        let measured = measure::best_of(&case, arguments.runs, !arguments.no_yardstick)?;
+        if arguments.json {
+            println!("{}", measured.json(&case));
+            continue;
         }
+        table.add_row(row(&case, &measured));
+        notes.push(format!("- `{}`: {}.", case.name, case.about));
     }
+    if !arguments.json {
+        println!("{table}\n\n{}", notes.join("\n"));
+    }
+    Ok(())
+}
+
+fn row(case: &cases::Case, measured: &Measured) -> Vec<String> {
+    let thousands = |rate: f64| format!("{:.0} k", rate / 1000.0);
+    vec![
+        case.name.into(),
+        thousands(measured.requests_per_second(case)),
+        case.aim.map_or_else(|| "-".into(), |aim| thousands(aim as f64)),
+        case.peer.map_or_else(|| "-".into(), |(name, rate)| format!("{name} {}", thousands(rate as f64))),
+        format!("{:.1}", measured.ns_per_operation()),
+        measured.ratio().map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")),
+        format!("{:.3}", measured.write_amplification),
+        case.config.limit_requests.to_string(),
+    ]
 }
