@@ -340,3 +340,10 @@ fn parquet_is_refused_where_it_cannot_be_read() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn readers_and_writers_can_move_to_another_thread() {
+    fn movable<T: Send>() {}
+    movable::<stripewise_trace::Reader>();
+    movable::<stripewise_trace::Writer>();
+}

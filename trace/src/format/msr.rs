@@ -41,19 +41,15 @@ struct Word {
 }
 
 impl Word {
-    const fn new(text: &[u8]) -> Option<Self> {
+    fn new(text: &[u8]) -> Option<Self> {
         if text.is_empty() || text.len() > 16 {
             return None;
         }
-        let (mut number, mut at) = (0, text.len());
-        while at > 0 {
-            at -= 1;
-            number = number << 8 | text[at] as u128;
-        }
+        let number = text.iter().rev().fold(0, |number, &byte| number << 8 | u128::from(byte));
         Some(Self { text: number, mask: u128::MAX >> (128 - 8 * text.len()), length: text.len() })
     }
 
-    /// Whether a line goes on with this text, and what follows.
+    /// Whether the next bytes of a line begin with this text.
     #[inline(always)]
     fn begins(&self, ahead: u128) -> bool {
         ahead & self.mask == self.text
