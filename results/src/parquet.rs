@@ -3,11 +3,11 @@
 //! Rows are gathered in lanes of 257 values, one lane a column: few enough to stay in the processor's first
 //! caches, for the simulator needs the rest. A full lane is packed ([`crate::pack`]); 256 of them are a page;
 //! four pages of every column are a row group, which is written. Nothing is compressed further: packing
-//! leaves about 12 to 30 of a request's 112 bytes, and Snappy or Zstandard would cost more than all the rest
+//! leaves about 13 to 30 of a request's 112 bytes, and Snappy or Zstandard would cost more than all the rest
 //! to halve that.
 //!
 //! `ArrowWriter` is not used for these tables because it gathers each column through an index, encodes a
-//! value at a time, and so takes three to four times as long (`cargo run --release -p stripewise-results
+//! value at a time, and so takes 2.5 to 5 times as long (`cargo run --release -p stripewise-results
 //! --example rows` measures both). The file's structure (page headers, row groups, footer) is Parquet's own
 //! writer's.
 

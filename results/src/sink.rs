@@ -118,7 +118,7 @@ impl<W: Write + Send> Sink for TableSink<W> {
     }
 }
 
-/// A sink that keeps the tables in memory, packed as they would be on disk (a request takes 12 to 30 bytes).
+/// A sink that keeps the tables in memory, packed as they would be on disk (a request takes 13 to 30 bytes).
 pub type MemorySink = TableSink<Vec<u8>>;
 
 impl MemorySink {
