@@ -164,6 +164,7 @@ impl<M: Media> Flash<M> {
         };
         let (plane, block, first) = (c.plane, std::mem::replace(&mut c.block, NONE), c.first);
         self.ftl.erase(plane, block);
+        self.dies[die as usize].barren = 0;
         self.media.erase(element, first, self.shape.pages_per_block);
         self.elements[element as usize].counters.erase_blocks += 1;
         if let Some(log) = &mut self.log {

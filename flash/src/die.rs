@@ -40,6 +40,9 @@ pub(crate) struct Die {
     pub(crate) slot: u32,
     /// Host operations that wait: reads (all, without read priority), then the rest.
     pub(crate) queues: [List; 2],
+    /// A search of the queues that found nothing to run while these planes collected; 0 for none. Until something
+    /// comes or the planes change, another would find nothing either.
+    pub(crate) barren: u64,
     /// Planes that collect or are due to, one bit each.
     pub(crate) collecting: u64,
     /// A collection runs on this die.
@@ -59,6 +62,7 @@ impl Die {
             phase: Phase::Idle,
             slot: NONE,
             queues: [List::default(); 2],
+            barren: 0,
             collecting: 0,
             active: false,
             held: 0,

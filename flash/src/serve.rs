@@ -291,6 +291,7 @@ impl<M: Media> Flash<M> {
         self.slots[slot as usize].gc = d.gc_clock(now);
         let queue = usize::from(self.read_priority && kind == OpKind::Program);
         d.queues[queue].push(&mut self.slot_next, slot);
+        d.barren = 0;
         if d.phase == Phase::Idle {
             self.next(now, die, agenda);
         }
@@ -525,20 +526,27 @@ impl<M: Media> Flash<M> {
         if self.shape.level != Level::Ssd || d.held > 0 {
             return false;
         }
+        let all_may = d.collecting == 0 && self.stalled.is_empty();
+        if !all_may && d.barren == d.collecting {
+            return false;
+        }
         let (collecting, mut queues) = (d.collecting, d.queues);
         let mut next = std::mem::take(&mut self.slot_next);
         let may_run = |slot: u32| {
             let Slot { plane, kind, .. } = self.slots[slot as usize];
             !self.is_blocked(collecting, die, plane) && (kind == OpKind::Read || self.has_space(plane))
         };
-        let all_may = collecting == 0 && self.stalled.is_empty();
         let mut take = |queue: &mut List| {
             if all_may { queue.pop(&next) } else { queue.take(&mut next, may_run) }
         };
         let taken = take(&mut queues[0]).or_else(|| take(&mut queues[1]));
         self.slot_next = next;
-        let Some(slot) = taken else { return false };
         let d = &mut self.dies[die as usize];
+        let Some(slot) = taken else {
+            // Space of a plane may come back without notice when collections stalled.
+            d.barren = if self.stalled.is_empty() { collecting } else { 0 };
+            return false;
+        };
         d.queues = queues;
         let waited = d.gc_clock(now) - self.slots[slot as usize].gc;
         self.slots[slot as usize].gc = waited;
