@@ -19,8 +19,8 @@ pub struct Responses {
 
 impl Responses {
     fn new() -> Self {
-        let mut histogram = Histogram::new(3).expect("three digits are allowed");
-        histogram.auto(true);
+        // All of its range at once: recording that saturates never widens it.
+        let histogram = Histogram::new_with_bounds(1, u64::MAX / 2, 3).expect("the bounds are allowed");
         Self { count: 0, sum_ns: 0, sum_squares: 0, max_ns: 0, histogram }
     }
 
@@ -138,5 +138,24 @@ impl Metrics {
             2 => self.trims += 1,
             _ => self.flushes += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_values_to_three_digits() {
+        let mut responses = Responses::new();
+        (1..=10_000u64).rev().for_each(|n| responses.record(n * 1_000));
+        for (parts, exact) in
+            [(5_000, 5_000_000), (9_900, 9_900_000), (9_990, 9_990_000), (10_000, 10_000_000)]
+        {
+            let found = responses.percentile_ns(parts);
+            assert!(found.abs_diff(exact) * 1_000 <= exact, "{parts}: {found} instead of {exact}");
+        }
+        assert_eq!((responses.mean_ns(), responses.max_ns), (5_000_500, 10_000_000));
+        assert_eq!(responses.with(&responses).percentile_ns(5_000), responses.percentile_ns(5_000));
     }
 }
