@@ -82,6 +82,8 @@ const SIGNED: &str = "message m {
     OPTIONAL INT64 time_ns;
 }";
 
+type Spoil = fn(&mut Vec<Column>);
+
 /// What [`SIGNED`] holds, but for one column.
 fn signed(spoil: impl FnOnce(&mut Vec<Column>)) -> Vec<Column> {
     let mut columns = vec![
@@ -144,7 +146,7 @@ fn unsigned_columns_use_all_their_bits() {
 fn a_value_without_meaning_is_an_error_with_its_row_and_column() {
     let scratch = Scratch::new();
     let path = scratch.file("t.parquet");
-    let cases: [(fn(&mut Vec<Column>), u64, u32, &str); 6] = [
+    let cases: [(Spoil, u64, u32, &str); 6] = [
         (|columns| columns[0] = Column::Text(vec!["read", "erase", "x"]), 2, 5, "erase"),
         (|columns| columns[1] = wide(&[4096, -1, 0]), 2, 3, "negative"),
         (|columns| columns[1] = wide(&[0, 512, 0]), 1, 3, "0"),
