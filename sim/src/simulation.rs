@@ -178,7 +178,8 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
     /// All that is around it.
     pub world: World<M, C, H>,
     done: Vec<Done>,
-    busy: bool,
+    /// Acknowledgements when the array last had no room for a request: it has none until there is another one.
+    busy_at: Option<u64>,
 }
 
 impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
@@ -211,7 +212,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
                 memory: std::marker::PhantomData,
             },
             done: Vec::with_capacity(64),
-            busy: false,
+            busy_at: None,
         })
     }
 
@@ -238,6 +239,10 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     pub fn arrive(&mut self) -> Option<Nanos> {
         let arrival = self.submit_due();
         self.array.dispatch(&mut self.world);
+        // An element may find out by being asked that it has nothing to collect, and be ready after all.
+        while self.hear_of_ready() {
+            self.array.dispatch(&mut self.world);
+        }
         arrival
     }
 
@@ -267,14 +272,16 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// Submits what is due; returns the time of the next arrival, if it is known.
     #[inline]
     fn submit_due(&mut self) -> Option<Nanos> {
-        while !self.busy {
+        while self.busy_at != Some(self.world.acknowledged) {
             match self.world.host.next(self.world.now) {
                 Next::At(time) if time <= self.world.now => {
                     let (request, payload) = self.world.host.take(self.world.now);
                     if let Err((error, payload)) =
                         self.array.submit(self.world.now, request, payload, &mut self.world)
                     {
-                        self.busy = error == SubmitError::Busy;
+                        if error == SubmitError::Busy {
+                            self.busy_at = Some(self.world.acknowledged);
+                        }
                         self.world.host.refused(request, payload, error);
                     }
                 }
@@ -289,7 +296,6 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     fn handle_next(&mut self) {
         let Some((now, event)) = self.world.agenda.pop() else { return };
         self.world.now = now;
-        let before = self.world.acknowledged;
         if event < COMPUTED {
             self.world.flash.handle(now, event, &mut self.world.agenda, &mut self.done);
             self.report_done();
@@ -298,12 +304,18 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         } else {
             self.array.timer(now, &mut self.world);
         }
-        if self.world.acknowledged != before {
-            self.busy = false;
-        }
+        self.hear_of_ready();
+    }
+
+    /// Tells the array which elements may admit what they refused. Returns whether there was one.
+    #[inline]
+    fn hear_of_ready(&mut self) -> bool {
+        let mut any = false;
         while let Some(element) = self.world.flash.next_ready() {
             self.array.element_ready(element as u16);
+            any = true;
         }
+        any
     }
 
     #[inline]
