@@ -210,7 +210,8 @@ impl<'a> Run<'a> {
             }
             if self.event.get() > self.limit {
                 let left = self.simulation.world.host.left();
-                return Err(format!("no end in sight: {left} requests are left"));
+                let now = self.simulation.now();
+                return Err(format!("no end in sight at {now} ns: {left} requests are left"));
             }
         }
         match self.simulation.world.host.left() {
@@ -342,6 +343,11 @@ impl<'a> Run<'a> {
             let options = Options { tracer, bug: self.bug };
             let mut other = Run::over(self.case, flash, self.model().clone(), options, self.event)?;
             other.not_before = self.simulation.now();
+            for element in 0..geometry.elements as u16 {
+                if self.simulation.array.is_failed(element) {
+                    other.lose(Loss { element, ..loss });
+                }
+            }
             other.lose(loss);
             let result = other.read_back();
             self.simulation.world.host.give_tracer(other.simulation.world.host.take_tracer());
