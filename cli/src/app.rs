@@ -1,0 +1,89 @@
+//! The command line: options of every subcommand, and which subcommand does what.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::context::Context;
+use crate::examples::{Example, section_and};
+use crate::failure::{EXIT_CODES, Outcome};
+use crate::{compare, completions, device, explain, profile, run, scheme, trace};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise compare", "three update policies on a built-in workload"),
+    (
+        "stripewise compare --trace trace.csv --scheme baseline --scheme always-rcw",
+        "the same on a trace of yours",
+    ),
+    ("stripewise explain --write 24KiB@0", "what one request makes the array do, and why"),
+    ("stripewise trace info trace.csv", "what is in a trace"),
+];
+
+/// Simulate arrays of flash: RAID over SSDs, channels or chips, compared scheme by scheme.
+#[derive(Debug, Parser)]
+#[command(name = "stripewise", version, long_version = long_version(), propagate_version = true)]
+#[command(after_help = section_and(EXAMPLES, EXIT_CODES), arg_required_else_help = true)]
+pub(crate) struct App {
+    /// Show no progress and no remarks, only results and errors
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub(crate) quiet: bool,
+
+    /// When to use colours
+    ///
+    /// `auto` uses them on a terminal, unless the environment says NO_COLOR or TERM=dumb.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
+    pub(crate) color: Color,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Compare(compare::Args),
+    Run(run::Args),
+    Explain(explain::Args),
+    Trace(trace::Args),
+    Scheme(scheme::Args),
+    Device(device::Args),
+    Profile(profile::Args),
+    Completions(completions::Args),
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Makes all output that follows keep to it.
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+impl App {
+    pub(crate) fn run(self, context: &mut Context<'_>) -> Outcome {
+        match self.command {
+            Command::Compare(args) => compare::run(args, context),
+            Command::Run(args) => run::run(args, context),
+            Command::Explain(args) => explain::run(args, context),
+            Command::Trace(args) => trace::run(args, context),
+            Command::Scheme(args) => scheme::run(args, context),
+            Command::Device(args) => device::run(args, context),
+            Command::Profile(args) => profile::run(args, context),
+            Command::Completions(args) => completions::run(args, context),
+        }
+    }
+}
+
+/// The version with what results carry to tell apart programs of one version.
+fn long_version() -> String {
+    format!("{}\nsources {}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES)
+}

@@ -1,0 +1,187 @@
+//! `stripewise compare`: the main job. Several schemes over the same requests, side by side.
+
+use std::path::Path;
+
+use clap::Args as ClapArgs;
+use serde_json::json;
+use stripewise_results::Figure;
+use stripewise_results::summary::{Entry, Summary};
+
+use crate::context::{Context, width};
+use crate::examples::{Example, section};
+use crate::failure::{Failure, Outcome};
+use crate::human;
+use crate::study::{Finished, Study, StudyArgs};
+use crate::wrap::wrap;
+
+/// What is compared when nothing is named.
+const DEFAULT_SCHEMES: [&str; 3] = ["baseline", "always-rmw", "always-rcw"];
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise compare", "three update policies on a built-in workload"),
+    ("stripewise compare --trace trace.csv --scheme baseline --scheme always-rcw", "two schemes on a trace"),
+    (
+        "stripewise compare --trace trace.csv --pacing closed:32 --fold dense",
+        "as fast as the array can, packed",
+    ),
+    ("stripewise compare --gen uniform:write=1,size=8KiB,span=4GiB,requests=100k", "on a generated workload"),
+    (
+        "stripewise compare --scheme baseline --scheme baseline,update.tie=rcw",
+        "one scheme and a variation of it",
+    ),
+    (
+        "stripewise compare --profile lun1 --device ssdsim-7+1 --requests 200k",
+        "another workload, another device",
+    ),
+    (
+        "stripewise compare --set gc.victim=fifo --set geometry.chunk=16KiB --json",
+        "other settings; for a program",
+    ),
+];
+
+/// Compare schemes: run the same requests through each, and print a table
+///
+/// Without arguments: baseline, always-rmw and always-rcw on a workload with the statistics of paper 000's hm_0, over the
+/// six channels of paper 000's device. A run whose results are there already is not computed again.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(EXAMPLES))]
+pub(crate) struct Args {
+    /// A scheme to compare, with settings of its own if need be; give several [default: baseline, always-rmw,
+    /// always-rcw]
+    ///
+    /// `stripewise scheme list` shows the presets. Settings follow behind commas: baseline,update.tie=rcw.
+    #[arg(short, long, value_name = "NAME|FILE.toml[,KEY=VALUE]...", help_heading = "Array")]
+    scheme: Vec<String>,
+
+    #[command(flatten)]
+    study: StudyArgs,
+
+    /// How many runs to make at a time [default: one a core]
+    #[arg(short, long, value_name = "N", help_heading = "Results")]
+    jobs: Option<std::num::NonZero<usize>>,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let defaults = || DEFAULT_SCHEMES.map(str::to_owned).to_vec();
+    let schemes = if args.scheme.is_empty() { defaults() } else { args.scheme };
+    let json = args.study.json;
+    let study = Study::new(args.study, &schemes)?;
+    let settings = study.settings()?;
+    if !json && !context.quiet {
+        print_settings(&settings, context)?;
+        context.out.flush()?;
+    }
+    let threads =
+        args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
+    let mut finished = Vec::with_capacity(study.len());
+    let mut failures = Vec::new();
+    for outcome in study.run(threads, context) {
+        match outcome {
+            Ok(run) => finished.push(run),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.contains(&Failure::Interrupted) {
+        return Err(Failure::Interrupted);
+    }
+    let entries =
+        finished.iter().map(|run| Entry::of(&run.scheme, &run.run)).collect::<Result<Vec<_>, _>>()?;
+    if !entries.is_empty() {
+        if json {
+            print_json(&settings, &entries, &finished, context)?;
+        } else {
+            print(entries, &finished, study.out(), context)?;
+        }
+    }
+    // The first goes the way of all failures; the others are not to be lost.
+    let mut failures = failures.into_iter();
+    let first = failures.next();
+    for failure in failures {
+        failure.report();
+    }
+    first.map_or(Ok(()), Err)
+}
+
+/// Names and values, aligned.
+pub(crate) fn print_settings(settings: &[(&str, String)], context: &mut Context<'_>) -> Outcome {
+    let mut text = String::new();
+    for (name, value) in settings {
+        wrap(&format!("{name:<10}{value}"), 10, width(), &mut text);
+    }
+    text.push('\n');
+    Ok(context.out.write_all(text.as_bytes())?)
+}
+
+fn print(entries: Vec<Entry>, finished: &[Finished], out: &Path, context: &mut Context<'_>) -> Outcome {
+    if let Some(first) = entries.first() {
+        let remarks = remarks(first);
+        let summary = Summary::new(entries)?.text(width());
+        context.out.write_all(summary.as_bytes())?;
+        writeln!(context.out)?;
+        for remark in remarks {
+            writeln!(context.out, "{remark}")?;
+        }
+    }
+    if !context.quiet {
+        writeln!(context.out, "results   {}", out.display())?;
+    }
+    for run in finished {
+        print_place(run, context)?;
+    }
+    Ok(())
+}
+
+/// Where a run's tables are, and whether it was computed now.
+pub(crate) fn print_place(run: &Finished, context: &mut Context<'_>) -> Outcome {
+    if context.quiet {
+        return Ok(());
+    }
+    let how = match run.cpu_ns {
+        Some(ns) => format!("computed in {} of processor time", human::time(ns)),
+        None => "there already, not computed again".to_owned(),
+    };
+    writeln!(context.out, "  {}  {}: {how}", run.run.path().display(), run.scheme)?;
+    Ok(())
+}
+
+/// What folding and reading did to the requests: the same for every scheme of a study.
+pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
+    let count = |name: &str| match entry.totals.get(name) {
+        Some(Figure::Count(count)) => count,
+        _ => 0,
+    };
+    let requests = human::count(count("requests"));
+    let mut lines = vec![format!(
+        "folding   moved {} of {requests} requests, and shifted {} of them to fit before the end",
+        human::count(count("folded_requests")),
+        human::count(count("shifted_requests"))
+    )];
+    for (name, what) in [
+        ("skipped_lines", "lines of the trace were no requests and were passed over"),
+        ("clamped_times", "requests were older than the one before them and got its time"),
+        ("failed_requests", "requests FAILED"),
+    ] {
+        if count(name) > 0 {
+            lines.push(format!("note      {} {what}", human::count(count(name))));
+        }
+    }
+    lines
+}
+
+fn print_json(
+    settings: &[(&str, String)],
+    entries: &[Entry],
+    finished: &[Finished],
+    context: &mut Context<'_>,
+) -> Outcome {
+    let mut value = Summary::new(entries.to_vec())?.json();
+    let settings: serde_json::Map<_, _> =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    value["settings"] = settings.into();
+    if let Some(runs) = value["runs"].as_array_mut() {
+        for (run, finished) in runs.iter_mut().zip(finished) {
+            run["computed"] = json!(finished.cpu_ns.is_some());
+        }
+    }
+    context.json(&value)
+}

@@ -1,0 +1,29 @@
+//! `stripewise completions`: what a shell needs to complete our options.
+
+use clap::Args as ClapArgs;
+use clap_complete::Shell;
+
+use crate::context::Context;
+use crate::examples::{Example, section};
+use crate::failure::Outcome;
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise completions bash > ~/.local/share/bash-completion/completions/stripewise", "for bash"),
+    ("stripewise completions zsh > ~/.zfunc/_stripewise", "for zsh, where ~/.zfunc is in fpath"),
+    ("stripewise completions fish > ~/.config/fish/completions/stripewise.fish", "for fish"),
+];
+
+/// Print a script that completes commands and options in a shell
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(EXAMPLES))]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    // Into memory first: the generator panics when its output has gone.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::command(), "stripewise", &mut script);
+    Ok(context.out.write_all(&script)?)
+}

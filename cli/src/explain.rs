@@ -1,0 +1,332 @@
+//! `stripewise explain`: the plans of requests, and why their routines were chosen.
+
+use std::str::FromStr;
+
+use clap::{Arg, ArgAction, ArgMatches, Args as ClapArgs, Command, FromArgMatches};
+use serde_json::{Value, json};
+use stripewise_array::explain::explain;
+use stripewise_array::{
+    Acknowledgement, Admission, Array, Driver, Elements, HostRequest, NoMemory, Operation, OperationId,
+    Outcome as Ended, PRESETS as SCHEMES, PlanView, RequestKind, Timing,
+};
+use stripewise_base::Nanos;
+use stripewise_base::units::parse_bytes;
+use stripewise_flash::Shape;
+use stripewise_flash::spec::PRESETS as DEVICES;
+use stripewise_sim::Layout;
+
+use crate::compare::print_settings;
+use crate::context::Context;
+use crate::examples::{Example, section};
+use crate::failure::{Failure, Outcome};
+use crate::overlay::{self, Setting, Target};
+use crate::study::{DEFAULT_DEVICE, describe_elements};
+use crate::{human, named};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise explain --write 24KiB@0", "what an update of three chunks pre-reads, and why"),
+    ("stripewise explain --scheme linux-md --write 16KiB@0", "how a scheme decides between equals"),
+    (
+        "stripewise explain --scheme always-rcw --write 8KiB@0 --read 64KiB@8KiB",
+        "two requests, one after the other",
+    ),
+    ("stripewise explain --fail 2 --read 8KiB@16KiB --write 8KiB@16KiB", "with an element that failed"),
+    (
+        "stripewise explain --elements ssd:5 --device mqsim --set geometry.chunk=64KiB --write 4KiB@1MiB",
+        "over SSDs",
+    ),
+];
+
+/// Print the plan of a request, and why its routine was chosen
+///
+/// The array is empty and idle; requests are planned one after the other, in the order given. Data members of a row are
+/// D0, D1 …, its parity is P.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(EXAMPLES))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    requests: Requests,
+
+    /// The scheme: a preset's name or a file
+    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = "baseline", help_heading = "Array")]
+    scheme: String,
+
+    /// The device: a preset's name or a file
+    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = DEFAULT_DEVICE, help_heading = "Array")]
+    device: String,
+
+    /// The array's elements: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
+    #[arg(short, long, value_name = "LEVEL[:N]", default_value = "channel", help_heading = "Array")]
+    elements: Layout,
+
+    /// Change a key of the scheme or of the device, as in update.tie=rcw
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
+    set: Vec<Setting>,
+
+    /// An element that has failed; give several for more
+    #[arg(long, value_name = "ELEMENT", help_heading = "Array")]
+    fail: Vec<u16>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A request as an argument says it: `SIZE@OFFSET`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extent {
+    offset: u64,
+    bytes: u32,
+}
+
+impl FromStr for Extent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (size, offset) = text.split_once('@').ok_or("expected SIZE@OFFSET, as in 24KiB@0")?;
+        let bytes = parse_bytes(size).map_err(|error| error.to_string())?;
+        let offset = parse_bytes(offset).map_err(|error| error.to_string())?;
+        match u32::try_from(bytes) {
+            Ok(bytes) if bytes > 0 => Ok(Self { offset, bytes }),
+            _ => Err("a request has 1 byte to 4 GiB - 1".to_owned()),
+        }
+    }
+}
+
+/// Reads, writes and trims in the order in which they were typed, which derived arguments would lose.
+#[derive(Clone, Debug, Default)]
+struct Requests(Vec<(RequestKind, Extent)>);
+
+const KINDS: [(&str, RequestKind, &str); 3] = [
+    ("write", RequestKind::Write, "A write of SIZE bytes at OFFSET, as in 24KiB@0"),
+    ("read", RequestKind::Read, "A read"),
+    ("trim", RequestKind::Trim, "A trim"),
+];
+
+impl ClapArgs for Requests {
+    fn augment_args(command: Command) -> Command {
+        KINDS.iter().fold(command, |command, (name, _, help)| {
+            let arg = Arg::new(*name).long(*name).value_name("SIZE@OFFSET").help(*help);
+            let others = KINDS.iter().map(|(other, ..)| *other).filter(|other| other != name);
+            let arg = arg.action(ArgAction::Append).required_unless_present_any(others);
+            command.arg(arg.value_parser(clap::value_parser!(Extent)).help_heading("Requests"))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Requests {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut typed = Vec::new();
+        for (name, kind, _) in KINDS {
+            let extents = matches.get_many::<Extent>(name).into_iter().flatten();
+            typed.extend(
+                matches.indices_of(name).into_iter().flatten().zip(extents.map(|extent| (kind, *extent))),
+            );
+        }
+        typed.sort_by_key(|(index, _)| *index);
+        Ok(Self(typed.into_iter().map(|(_, request)| request).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Takes every operation and completes it at once; keeps the plans in words.
+#[derive(Default)]
+struct Listener {
+    started: Vec<(OperationId, u16)>,
+    failed: Vec<u16>,
+    timer: Option<Nanos>,
+    plans: Vec<Heard>,
+    acknowledged: bool,
+    /// What a plan is explained with; known once the array is made.
+    geometry: Option<stripewise_array::geometry::Geometry>,
+}
+
+/// A plan that was made, before its request was acknowledged or after.
+struct Heard {
+    text: String,
+    late: bool,
+}
+
+impl Driver<NoMemory> for Listener {
+    const OBSERVES: bool = true;
+
+    fn admits(&mut self, _operation: &Operation) -> Admission {
+        Admission::Admitted
+    }
+
+    fn start(&mut self, id: OperationId, operation: &Operation, _page: u32, _memory: &mut NoMemory) {
+        self.started.push((id, operation.element));
+    }
+
+    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+        true
+    }
+
+    fn set_timer(&mut self, at: Nanos) {
+        self.timer = Some(self.timer.map_or(at, |timer| timer.min(at)));
+    }
+
+    fn acknowledge(&mut self, _acknowledgement: &Acknowledgement, (): ()) {
+        self.acknowledged = true;
+    }
+
+    fn planned(&mut self, plan: &PlanView<'_>) {
+        if let Some(geometry) = &self.geometry {
+            self.plans.push(Heard { text: explain(plan, geometry), late: self.acknowledged });
+        }
+    }
+}
+
+/// Lets everything happen that is under way, timers included.
+fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos) {
+    loop {
+        array.dispatch(listener);
+        if let Some((id, element)) = listener.started.pop() {
+            let outcome = if listener.failed.contains(&element) { Ended::Gone } else { Ended::Done };
+            array.completed(*now, id, outcome, Timing::default(), listener);
+        } else if let Some(at) = listener.timer.take() {
+            *now = at.max(*now);
+            array.timer(*now, listener);
+        } else {
+            return;
+        }
+    }
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let scheme = named::find("scheme", &args.scheme, &SCHEMES)?;
+    let device = named::find("device", &args.device, &DEVICES)?;
+    let (mut for_scheme, mut for_device) = (Vec::new(), Vec::new());
+    for setting in args.set {
+        match setting.target(&scheme, &device)? {
+            Target::Scheme => for_scheme.push(setting),
+            Target::Device => for_device.push(setting),
+        }
+    }
+    let scheme = overlay::scheme(&scheme, &for_scheme)?;
+    let device = overlay::device(&device, &for_device)?;
+    let shape = Shape::new(&device, args.elements.level, args.elements.devices)?;
+    let page_bytes = u32::try_from(device.geometry.page_bytes.0).unwrap_or(u32::MAX);
+    let (count, pages) = (shape.elements, shape.logical_pages);
+    let elements = Elements { count, page_bytes, pages, volatile_cache: false, discard: true };
+    let mut array = Array::<NoMemory>::new(&scheme, elements, NoMemory)?;
+    let mut listener = Listener { geometry: Some(array.geometry().clone()), ..Listener::default() };
+    let mut now = 0;
+    for element in args.fail {
+        if u32::from(element) >= count {
+            let last = count - 1;
+            return Err(Failure::usage(format!("--fail {element}: the array's elements are 0 to {last}")));
+        }
+        listener.failed.push(element);
+        array.element_failed(now, element, &mut listener);
+    }
+    let mut answers = Vec::new();
+    for (tag, (kind, extent)) in args.requests.0.iter().enumerate() {
+        let Extent { offset, bytes } = *extent;
+        let request = HostRequest { tag: tag as u64, arrival: now, offset, bytes, kind: *kind };
+        listener.acknowledged = false;
+        let title =
+            format!("{} of {} at {}", verb(*kind), human::bytes(u64::from(bytes)), human::bytes(offset));
+        array
+            .submit(now, request, (), &mut listener)
+            .map_err(|(error, ())| Failure::failed(format!("{title}: {error}")))?;
+        settle(&mut array, &mut listener, &mut now);
+        answers.push((title, std::mem::take(&mut listener.plans)));
+    }
+    if args.json {
+        let answer = |(title, plans): &(String, Vec<Heard>)| {
+            let plans: Vec<Value> = plans
+                .iter()
+                .map(|plan| json!({ "plan": plan.text, "after_acknowledgement": plan.late }))
+                .collect();
+            json!({ "request": title, "plans": plans })
+        };
+        return context.json(&answers.iter().map(answer).collect::<Vec<_>>());
+    }
+    if !context.quiet {
+        let settings = settings(&scheme, &device, args.elements, &array, &listener.failed)?;
+        print_settings(&settings, context)?;
+    }
+    print(&answers, context)
+}
+
+fn settings(
+    scheme: &stripewise_array::Scheme,
+    device: &stripewise_flash::DeviceSpec,
+    layout: Layout,
+    array: &Array<NoMemory>,
+    failed: &[u16],
+) -> Outcome<Vec<(&'static str, String)>> {
+    let geometry = array.geometry();
+    let parity = geometry.members - geometry.data;
+    let page = device.geometry.page_bytes.0;
+    let chunk = human::bytes(u64::from(geometry.chunk_pages) * page);
+    let stripe = format!(
+        "{} data + {parity} parity, chunk {chunk}, page {}, {} in all",
+        geometry.data,
+        human::bytes(page),
+        human::bytes(array.capacity())
+    );
+    let mut settings = vec![
+        ("scheme", scheme.name.clone()),
+        ("elements", format!("{}, of {}", describe_elements(layout, device)?, device.name)),
+        ("stripe", stripe),
+    ];
+    if !failed.is_empty() {
+        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
+        settings.push(("failed", format!("element {}", failed.join(", "))));
+    }
+    Ok(settings)
+}
+
+fn print(answers: &[(String, Vec<Heard>)], context: &mut Context<'_>) -> Outcome {
+    for (at, (title, plans)) in answers.iter().enumerate() {
+        if at > 0 {
+            writeln!(context.out)?;
+        }
+        writeln!(context.out, "{title}")?;
+        if plans.iter().all(|plan| plan.late) {
+            writeln!(context.out, "served from controller memory")?;
+        }
+        let mut late = false;
+        for plan in plans {
+            if plan.late && !late {
+                writeln!(context.out, "after the acknowledgement:")?;
+                late = true;
+            }
+            context.out.write_all(plan.text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn verb(kind: RequestKind) -> &'static str {
+    match kind {
+        RequestKind::Read => "read",
+        RequestKind::Write => "write",
+        RequestKind::Trim => "trim",
+        RequestKind::Flush => "flush",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extent_is_a_size_at_an_offset() {
+        assert_eq!("24KiB@8KiB".parse(), Ok(Extent { offset: 8192, bytes: 24_576 }));
+        assert_eq!("512B@0".parse(), Ok(Extent { offset: 0, bytes: 512 }));
+        for bad in ["24KiB", "0@0", "4GiB@0", "8@0", "8KiB@12", "@0"] {
+            assert!(bad.parse::<Extent>().is_err(), "{bad}");
+        }
+    }
+}

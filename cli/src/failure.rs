@@ -1,0 +1,170 @@
+//! How a command ends when it does not succeed, and with which exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use stripewise_array::SchemeError;
+use stripewise_base::suggest::ConfigError;
+use stripewise_flash::SpecError;
+use stripewise_sim::RunError;
+use stripewise_trace::TraceError;
+
+/// Why a command did not succeed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// What was asked for cannot be understood: an option, a name, a scheme or device file.
+    Usage(String),
+    /// It was understood and could not be done: a trace that cannot be read, a run that failed.
+    Failed(String),
+    /// The user stopped it.
+    Interrupted,
+    /// Whoever read the output has gone: nothing is left to be done.
+    ReaderGone,
+}
+
+/// The exit codes, as help and documentation list them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+    0  done
+    1  a run failed, or a trace or result could not be read or written
+    2  the command line, a scheme or a device was not understood
+  130  interrupted; a run that was not finished leaves nothing";
+
+/// What a command comes to.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A failure of kind 2 that says `message`.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// A failure of kind 1 that says `message`.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    /// The same failure, its message begun with `context`.
+    pub(crate) fn within(self, context: &str) -> Self {
+        match self {
+            Self::Usage(message) => Self::Usage(format!("{context}: {message}")),
+            Self::Failed(message) => Self::Failed(format!("{context}: {message}")),
+            other => other,
+        }
+    }
+
+    /// Prints the message, if there is one, and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let (message, code) = match self {
+            Self::Usage(message) => (format!("{message}\n\nFor more information, try '--help'."), 2),
+            Self::Failed(message) => (message.clone(), 1),
+            Self::Interrupted => ("interrupted".to_owned(), 130),
+            Self::ReaderGone => return ExitCode::SUCCESS,
+        };
+        say("error", anstyle(clap::builder::styling::AnsiColor::Red), &message);
+        ExitCode::from(code)
+    }
+}
+
+/// Prints a remark on the standard error.
+pub(crate) fn warn(message: &str) {
+    say("note", anstyle(clap::builder::styling::AnsiColor::Yellow), message);
+}
+
+fn anstyle(color: clap::builder::styling::AnsiColor) -> clap::builder::styling::Style {
+    color.on_default().bold()
+}
+
+fn say(label: &str, style: clap::builder::styling::Style, message: &str) {
+    use std::io::Write as _;
+    // When nobody reads the standard error there is nobody to tell.
+    let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {message}");
+}
+
+impl From<io::Error> for Failure {
+    /// An error of the standard output.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Failed(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        match &error {
+            TraceError::Setting(_) => Self::Usage(error.to_string()),
+            TraceError::Record { .. } => {
+                Self::Failed(format!("{error}\n  to pass over lines like this one, give --skip-bad N"))
+            }
+            TraceError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<SchemeError> for Failure {
+    fn from(error: SchemeError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<stripewise_results::Error> for Failure {
+    fn from(error: stripewise_results::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Device(error) => error.into(),
+            RunError::Scheme(error) => error.into(),
+            RunError::Replay(stripewise_sim::ReplayError::Trace(error)) => error.into(),
+            RunError::Stopped { .. } => Self::Interrupted,
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_failure() {
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert_eq!(Failure::from(gone()), Failure::ReaderGone);
+        let written = TraceError::Io { path: "-".into(), source: gone() };
+        assert_eq!(Failure::from(written), Failure::ReaderGone);
+    }
+
+    #[test]
+    fn a_bad_line_is_told_with_its_remedy() {
+        let bad = TraceError::Record {
+            path: "a.csv".into(),
+            line: 7,
+            column: 3,
+            expected: "a number",
+            found: "x".into(),
+        };
+        let Failure::Failed(message) = Failure::from(bad) else {
+            panic!("a bad trace is a failure of kind 1")
+        };
+        assert!(message.starts_with("a.csv:7:3: expected a number, found `x`"), "{message}");
+        assert!(message.contains("--skip-bad"), "{message}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The `stripewise` command: reads the command line, calls the layers below, prints what they answer.
+//!
+//! One file a subcommand. What a notebook would want too is not here but in the crates below.
+
+#![forbid(unsafe_code)]
+
+mod app;
+mod compare;
+mod completions;
+mod context;
+mod device;
+mod examples;
+mod explain;
+mod failure;
+mod histogram;
+mod human;
+mod interrupt;
+mod named;
+mod overlay;
+mod profile;
+mod progress;
+mod run;
+mod scheme;
+mod study;
+mod table;
+mod trace;
+mod workload;
+mod wrap;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use app::App;
+use context::Context;
+
+/// The whole command line interface, for help texts, completions and tests.
+pub fn command() -> clap::Command {
+    App::command()
+}
+
+/// Runs the command line `arguments`, the program's name first, and says how it ended:
+/// 0 done, 1 failed, 2 not understood, 130 interrupted.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let app = match App::try_parse_from(arguments) {
+        Ok(app) => app,
+        Err(answer) => {
+            // Help and version are answers and not errors. A reader that has gone wants neither.
+            let _ = answer.print();
+            return ExitCode::from(answer.exit_code().clamp(0, 255) as u8);
+        }
+    };
+    app.color.apply();
+    interrupt::install();
+    let mut out = anstream::stdout().lock();
+    let quiet = app.quiet;
+    let outcome = app.run(&mut Context::new(&mut out, quiet));
+    match outcome.and_then(|()| out.flush().map_err(Into::into)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,270 @@
+//! `--set KEY=VALUE`: changes to a scheme or a device, made on the command line.
+
+use std::str::FromStr;
+
+use serde::de::DeserializeOwned;
+use stripewise_array::Scheme;
+use stripewise_base::suggest::{self, ConfigError};
+use stripewise_flash::DeviceSpec;
+use toml::{Table, Value};
+
+use crate::failure::{Failure, Outcome};
+use crate::named::Document;
+
+/// One `KEY=VALUE`: the key as a path through TOML tables.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Setting {
+    path: Vec<String>,
+    value: Value,
+    typed: String,
+}
+
+/// What a setting changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Every scheme.
+    Scheme,
+    /// The device.
+    Device,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected KEY=VALUE, as in update.tie=rcw or gc.low_watermark.pages=5%";
+        let (key, value) = text.split_once('=').ok_or(expected)?;
+        let path: Vec<String> = key.split('.').map(|part| part.trim().to_owned()).collect();
+        if path.len() < 2 || path.iter().any(String::is_empty) {
+            return Err(expected.to_owned());
+        }
+        Ok(Self { path, value: value_of(value.trim()), typed: text.trim().to_owned() })
+    }
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.typed)
+    }
+}
+
+/// A number, a truth value, or what is bracketed or quoted, as TOML reads it; anything else is a text: `8KiB` needs no
+/// quotes.
+fn value_of(text: &str) -> Value {
+    let parsed = format!("value = {text}").parse::<Table>().ok();
+    parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+impl Setting {
+    /// Whether it changes the scheme or the device: as its first word says, else whichever of the two has such a key.
+    ///
+    /// # Errors
+    /// A key that neither has, with the nearest known one.
+    pub(crate) fn target(&self, scheme: &Document, device: &Document) -> Outcome<Target> {
+        match self.path[0].as_str() {
+            "scheme" => return Ok(Target::Scheme),
+            "device" => return Ok(Target::Device),
+            _ => {}
+        }
+        let (as_scheme, as_device) = (self.try_on::<Scheme>(scheme), self.try_on::<DeviceSpec>(device));
+        match (as_scheme, as_device) {
+            (Ok(()), Ok(())) => Err(self.refuse(&format!(
+                "both the scheme and the device have this key; write scheme.{0} or device.{0}",
+                self.path.join(".")
+            ))),
+            (Ok(()), Err(_)) => Ok(Target::Scheme),
+            (Err(_), Ok(())) => Ok(Target::Device),
+            // A key that one of them has, with a value that it refuses.
+            (Err(error), Err(other)) if is_unknown_key(&other) && !is_unknown_key(&error) => {
+                Err(self.refuse(&error))
+            }
+            (Err(other), Err(error)) if is_unknown_key(&other) && !is_unknown_key(&error) => {
+                Err(self.refuse(&error))
+            }
+            (Err(error), Err(other)) => {
+                Err(self.refuse(&format!("in the scheme: {error}; in the device: {other}")))
+            }
+        }
+    }
+
+    fn try_on<T: DeserializeOwned>(&self, document: &Document) -> Result<(), String> {
+        let mut table = document.text.parse::<Table>().map_err(|error| error.to_string())?;
+        self.insert(&mut table)?;
+        read::<T>(document, &table).map(|_| ()).map_err(|error| error.message)
+    }
+
+    fn refuse(&self, message: &str) -> Failure {
+        Failure::usage(format!("--set {self}: {message}"))
+    }
+
+    /// Puts the value at its place.
+    fn insert(&self, table: &mut Table) -> Result<(), String> {
+        let named = matches!(self.path[0].as_str(), "scheme" | "device");
+        let (last, parents) = self.path[usize::from(named)..].split_last().ok_or("the key is empty")?;
+        // A policy brings keys of its own; those of the one before go with it.
+        if last == "policy" && parents == ["update"] {
+            table.remove("update");
+        }
+        let section = parents.first().ok_or("the key is empty")?;
+        let place = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+        let place = place.as_table_mut().ok_or_else(|| format!("`{section}` is no section"))?;
+        match &parents[1..] {
+            [] => place.insert(last.clone(), self.value.clone()),
+            // `{ pages = "10%" }` is one of several kinds: naming another replaces it.
+            [key] => place.insert(key.clone(), Table::from_iter([(last.clone(), self.value.clone())]).into()),
+            _ => return Err("no key lies that deep".to_owned()),
+        };
+        Ok(())
+    }
+}
+
+fn is_unknown_key(message: &str) -> bool {
+    message.starts_with("unknown key")
+}
+
+fn read<T: DeserializeOwned>(document: &Document, table: &Table) -> Result<T, ConfigError> {
+    let text = toml::to_string(table).expect("what was read from TOML can be written as TOML");
+    suggest::read_toml(&document.shown, &text)
+}
+
+/// The scheme of `document` with `settings`.
+///
+/// # Errors
+/// What is wrong with the file, with line and caret; or with a setting.
+pub(crate) fn scheme(document: &Document, settings: &[Setting]) -> Outcome<Scheme> {
+    let plain = Scheme::from_toml(&document.shown, &document.text)?;
+    if settings.is_empty() {
+        return Ok(plain);
+    }
+    let (_, scheme) = overlaid(document, settings)?;
+    Ok(scheme)
+}
+
+/// The device of `document` with `settings`.
+///
+/// # Errors
+/// What is wrong with the file, with line and caret; with a setting; or with the device that they make together.
+pub(crate) fn device(document: &Document, settings: &[Setting]) -> Outcome<DeviceSpec> {
+    let plain = DeviceSpec::from_toml(&document.shown, &document.text)?;
+    if settings.is_empty() {
+        return Ok(plain);
+    }
+    let (_, spec): (Table, DeviceSpec) = overlaid(document, settings)?;
+    let all: Vec<String> = settings.iter().map(|setting| format!("--set {setting}")).collect();
+    spec.validate()
+        .map_err(|error| Failure::usage(format!("{} with {}: {error}", document.shown, all.join(" "))))?;
+    Ok(spec)
+}
+
+fn overlaid<T: DeserializeOwned>(document: &Document, settings: &[Setting]) -> Outcome<(Table, T)> {
+    let parsed = document.text.parse::<Table>();
+    let mut table = parsed.map_err(|error| Failure::usage(format!("{}: {error}", document.shown)))?;
+    let mut spec = None;
+    for setting in settings {
+        let refuse = |message: String| setting.refuse(&format!("{message} ({})", document.shown));
+        setting.insert(&mut table).map_err(refuse)?;
+        spec = Some(read(document, &table).map_err(|error| refuse(error.message))?);
+    }
+    let spec = spec.expect("there is a setting");
+    Ok((table, spec))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stripewise_array::update::{Tie, Update};
+    use stripewise_base::units::Bytes;
+
+    fn baseline() -> Document {
+        crate::named::find("scheme", "baseline", &stripewise_array::PRESETS).unwrap()
+    }
+
+    fn ssdsim() -> Document {
+        crate::named::find("device", "ssdsim-5+1", &stripewise_flash::spec::PRESETS).unwrap()
+    }
+
+    fn set(text: &str) -> Setting {
+        text.parse().unwrap()
+    }
+
+    fn refusal<T: std::fmt::Debug>(outcome: Outcome<T>) -> String {
+        match outcome {
+            Err(Failure::Usage(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_setting_changes_the_scheme() {
+        let scheme = scheme(&baseline(), &[set("update.tie=rcw"), set("geometry.chunk=16KiB")]).unwrap();
+        assert_eq!(scheme.update, Update::Baseline { tie: Tie::Rcw });
+        assert_eq!(scheme.geometry.chunk, Some(Bytes(16_384)));
+    }
+
+    #[test]
+    fn a_setting_changes_the_device() {
+        let settings = [
+            set("device.geometry.blocks=256"),
+            set("gc.victim.d-choices=4"),
+            set("gc.low_watermark.blocks=5%"),
+        ];
+        let spec = device(&ssdsim(), &settings).unwrap();
+        assert_eq!(spec.geometry.blocks, 256);
+        assert_eq!(spec.gc.victim, stripewise_flash::spec::Victim::DChoices(4));
+    }
+
+    #[test]
+    fn another_policy_forgets_the_keys_of_the_one_before() {
+        let scheme = scheme(&baseline(), &[set("update.policy=always-rcw")]).unwrap();
+        assert_eq!(scheme.update, Update::AlwaysRcw {});
+    }
+
+    #[test]
+    fn a_key_finds_its_target_where_it_is_known() {
+        let target = |text: &str| set(text).target(&baseline(), &ssdsim());
+        assert_eq!(target("update.tie=rcw"), Ok(Target::Scheme));
+        assert_eq!(target("geometry.chunk=16KiB"), Ok(Target::Scheme));
+        assert_eq!(target("geometry.blocks=100"), Ok(Target::Device));
+        assert_eq!(target("gc.victim=fifo"), Ok(Target::Device));
+        assert_eq!(target("device.geometry.blocks=100"), Ok(Target::Device));
+    }
+
+    #[test]
+    fn an_unknown_key_gets_the_nearest_one() {
+        let message = refusal(set("geometry.chunck=16KiB").target(&baseline(), &ssdsim()));
+        assert!(message.contains("--set geometry.chunck=16KiB"), "{message}");
+        assert!(message.contains("did you mean `chunk`?"), "{message}");
+    }
+
+    #[test]
+    fn a_value_that_is_wrong_is_told_with_its_remedy() {
+        let message = refusal(set("geometry.chunk=16").target(&baseline(), &ssdsim()));
+        assert!(message.contains("has no unit"), "{message}");
+        let message = refusal(scheme(&baseline(), &[set("update.tie=rwc")]));
+        assert!(message.contains("did you mean `rcw`?"), "{message}");
+    }
+
+    #[test]
+    fn a_device_that_settings_spoil_together_is_refused_with_the_reason() {
+        let message = refusal(device(&ssdsim(), &[set("ftl.over_provisioning=1%")]));
+        assert!(message.contains("--set ftl.over_provisioning=1%") && message.contains("raise"), "{message}");
+    }
+
+    #[test]
+    fn text_that_is_no_setting_is_refused() {
+        for text in ["tie", "tie=rcw", ".tie=rcw", "update.=x", "=x"] {
+            assert!(text.parse::<Setting>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_read_as_toml_where_they_are_toml() {
+        let value = |text: &str| value_of(text);
+        assert_eq!(value("3"), Value::Integer(3));
+        assert_eq!(value("true"), Value::Boolean(true));
+        assert_eq!(value("8KiB"), Value::String("8KiB".into()));
+        assert_eq!(value("10%"), Value::String("10%".into()));
+        assert_eq!(value("\"3\""), Value::String("3".into()));
+        assert!(value("{ d-choices = 4 }").is_table());
+    }
+}

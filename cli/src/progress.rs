@@ -1,0 +1,53 @@
+//! Progress on the standard error: a line for each thing that takes long, while it takes long.
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use stripewise_base::Nanos;
+
+use crate::human;
+
+/// Steps of a bar whose length is a share.
+const STEPS: u64 = 10_000;
+
+/// The lines of everything that goes on now. Hidden where the standard error is no terminal.
+pub(crate) struct Progress(MultiProgress);
+
+/// One line.
+pub(crate) struct Line(ProgressBar);
+
+impl Progress {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        Self(MultiProgress::with_draw_target(target))
+    }
+
+    /// A line called `name`.
+    pub(crate) fn line(&self, name: &str) -> Line {
+        let style =
+            ProgressStyle::with_template("{prefix:18!} [{bar:24}] {percent:>3} %  {msg}  {eta_precise} left");
+        let style = style.expect("the template is right").progress_chars("=> ");
+        let bar = ProgressBar::new(STEPS).with_style(style).with_prefix(name.to_owned());
+        Line(self.0.add(bar))
+    }
+}
+
+impl Line {
+    /// `requests` were handled, `share` of all where that is known, and simulated time has come to `now_ns`.
+    pub(crate) fn update(&self, requests: u64, share: Option<f64>, now_ns: Option<Nanos>) {
+        let mut message = format!("{} requests", human::count(requests));
+        if let Some(now_ns) = now_ns {
+            message.push_str(&format!(", {} simulated", human::time(now_ns)));
+        }
+        self.0.set_message(message);
+        match share {
+            Some(share) => self.0.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64),
+            None => self.0.tick(),
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

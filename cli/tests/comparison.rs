@@ -1,0 +1,265 @@
+//! The main job, end to end.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use stripewise_results::{Store, Table};
+use support::{Sandbox, golden, masked};
+
+/// The directories of the runs under `out`.
+fn runs(out: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(out).into_iter().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    runs.sort();
+    runs
+}
+
+fn total(run: &Value, name: &str) -> u64 {
+    run["totals"][name].as_u64().unwrap_or_else(|| panic!("{name} in {run}"))
+}
+
+#[test]
+fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
+    let sandbox = Sandbox::with_trace();
+    let text = sandbox.run("compare --trace trace.csv --jobs 2").success();
+    let shown = masked(&text);
+    let kept: Vec<&str> = shown.lines().filter(|line| !line.contains("processor")).collect();
+    for name in ["workload", "device", "elements", "state", "pacing", "fold", "folding", "results"] {
+        assert!(kept.iter().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
+    }
+    for scheme in ["baseline", "always-rmw", "always-rcw"] {
+        assert!(
+            kept.iter().any(|line| line.trim_start().starts_with(scheme)),
+            "{scheme} is missing:\n{text}"
+        );
+        let place = format!("  stripewise-results/<digest>  {scheme}: computed in <time>");
+        assert!(kept.contains(&place.as_str()), "{text}");
+    }
+    assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 3);
+}
+
+#[test]
+fn what_is_there_is_not_computed_again_unless_asked_for() {
+    let sandbox = Sandbox::with_trace();
+    let line = "compare --trace trace.csv --scheme baseline --scheme always-rcw --json";
+    let first: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
+    let second: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
+    for (index, run) in first["runs"].as_array().unwrap().iter().enumerate() {
+        let again = &second["runs"][index];
+        assert_eq!((&run["computed"], &again["computed"]), (&true.into(), &false.into()));
+        for key in ["scheme", "run_digest", "results_digest", "path", "totals"] {
+            assert_eq!(run[key], again[key], "{key}");
+        }
+    }
+    // A run of `run` is the same run.
+    let run: Value = serde_json::from_str(&sandbox.run("run --trace trace.csv --json").success()).unwrap();
+    assert_eq!((&run["computed"], &run["run_digest"]), (&false.into(), &first["runs"][0]["run_digest"]));
+    let forced: Value = serde_json::from_str(&sandbox.run(&format!("{line} --force")).success()).unwrap();
+    assert_eq!(forced["runs"][0]["computed"], true);
+    assert_eq!(forced["runs"][0]["results_digest"], first["runs"][0]["results_digest"]);
+    let text = sandbox.run("run --trace trace.csv").success();
+    assert!(text.contains("baseline: there already, not computed again"), "{text}");
+}
+
+#[test]
+fn the_policies_differ_as_they_must() {
+    let sandbox = Sandbox::new();
+    // Single pages at random: RMW pre-reads 2 pages a write, RCW the 4 others of the row.
+    let line = "compare --gen uniform:write=1,size=8KiB,span=1GiB,requests=500 --pacing closed:1 --json";
+    let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
+    let runs = value["runs"].as_array().unwrap();
+    let figures: Vec<_> =
+        runs.iter().map(|run| (run["scheme"].as_str().unwrap(), total(run, "pre_read_pages"))).collect();
+    assert_eq!(figures, [("baseline", 1000), ("always-rmw", 1000), ("always-rcw", 2000)]);
+    for run in runs {
+        assert_eq!((total(run, "requests"), total(run, "failed_requests")), (500, 0));
+        assert_eq!((total(run, "host_write_pages"), total(run, "parity_write_pages")), (500, 500));
+    }
+    assert_eq!(value["settings"]["pacing"], "closed:1 (1 at a time)");
+}
+
+#[test]
+fn a_variation_of_a_scheme_stands_beside_it_under_its_own_name() {
+    let sandbox = Sandbox::new();
+    // Updates of 3 of 5 chunks: RMW pre-reads 4 pages and RCW 2; of 2 chunks: 3 and 3, which is a tie.
+    let line = "compare --gen uniform:write=1,size=16KiB,align=40KiB,span=1GiB,requests=200 --pacing closed:1 \
+                --scheme baseline --scheme baseline,update.tie=rcw --scheme linux-md --json";
+    let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
+    let names: Vec<_> =
+        value["runs"].as_array().unwrap().iter().map(|run| run["scheme"].as_str().unwrap()).collect();
+    assert_eq!(names, ["baseline", "baseline,update.tie=rcw", "linux-md"]);
+    let latency = |run: usize| total(&value["runs"][run], "write_mean_ns");
+    assert_eq!(latency(1), latency(2), "the same choice under two names");
+    assert_ne!(value["runs"][1]["run_digest"], value["runs"][2]["run_digest"]);
+}
+
+#[test]
+fn every_setting_that_decides_a_run_makes_it_another_run_and_no_other_does() {
+    let sandbox = Sandbox::with_trace();
+    let digest = |options: &str| {
+        let text = sandbox.run(&format!("run --trace trace.csv --requests 50 --json {options}")).success();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        value["run_digest"].as_str().unwrap().to_owned()
+    };
+    let plain = digest("");
+    for same in ["--rows", "--force", "--quiet", "--color never", "--out elsewhere", "--format msr"] {
+        assert_eq!(digest(same), plain, "{same}");
+    }
+    let mut others: Vec<String> = [
+        "--seed 2",
+        "--warmup 10",
+        "--fold dense",
+        "--fold dense:64KiB",
+        "--pacing open:2",
+        "--pacing closed:4",
+        "--gc-rows",
+        "--precondition fresh",
+        "--precondition steady:60%",
+        "--sample-every 1ms",
+        "--elements chip",
+        "--elements channel:2",
+        "--device ssdsim-7+1",
+        "--scheme raid0",
+        "--set gc.victim=fifo",
+        "--set parity.xor=19us",
+        "--requests 51",
+        "--skip-bad 1",
+    ]
+    .iter()
+    .map(|options| match options.strip_prefix("--requests ") {
+        Some(requests) => {
+            let line = format!("run --trace trace.csv --json --requests {requests}");
+            let value: Value = serde_json::from_str(&sandbox.run(&line).success()).unwrap();
+            value["run_digest"].as_str().unwrap().to_owned()
+        }
+        None => digest(options),
+    })
+    .chain([plain])
+    .collect();
+    let count = others.len();
+    others.sort();
+    others.dedup();
+    assert_eq!(others.len(), count);
+}
+
+#[test]
+fn all_schemes_of_a_comparison_get_the_same_requests() {
+    let sandbox = Sandbox::new();
+    // RAID-0 has more room than RAID-5; both are folded onto the smaller array.
+    let line =
+        "compare --gen uniform:size=8KiB,span=1TiB,requests=300 --scheme raid0 --scheme baseline --json";
+    let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
+    let of = |name: &str| [0, 1].map(|run: usize| total(&value["runs"][run], name));
+    assert_eq!(of("folded_requests")[0], of("folded_requests")[1]);
+    assert!(of("folded_requests")[0] > 250, "a span of 1 TiB hardly fits");
+    assert!(of("array_bytes")[0] > of("array_bytes")[1]);
+    assert!(value["settings"]["fold"].as_str().unwrap().contains("the smallest of these arrays"));
+}
+
+#[test]
+fn the_tables_are_parquet_files_with_a_row_for_each_thing() {
+    let sandbox = Sandbox::with_trace();
+    let line = "run --trace trace.csv --rows --gc-rows --sample-every 100us --json";
+    let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
+    let store = Store::new(sandbox.path().join("stripewise-results"));
+    let run = store.find(value["run_digest"].as_str().unwrap().parse().unwrap()).unwrap().unwrap();
+    let rows = |table: Table| -> usize {
+        let batches = run.batches(table).unwrap().unwrap_or_else(|| panic!("{table} is there"));
+        batches.map(|batch| batch.unwrap().num_rows()).sum()
+    };
+    assert_eq!(rows(Table::Requests), 400);
+    assert_eq!(rows(Table::Elements), 6);
+    assert_eq!(rows(Table::Totals), 1);
+    assert!(rows(Table::Samples) >= 6);
+    for table in Table::ALL {
+        let bytes = std::fs::read(run.path().join(table.file())).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{table}");
+    }
+}
+
+#[test]
+fn rows_are_made_for_a_run_that_was_made_without_them() {
+    let sandbox = Sandbox::with_trace();
+    let json = |line: &str| -> Value { serde_json::from_str(&sandbox.run(line).success()).unwrap() };
+    let without = json("run --trace trace.csv --json");
+    let with = json("run --trace trace.csv --json --rows");
+    assert_eq!(with["computed"], true);
+    assert_eq!(with["run_digest"], without["run_digest"]);
+    assert!(
+        Path::new(&sandbox.path().join(with["path"].as_str().unwrap())).join("requests.parquet").exists()
+    );
+    assert_eq!(json("run --trace trace.csv --json --rows")["computed"], false);
+    assert_eq!(json("run --trace trace.csv --json")["computed"], false);
+}
+
+#[test]
+fn warm_up_counts_for_nothing() {
+    let sandbox = Sandbox::with_trace();
+    let text = sandbox.run("run --trace trace.csv --warmup 100 --json").success();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(total(&value, "requests"), 300);
+    assert_eq!(value["settings"]["warm-up"], "100 requests");
+}
+
+#[test]
+fn json_alone_goes_to_the_standard_output() {
+    let sandbox = Sandbox::with_trace();
+    for line in [
+        "compare --trace trace.csv --json",
+        "run --trace trace.csv --json",
+        "explain --write 8KiB@0 --json",
+        "trace info trace.csv --json",
+        "trace convert trace.csv a.parquet --json",
+        "trace slice trace.csv b.parquet --requests 0..5 --json",
+        "trace gen uniform:requests=5 -o c.parquet --json",
+        "trace formats --json",
+        "scheme list --json",
+        "scheme show baseline --json",
+        "device list --json",
+        "device show mqsim --json",
+        "profile list --json",
+        "profile show paper000/hm_0 --json",
+        "profile show paper003/hpc --json",
+    ] {
+        let text = sandbox.run(line).success();
+        let value: Result<Value, _> = serde_json::from_str(&text);
+        assert!(value.is_ok(), "{line}: {text}");
+    }
+}
+
+#[test]
+fn the_totals_of_a_run_are_named_with_their_units() {
+    let sandbox = Sandbox::with_trace();
+    let text = sandbox.run("run --trace trace.csv --requests 100").success();
+    let totals: Vec<&str> = text.lines().filter(|line| !line.starts_with("cpu_ns")).collect();
+    golden("run-totals.txt", &masked(&totals.join("\n")));
+}
+
+#[test]
+fn quiet_prints_the_table_alone() {
+    let sandbox = Sandbox::with_trace();
+    let ended = sandbox.run("compare --trace trace.csv --quiet");
+    assert_eq!(ended.stderr, "");
+    let text = ended.success();
+    assert!(
+        text.contains("baseline") && !text.contains("workload") && !text.contains("stripewise-results"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_that_fails_does_not_keep_the_others_from_their_table() {
+    let sandbox = Sandbox::with_trace();
+    // What is in the way of one run's directory is in the way of that run alone.
+    let value: Value =
+        serde_json::from_str(&sandbox.run("run --trace trace.csv --scheme always-rcw --json").success())
+            .unwrap();
+    let path = sandbox.path().join(value["path"].as_str().unwrap());
+    std::fs::write(path.join("run.toml"), "damaged").unwrap();
+    let ended = sandbox.run("compare --trace trace.csv --scheme baseline --scheme always-rcw");
+    assert!(ended.stdout.contains("baseline"), "{}", ended.stdout);
+    let message = ended.failure(1);
+    assert!(message.contains("delete the run's directory"), "{message}");
+}

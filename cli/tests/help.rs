@@ -1,0 +1,132 @@
+//! Help texts: complete, and their examples true.
+
+mod support;
+
+use std::process::Command;
+
+use support::{Sandbox, msr_trace};
+
+/// Every command with its path, parents first.
+fn commands() -> Vec<(String, clap::Command)> {
+    fn collect(path: String, command: &clap::Command, all: &mut Vec<(String, clap::Command)>) {
+        all.push((path.clone(), command.clone()));
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            collect(format!("{path} {}", sub.get_name()), sub, all);
+        }
+    }
+    let mut command = stripewise::command();
+    command.build();
+    let mut all = Vec::new();
+    collect("stripewise".to_owned(), &command, &mut all);
+    all
+}
+
+/// The examples that a command's help shows.
+fn examples(command: &clap::Command) -> Vec<String> {
+    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    text.lines().filter_map(|line| line.strip_prefix("  stripewise ")).map(str::to_owned).collect()
+}
+
+/// The words of an example, up to where the shell takes over.
+fn words(example: &str) -> Vec<&str> {
+    example.split_whitespace().take_while(|word| !matches!(*word, ">" | "<" | "|")).collect()
+}
+
+#[test]
+fn every_command_says_what_it_does_and_shows_an_example() {
+    for (path, command) in commands() {
+        assert!(command.get_about().is_some(), "{path} has no description");
+        assert!(!examples(&command).is_empty(), "{path} has no example");
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{path}: {} has no help", argument.get_id());
+        }
+    }
+}
+
+#[test]
+fn every_example_is_understood() {
+    for (path, command) in commands() {
+        for example in examples(&command) {
+            let parsed =
+                stripewise::command().try_get_matches_from([vec!["stripewise"], words(&example)].concat());
+            assert!(parsed.is_ok(), "{path}: {example}: {}", parsed.unwrap_err());
+        }
+    }
+}
+
+#[test]
+fn the_short_help_is_shorter_than_the_long_one_and_both_show_examples() {
+    let sandbox = Sandbox::new();
+    for name in ["compare", "run", "trace gen"] {
+        let short = sandbox.run(&format!("{name} -h")).success();
+        let long = sandbox.run(&format!("{name} --help")).success();
+        assert!(short.lines().count() < long.lines().count(), "{name}");
+        for help in [short, long] {
+            assert!(help.contains("Examples:\n  # "), "{help}");
+        }
+    }
+    assert!(sandbox.run("trace gen --help").success().contains("theta"), "the generators' keys are listed");
+}
+
+#[test]
+fn every_example_runs() {
+    let sandbox = Sandbox::with_trace();
+    let spc: String =
+        (0..50).map(|n| format!("{},{},4096,{},{}.5\n", n % 3, n * 8, ["r", "W"][n % 2], n)).collect();
+    sandbox.write("trace.spc", &spc);
+    sandbox.write("mine.csv", &msr_trace(10));
+    for folder in [".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"] {
+        std::fs::create_dir_all(sandbox.path().join(folder)).unwrap();
+    }
+    // One example writes a scheme called mine.toml, another a device, a third a profile that others read: that last.
+    let mut lines: Vec<String> = commands().iter().flat_map(|(_, command)| examples(command)).collect();
+    lines.sort_by_key(|line| (line.contains("gen mine.toml"), line.contains("--profile-out"), line.clone()));
+    lines.dedup();
+    for line in lines {
+        let mut line = line;
+        if line.starts_with("compare") || line.starts_with("run") {
+            // The first of several is an error, so the number that an example gives must go.
+            let words: Vec<&str> = line.split(' ').collect();
+            let at = words.iter().position(|word| *word == "--requests");
+            let kept = words
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| at.is_none_or(|at| *index != at && *index != at + 1));
+            line = kept.map(|(_, word)| *word).collect::<Vec<_>>().join(" ") + " --requests 200";
+        }
+        let name = line.split_whitespace().find(|word| word.ends_with(".parquet") || word.contains(".msr"));
+        if let Some(name) = name.filter(|_| line.starts_with("trace")) {
+            _ = std::fs::remove_file(sandbox.path().join(name));
+        }
+        let program = env!("CARGO_BIN_EXE_stripewise");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("'{program}' {line}")])
+            .current_dir(sandbox.path())
+            .env("HOME", sandbox.path());
+        let output = shell.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "stripewise {line}\n{errors}");
+    }
+}
+
+#[test]
+fn help_and_version_are_answers_and_no_subcommand_is_a_question() {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.run("--help").success().contains("Exit codes:"));
+    let version = sandbox.run("-V").success();
+    assert_eq!(version.trim(), format!("stripewise {}", env!("CARGO_PKG_VERSION")));
+    assert!(sandbox.run("--version").success().contains("sources "));
+    let nothing = sandbox.run("");
+    assert_eq!(nothing.code, 2);
+    assert!(nothing.stderr.contains("Usage: stripewise"), "{}", nothing.stderr);
+}
+
+#[test]
+fn completions_name_the_subcommands_in_every_shell() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = sandbox.run(&format!("completions {shell}")).success();
+        assert!(script.contains("compare") && script.contains("completions"), "{shell}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Every real trace of the five text formats, through the main job. Needs STRIPEWISE_TRACES.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::Sandbox;
+
+/// The traces of the formats that the program reads as text.
+fn traces() -> Vec<PathBuf> {
+    let Some(root) = std::env::var_os("STRIPEWISE_TRACES") else { return Vec::new() };
+    let folders = ["msr", "spc", "ssdsim", "disksim", "mqsim"].map(|format| Path::new(&root).join(format));
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
+    let mut traces: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    traces.sort();
+    traces
+}
+
+/// Formats that a file's lines do not show and that its description tells.
+fn format(trace: &Path) -> &'static str {
+    if trace.ends_with("ssdsim/DTRS1K.trace.zst") { "ssdsim:us" } else { "" }
+}
+
+fn number(value: &Value, name: &str) -> f64 {
+    value[name].as_f64().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+#[test]
+fn every_real_trace_is_compared_with_a_plausible_table() {
+    let traces = traces();
+    if traces.is_empty() {
+        println!("skipped: STRIPEWISE_TRACES names no directory with traces");
+    }
+    let sandbox = Sandbox::new();
+    for trace in traces {
+        let shown = trace.display().to_string();
+        let format = format(&trace);
+        let mut named = Vec::new();
+        if !format.is_empty() {
+            named = vec!["--format", format];
+        }
+        let run = |words: &[&str]| -> Value {
+            let ended = sandbox.run_words(words.iter().chain(&named));
+            serde_json::from_str(&ended.success()).unwrap_or_else(|error| panic!("{shown}: {error}"))
+        };
+        let statistics = run(&["trace", "info", &shown, "--json", "--quiet"])[0]["statistics"].take();
+        let value = run(&["compare", "--trace", &shown, "--json", "--quiet"]);
+        println!("{shown}: {} requests", statistics["requests"]);
+        let mut pre_reads = Vec::new();
+        for run in value["runs"].as_array().unwrap() {
+            let (scheme, totals) = (&run["scheme"], &run["totals"]);
+            let of = |name: &str| number(totals, name);
+            let at = format!("{shown}, {scheme}");
+            assert_eq!(totals["requests"], statistics["requests"], "{at}");
+            assert_eq!(of("failed_requests"), 0.0, "{at}");
+            assert_eq!(totals["read_bytes"], statistics["size_read"]["total_bytes"], "{at}");
+            assert_eq!(totals["written_bytes"], statistics["size_write"]["total_bytes"], "{at}");
+            // A response takes at least a page's bus time and, in the worst case, no more than the whole run.
+            assert!(
+                of("response_mean_ns") >= 10_000.0 && of("response_max_ns") <= of("simulated_ns"),
+                "{at}"
+            );
+            assert!(of("response_mean_ns") <= of("response_max_ns"), "{at}");
+            assert!(of("response_p99_ns") <= of("response_p999_ns"), "{at}");
+            // Open arrivals: the run takes as long as the trace, or longer where the array cannot follow.
+            assert!(of("simulated_ns") >= number(&statistics, "span_ns"), "{at}");
+            let written = of("written_bytes");
+            assert!(of("host_write_pages") * 8192.0 >= written, "{at}");
+            assert!(of("flash_program_pages") >= of("host_write_pages"), "{at}");
+            assert!(written == 0.0 || of("write_amplification") >= 0.999, "{at}");
+            pre_reads.push(of("pre_read_pages"));
+        }
+        let [baseline, rmw, rcw] = pre_reads[..] else { panic!("{shown}: three schemes") };
+        // Each choice takes the fewer; merging of updates that meet on a row differs a little with their timing.
+        assert!(
+            baseline <= rmw.min(rcw) * 1.02 + 10.0,
+            "{shown}: {baseline} pre-reads, {rmw} and {rcw} by routine"
+        );
+    }
+}
