@@ -527,7 +527,7 @@ impl<M: Media> Flash<M> {
             return false;
         }
         let all_may = d.collecting == 0 && self.stalled.is_empty();
-        if !all_may && d.barren == d.collecting {
+        if d.collecting != 0 && d.barren == d.collecting {
             return false;
         }
         let (collecting, mut queues) = (d.collecting, d.queues);
