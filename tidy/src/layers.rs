@@ -3,7 +3,7 @@
 use crate::Complaint;
 
 /// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -14,6 +14,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("engine", &["base", "code", "trace", "array"]),
     ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "engine"]),
     ("check", &["base", "code", "flash", "array", "sim"]),
+    ("validate", &["base", "flash", "trace", "array", "sim"]),
     ("tidy", &[]),
 ];
 

@@ -1,0 +1,30 @@
+//! The simulator held against theory where theory has an answer, and against independent simulators where it has not.
+//!
+//! Each [`Check`] is a claim that can fail: it names flaws ([`Bend`]) that it must find, and tests prove that it does.
+//! `cargo run --release -p stripewise-validate` carries all of them out; `docs/validation.md` shows what came of it.
+
+#![forbid(unsafe_code)]
+
+mod amplification;
+mod bend;
+mod check;
+mod queueing;
+mod rig;
+mod stats;
+mod theory;
+mod workload;
+
+pub use bend::Bend;
+pub use check::{Check, Effort, Expected, Lab, Row, Unit, Verdict};
+
+/// All checks, in the order of the page.
+pub fn checks() -> &'static [Check] {
+    const CHECKS: &[Check] = &[
+        queueing::WAITS,
+        queueing::INSTRUMENTS,
+        amplification::CLOSED_FORM,
+        amplification::ORDER,
+        amplification::PEER,
+    ];
+    CHECKS
+}

@@ -1,0 +1,167 @@
+//! What checks are carried out on: a run that starts from a device and a scheme written down in a few lines.
+
+use anyhow::Context;
+use stripewise_array::Scheme;
+use stripewise_base::units::{Bytes, Span};
+use stripewise_flash::spec::{Choice, Domain, GcSpan, GcSpec, GcStart, Geometry, Pool, Scheduling, Timing};
+use stripewise_flash::spec::{FtlSpec, Victim, Watermark};
+use stripewise_flash::{DeviceSpec, Flash, Order, Share};
+use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
+use stripewise_sim::{Layout, Pacing, RunConfig, Totals, run_on};
+use stripewise_trace::Source;
+
+use crate::bend::Bend;
+use crate::check::Lab;
+
+/// Striping alone: how a lone element runs. Queues in the controller are served in order of arrival.
+pub(crate) const ALONE: &str =
+    "name = 'alone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\nread_first = false\n";
+
+/// Time that nobody takes: for what a check does not look at.
+pub(crate) const NO_TIME: Timing = Timing {
+    read: Span(0),
+    program: Span(0),
+    erase: Span(0),
+    bus: stripewise_flash::Rate::INSTANT,
+    read_command: Span(0),
+    program_command: Span(0),
+    erase_command: Span(0),
+    host_link: stripewise_flash::Rate::INSTANT,
+    host_link_command: Span(0),
+};
+
+/// One channel with one chip of one die of one plane: where nothing can overlap.
+pub(crate) const ONE_DIE: Geometry = Geometry {
+    channels: 1,
+    chips: 1,
+    dies: 1,
+    planes: 1,
+    blocks: 64,
+    pages: 64,
+    page_bytes: Bytes(4096),
+    spare_bytes: Bytes(0),
+};
+
+/// A device without peculiarities: first come, first served; greedy collection at one free block; half of it exported.
+pub(crate) fn device(geometry: Geometry, timing: Timing) -> DeviceSpec {
+    DeviceSpec {
+        name: "validation".into(),
+        geometry,
+        timing,
+        ftl: FtlSpec {
+            over_provisioning: Share(500_000),
+            order: Order::default(),
+            pool: Pool::Plane,
+            choice: Choice::RoundRobin,
+            summary_page: None,
+        },
+        scheduling: Scheduling { read_priority: false, window: 1 << 16 },
+        gc: GcSpec {
+            victim: Victim::Greedy,
+            low_watermark: Watermark::BlockCount(1),
+            high_watermark: None,
+            blocking: Domain::Die,
+            erase_blocking: None,
+            span: GcSpan::Steps,
+            start: GcStart::AtOnce,
+        },
+    }
+}
+
+/// A run, but for its requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Rig {
+    /// All that decides it.
+    pub(crate) config: RunConfig,
+    /// Cell times of reads are exponential.
+    pub(crate) draws_reads: bool,
+    lies: bool,
+}
+
+impl Rig {
+    /// `elements` (as `ssd:1`) of `device` under `scheme` (TOML), with the flaw that the lab asks for.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn new(
+        lab: &Lab,
+        mut device: DeviceSpec,
+        elements: &str,
+        scheme: &str,
+    ) -> anyhow::Result<Self> {
+        let mut scheme = Scheme::from_toml("scheme", scheme)?;
+        if let Some(bend) = lab.bend {
+            bend.device(&mut device);
+            bend.scheme(&mut scheme);
+        }
+        let elements: Layout = elements.parse().map_err(anyhow::Error::msg)?;
+        let config = RunConfig {
+            elements,
+            precondition: stripewise_sim::Precondition::default(),
+            pacing: Pacing::default(),
+            warmup_requests: 0,
+            limit_requests: u64::MAX,
+            seed: lab.seed,
+            sample_every: Span(0),
+            request_rows: false,
+            gc_rows: false,
+            scheme,
+            device,
+        };
+        Ok(Self { config, draws_reads: false, lies: lab.bend == Some(Bend::LostNanosecond) })
+    }
+
+    /// The same with so many requests at a time.
+    pub(crate) fn closed(mut self, depth: u32) -> Self {
+        self.config.pacing = Pacing::Closed { depth };
+        self
+    }
+
+    /// The same without the first `requests` in any figure.
+    pub(crate) fn warm(mut self, requests: u64) -> Self {
+        self.config.warmup_requests = requests;
+        self
+    }
+
+    /// Bytes of the array.
+    ///
+    /// # Errors
+    /// When device and scheme do not go together.
+    pub(crate) fn capacity(&self) -> anyhow::Result<u64> {
+        Ok(stripewise_sim::capacity(&self.config)?)
+    }
+
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// What ended it early.
+    pub(crate) fn run(&self, source: &mut dyn Source, sink: &mut dyn Sink) -> anyhow::Result<Totals> {
+        let RunConfig { device, elements, seed, .. } = &self.config;
+        let mut flash = Flash::new(device, elements.level, elements.devices, *seed)?;
+        if self.draws_reads {
+            flash.draw_read_times(*seed);
+        }
+        let mut liar = Liar { sink };
+        let sink: &mut dyn Sink = if self.lies { &mut liar } else { liar.sink };
+        run_on(flash, &self.config, source, sink, &mut |_| true).context("the run ended early")
+    }
+}
+
+/// Passes rows on, each with a nanosecond too much.
+struct Liar<'a> {
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for Liar<'_> {
+    fn request(&mut self, row: &RequestRow) {
+        self.sink.request(&RequestRow { latency_ns: row.latency_ns + 1, ..*row });
+    }
+
+    fn sample(&mut self, row: &SampleRow) {
+        self.sink.sample(row);
+    }
+
+    fn gc(&mut self, row: &GcRow) {
+        self.sink.gc(row);
+    }
+}
