@@ -131,6 +131,7 @@ impl Plan {
     #[inline]
     pub(crate) fn clear_steps(&mut self) {
         self.step_count = 0;
+        self.ack_after = 0;
         self.current = 0;
         self.operations = 0;
         self.trouble = false;

@@ -5,7 +5,7 @@ use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
 use crate::holds::NONE;
 use crate::memory::Memory;
-use crate::plan::{Attachment, Purpose};
+use crate::plan::{Attachment, Plan, Purpose};
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
@@ -61,10 +61,10 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Marks those requests of `plan` as failed that mean a member of `mask`.
+    /// Marks those requests of `plan` as failed that mean a member of `mask`, and flushes that wait for it.
     pub(super) fn fail_requests(&mut self, plan: u32, mask: u64) {
-        let row = self.plans[plan as usize].row;
-        let mut node = self.plans[plan as usize].first_request;
+        let Plan { row, wanted, first_request: mut node, .. } = self.plans[plan as usize];
+        let mask = mask & wanted;
         while node != NONE {
             let Attachment { request: id, next } = self.attachments[node as usize];
             let is_flush = self.requests[id as usize].host.kind == RequestKind::Flush;

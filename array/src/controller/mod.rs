@@ -155,13 +155,17 @@ impl<M: Memory> Array<M> {
             return Err((SubmitError::Busy, payload));
         }
         let is_flush = host.kind == RequestKind::Flush;
+        // A flush is about everything, whatever range came with it.
+        let host = if is_flush { HostRequest { offset: 0, bytes: 0, ..host } } else { host };
         let end = host.offset + u64::from(host.bytes);
         let pages = if is_flush { (0, 0) } else { (self.page_of(host.offset), self.page_of(end - 1)) };
-        let cursor = if is_flush { RowCursor::default() } else { RowCursor::new(pages.0, pages.1 - pages.0 + 1) };
+        let cursor =
+            if is_flush { RowCursor::default() } else { RowCursor::new(pages.0, pages.1 - pages.0 + 1) };
         let in_part = self.bytes_into_page(host.offset) | self.bytes_into_page(end) != 0 && !self.rounds_up();
         let slot = &mut self.requests[id as usize];
         self.free_request = slot.next;
-        *slot = RequestSlot { host, cursor, pages, in_part, remaining: 1, next: NONE, ..RequestSlot::default() };
+        *slot =
+            RequestSlot { host, cursor, pages, in_part, remaining: 1, next: NONE, ..RequestSlot::default() };
         self.payloads[id as usize] = Some(payload);
         if self.pending.is_empty() && self.cut(id, driver) {
             self.cutting_done(id, driver);

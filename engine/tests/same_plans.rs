@@ -1,0 +1,241 @@
+//! One controller, two drivers: for the same requests the engine over files and the simulator over modelled flash get
+//! the same plans, step by step.
+//!
+//! Each request runs to its very end before the next, because what is in flight together depends on time, and time is
+//! what the two do not share. Flushes are left out: files have a volatile cache, modelled flash has none, so they need
+//! no plan there.
+
+mod support;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use stripewise_array::placement::FirstWrites;
+use stripewise_array::update::Reason;
+use stripewise_array::{
+    Acknowledgement, HostRequest, NoMemory, PlanView, Purpose, RequestKind, Scheme, SubmitError,
+};
+use stripewise_base::Nanos;
+use stripewise_base::prng::Prng;
+use stripewise_engine::{Engine, Options, PlanRecord, Request, Timekeeping};
+use stripewise_flash::{DeviceSpec, Flash, Level};
+use stripewise_sim::{Host, Next, Simulation};
+use support::media::Media;
+use support::scheme;
+
+/// An array, what is asked of it, and what fails in between.
+struct Case {
+    scheme: Scheme,
+    elements: u32,
+    page_bytes: u32,
+    /// Fails before the request of this number.
+    failures: Vec<(usize, u16)>,
+    requests: Vec<(RequestKind, u64, u32)>,
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        let mut prng = Prng::new(seed);
+        let mut one_of = |of: &[&'static str]| of[prng.below(of.len() as u64) as usize];
+        let level = one_of(&["raid5", "raid5", "raid0"]);
+        let rotation =
+            one_of(&["left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric", "none"]);
+        let update = one_of(&[
+            "policy = \"baseline\"",
+            "policy = \"baseline\"\ntie = \"rcw\"",
+            "policy = \"always-rmw\"",
+            "policy = \"always-rcw\"",
+        ]);
+        let first_writes = one_of(&["in-place", "in-place", "gather"]);
+        let persistence = one_of(&["persistent", "volatile"]);
+        let read_first = one_of(&["true", "false"]);
+        let members = 3 + prng.below(4) as u32;
+        let groups = 1 + prng.below(2) as u32;
+        let page_bytes = 512 << prng.below(4) as u32;
+        let chunk = page_bytes << prng.below(3) as u32;
+        let rotate_every = 1 + prng.below(2);
+        let scheme = scheme(&format!(
+            "name = \"seed {seed}\"\n\
+             [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
+             rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
+             [update]\n{update}\n\
+             [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
+             [dispatch]\nread_first = {read_first}\n"
+        ));
+        let elements = members * groups;
+        let failures = if prng.chance(1, 2) {
+            (0..1 + prng.below(2))
+                .map(|_| (prng.below(60) as usize, prng.below(elements.into()) as u16))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        Self { scheme, elements, page_bytes, failures, requests: Vec::new() }
+    }
+
+    /// Random requests over an array of `capacity` bytes, most in few rows.
+    fn ask(&mut self, seed: u64, capacity: u64) {
+        let mut prng = Prng::stream(seed, 1);
+        let sectors = capacity / 512;
+        for _ in 0..60 {
+            let kind = match prng.below(10) {
+                0..3 => RequestKind::Read,
+                3..9 => RequestKind::Write,
+                _ => RequestKind::Trim,
+            };
+            let most = if prng.chance(1, 4) { 400 } else { 20 };
+            let span = if prng.chance(1, 2) { sectors } else { sectors.min(64) };
+            let first = prng.below(span);
+            let count = (1 + prng.below(most)).min(sectors - first);
+            self.requests.push((kind, first * 512, count as u32 * 512));
+        }
+    }
+
+    fn failing_before(&self, index: usize) -> impl Iterator<Item = u16> {
+        self.failures.iter().filter(move |&&(before, _)| before == index).map(|&(_, element)| element)
+    }
+
+    /// A device whose channels are the elements.
+    fn flash(&self) -> Flash<()> {
+        let text = format!(
+            "name = \"small\"\n\
+             [geometry]\nchannels = {}\nchips = 1\ndies = 2\nplanes = 1\nblocks = 12\npages = 8\n\
+             page_bytes = \"{}B\"\n\
+             [timing]\nread = \"45us\"\nprogram = \"700us\"\nerase = \"3.5ms\"\nbus = \"5ns/B\"\n\
+             [ftl]\nover_provisioning = \"40%\"\npool = \"element\"\n\
+             [gc]\nvictim = \"greedy\"\nlow_watermark = {{ block-count = 1 }}\nblocking = \"die\"\n",
+            self.elements, self.page_bytes
+        );
+        let spec = DeviceSpec::from_toml("small", &text).unwrap_or_else(|error| panic!("{error}"));
+        Flash::new(&spec, Level::Channel, 1, 1).unwrap()
+    }
+}
+
+/// A host with at most one request at a time, that notes the plans.
+#[derive(Default)]
+struct Asking {
+    request: Option<HostRequest>,
+    acknowledged: usize,
+    plans: Vec<PlanRecord>,
+}
+
+impl Host<NoMemory> for Asking {
+    const OBSERVES: bool = true;
+
+    fn next(&mut self, now: Nanos) -> Next {
+        if self.request.is_some() { Next::At(now) } else { Next::End }
+    }
+    fn take(&mut self, now: Nanos) -> (HostRequest, ()) {
+        (HostRequest { arrival: now, ..self.request.take().unwrap() }, ())
+    }
+    fn refused(&mut self, request: HostRequest, (): (), error: SubmitError) {
+        panic!("{request:?}: {error}");
+    }
+    fn acknowledged(&mut self, _: Nanos, _: &Acknowledgement, (): ()) {
+        self.acknowledged += 1;
+    }
+    fn planned(&mut self, plan: &PlanView<'_>) {
+        self.plans.push(PlanRecord::from(plan));
+    }
+}
+
+/// Plans of each request, and at the end of the final write-out, by the simulator.
+fn simulated(case: &Case) -> Vec<Vec<PlanRecord>> {
+    let host = Asking::default();
+    let mut simulation =
+        Simulation::new(&case.scheme, case.flash(), case.page_bytes, NoMemory, host).unwrap();
+    let mut plans = Vec::new();
+    for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
+        for element in case.failing_before(index) {
+            simulation.fail_element(element);
+        }
+        simulation.world.host.request =
+            Some(HostRequest { tag: index as u64, arrival: 0, offset, bytes, kind });
+        simulation.run();
+        assert_eq!(simulation.world.host.acknowledged, index + 1);
+        plans.push(std::mem::take(&mut simulation.world.host.plans));
+    }
+    plans
+}
+
+/// The same by the engine.
+fn engine(case: &Case, pages: u32) -> Vec<Vec<PlanRecord>> {
+    let media = Media::new(case.elements, pages, case.page_bytes);
+    let options =
+        Options { page_bytes: case.page_bytes, time: Timekeeping::Counted(10_000), ..Options::default() };
+    let mut engine = Engine::scratch(&case.scheme, media.open(), options).unwrap();
+    let noted = Rc::new(RefCell::new(Vec::new()));
+    let notes = Rc::clone(&noted);
+    engine.observe(move |plan| notes.borrow_mut().push(PlanRecord::from(plan)));
+    let mut plans = Vec::new();
+    for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
+        for element in case.failing_before(index) {
+            engine.fail(element).unwrap();
+        }
+        let request = match kind {
+            RequestKind::Read => Request::Read { offset, bytes },
+            RequestKind::Write => Request::Write { offset, data: vec![index as u8; bytes as usize].into() },
+            RequestKind::Trim => Request::Trim { offset, bytes },
+            RequestKind::Flush => unreachable!("flushes are left out"),
+        };
+        engine.submit(request).unwrap();
+        assert!(engine.poll().is_some());
+        while engine.step() {}
+        plans.push(noted.take());
+    }
+    plans
+}
+
+#[test]
+fn both_drivers_get_the_same_plans_step_by_step() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..150 {
+        let mut case = Case::new(seed);
+        let flash = case.flash();
+        let media = Media::new(case.elements, flash.logical_pages(), case.page_bytes);
+        let capacity = media.geometry(&case.scheme).pages() * u64::from(case.page_bytes);
+        case.ask(seed, capacity);
+        let (mut simulated, mut real) = (simulated(&case), engine(&case, flash.logical_pages()));
+        if case.scheme.placement.first_writes == FirstWrites::Gather {
+            // A request may then have several plans for a row. Each waits for the one before, and which row's comes
+            // first depends on time; the order within a row does not.
+            simulated.iter_mut().chain(&mut real).for_each(|plans| plans.sort_by_key(|plan| plan.row));
+        }
+        for (index, (simulated, real)) in simulated.iter().zip(&real).enumerate() {
+            let asked = (seed, index, case.requests[index]);
+            for (simulated, real) in simulated.iter().zip(real) {
+                assert_eq!(simulated, real, "{asked:?}");
+            }
+            assert_eq!(simulated.len(), real.len(), "{asked:?}");
+        }
+        for plan in real.iter().flatten().filter(|plan| plan.purpose == Purpose::Write) {
+            seen.insert((plan.lost != 0, plan.decision.routine.name(), plan.decision.reason.sentence()));
+        }
+    }
+    // Every way to update was compared, with all members there and with one lost.
+    let whole = [
+        ("plain", Reason::NoParity),
+        ("full stripe", Reason::NothingToRead),
+        ("RMW", Reason::FewerPreReads),
+        ("RCW", Reason::FewerPreReads),
+        ("RMW", Reason::Tie),
+        ("RCW", Reason::Tie),
+        ("RMW", Reason::Always),
+        ("RCW", Reason::Always),
+    ];
+    let degraded = [
+        ("plain", Reason::NoParity),
+        ("plain", Reason::ParityLost),
+        ("full stripe", Reason::NothingToRead),
+        ("RMW", Reason::OtherNeedsLost),
+        ("RCW", Reason::OtherNeedsLost),
+        ("reconstruct", Reason::PartOfLost),
+    ];
+    for (is_degraded, ways) in [(false, &whole[..]), (true, &degraded[..])] {
+        for &(routine, reason) in ways {
+            let way = (is_degraded, routine, reason.sentence());
+            assert!(seen.contains(&way), "{way:?} is not among {seen:#?}");
+        }
+    }
+}
