@@ -16,11 +16,12 @@ use stripewise_flash::spec::PRESETS as DEVICES;
 use stripewise_sim::Layout;
 
 use crate::compare::print_settings;
-use crate::context::Context;
+use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::overlay::{self, Setting, Target};
 use crate::study::{DEFAULT_DEVICE, describe_elements};
+use crate::wrap::wrap;
 use crate::{human, named};
 
 const EXAMPLES: &[Example] = &[
@@ -142,17 +143,30 @@ impl FromArgMatches for Requests {
 struct Listener {
     started: Vec<(OperationId, u16)>,
     failed: Vec<u16>,
-    timer: Option<Nanos>,
+    timers: Vec<Nanos>,
     plans: Vec<Heard>,
     acknowledged: bool,
     /// What a plan is explained with; known once the array is made.
     geometry: Option<stripewise_array::geometry::Geometry>,
 }
 
+/// Where the operations of a step begin in a plan's text.
+const STEP: usize = "  step 1: ".len();
+
 /// A plan that was made, before its request was acknowledged or after.
 struct Heard {
     text: String,
     late: bool,
+}
+
+impl Heard {
+    /// The plan's lines, cut to `width`. One that was made after the acknowledgement acknowledges nobody.
+    fn wrapped(&self, width: usize) -> String {
+        let mut text = String::new();
+        let lines = self.text.lines().filter(|line| !(self.late && line.starts_with("  -- ")));
+        lines.for_each(|line| wrap(line, STEP, width, &mut text));
+        text
+    }
 }
 
 impl Driver<NoMemory> for Listener {
@@ -171,7 +185,8 @@ impl Driver<NoMemory> for Listener {
     }
 
     fn set_timer(&mut self, at: Nanos) {
-        self.timer = Some(self.timer.map_or(at, |timer| timer.min(at)));
+        self.timers.push(at);
+        self.timers.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
     }
 
     fn acknowledge(&mut self, _acknowledgement: &Acknowledgement, (): ()) {
@@ -192,7 +207,7 @@ fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos)
         if let Some((id, element)) = listener.started.pop() {
             let outcome = if listener.failed.contains(&element) { Ended::Gone } else { Ended::Done };
             array.completed(*now, id, outcome, Timing::default(), listener);
-        } else if let Some(at) = listener.timer.take() {
+        } else if let Some(at) = listener.timers.pop() {
             *now = at.max(*now);
             array.timer(*now, listener);
         } else {
@@ -294,7 +309,7 @@ fn print(answers: &[(String, Vec<Heard>)], context: &mut Context<'_>) -> Outcome
         }
         writeln!(context.out, "{title}")?;
         if plans.iter().all(|plan| plan.late) {
-            writeln!(context.out, "served from controller memory")?;
+            writeln!(context.out, "acknowledged from controller memory")?;
         }
         let mut late = false;
         for plan in plans {
@@ -302,7 +317,7 @@ fn print(answers: &[(String, Vec<Heard>)], context: &mut Context<'_>) -> Outcome
                 writeln!(context.out, "after the acknowledgement:")?;
                 late = true;
             }
-            context.out.write_all(plan.text.as_bytes())?;
+            context.out.write_all(plan.wrapped(width()).as_bytes())?;
         }
     }
     Ok(())

@@ -51,7 +51,8 @@ pub(crate) struct WorkloadArgs {
 
     /// Replay N requests only [default: all; of the default profile 1M]
     ///
-    /// Of a trace or generator the first N. A profile is generated with N requests, and its footprint scales along.
+    /// Of a trace or generator the first N. A profile is generated with N requests (with 10k, if N is less, of which the
+    /// first N are taken), and its footprint scales along.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) requests: Option<Count>,
 
@@ -252,33 +253,57 @@ fn trace(path: &Path, options: OpenOptions) -> Outcome<Origin> {
     Ok(Origin::Trace { path: path.to_owned(), options, format, digest })
 }
 
+/// The fewest requests that a profile is generated with: fewer cannot show its distributions.
+const LEAST_GENERATED: u64 = 10_000;
+
 /// The generator of the profile that `argument` names, and how many of its requests to take where it cannot be told to
 /// make fewer itself.
 fn profile(argument: &str, requests: Option<u64>, seed: u64) -> Outcome<(Origin, Option<u64>)> {
-    let keys = requests.map_or(String::new(), |requests| format!(",requests={requests}"));
     if argument.ends_with(".toml") {
-        let text = Profile::read(Path::new(argument)).map_err(unreadable)?.to_toml();
-        let generator: Generator = format!("profile:file={argument}{keys}").parse()?;
-        let shown = format!("profile {argument}, {}", generated(requests));
-        let origin = Origin::Generator { generator: Box::new(generator), seed, profile: Some(text), shown };
-        return Ok((origin, None));
+        let profile = Profile::read(Path::new(argument)).map_err(unreadable)?;
+        let sample = Sample::of(&profile, requests);
+        let generator: Generator = format!("profile:file={argument}{}", sample.keys()).parse()?;
+        let shown = format!("profile {argument}, {sample}");
+        let (generator, profile) = (Box::new(generator), Some(profile.to_toml()));
+        return Ok((Origin::Generator { generator, seed, profile, shown }, sample.first));
     }
     let found = find(argument)?;
-    let (spec, limit) = match found.profile {
-        Some(_) => (format!("profile:name={}{keys}", found.name), None),
+    let about = format!("profile {} ({})", found.name, found.source);
+    let Some(profile) = found.profile else {
         // A recipe of the paper's own, not statistics: it has its own number of requests.
-        None => (found.generator, requests),
+        let generator: Box<Generator> = Box::new(found.generator.parse()?);
+        let shown = format!("{about}, {generator}");
+        return Ok((Origin::Generator { generator, seed, profile: Some(found.source), shown }, requests));
     };
-    let generator: Box<Generator> = Box::new(spec.parse()?);
-    let how = if limit.is_none() { generated(requests) } else { generator.to_string() };
-    let shown = format!("profile {} ({}), {how}", found.name, found.source);
-    let text = found.profile.map_or(found.source, |profile| profile.to_toml());
-    Ok((Origin::Generator { generator, seed, profile: Some(text), shown }, limit))
+    let sample = Sample::of(&profile, requests);
+    let generator = Box::new(format!("profile:name={}{}", found.name, sample.keys()).parse()?);
+    let shown = format!("{about}, {sample}");
+    Ok((Origin::Generator { generator, seed, profile: Some(profile.to_toml()), shown }, sample.first))
 }
 
-/// How many requests a profile is generated with.
-fn generated(requests: Option<u64>) -> String {
-    requests.map_or("all requests".to_owned(), |requests| format!("{} requests", human::count(requests)))
+/// How many requests a profile is generated with, and how many of them are taken where that is fewer.
+struct Sample {
+    generated: u64,
+    first: Option<u64>,
+}
+
+impl Sample {
+    fn of(profile: &Profile, requests: Option<u64>) -> Self {
+        let requests = requests.unwrap_or(profile.requests.0);
+        let generated = requests.max(LEAST_GENERATED.min(profile.requests.0));
+        Self { generated, first: (requests < generated).then_some(requests) }
+    }
+
+    /// What a generator's specification says of it.
+    fn keys(&self) -> String {
+        format!(",requests={}", self.generated)
+    }
+}
+
+impl std::fmt::Display for Sample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} requests", human::count(self.generated))
+    }
 }
 
 /// A profile that cannot be read is an argument that is wrong, not a trace.

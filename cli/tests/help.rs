@@ -44,6 +44,11 @@ fn every_command_says_what_it_does_and_shows_an_example() {
 }
 
 #[test]
+fn the_options_do_not_contradict_each_other() {
+    stripewise::command().debug_assert();
+}
+
+#[test]
 fn every_example_is_understood() {
     for (path, command) in commands() {
         for example in examples(&command) {

@@ -97,6 +97,19 @@ fn a_profile_of_a_trace_generates_a_trace_like_it() {
 }
 
 #[test]
+fn every_workload_that_comes_with_the_program_can_be_generated_in_short() {
+    let sandbox = Sandbox::new();
+    let list: Value = serde_json::from_str(&sandbox.run("profile list --json").success()).unwrap();
+    for profile in list.as_array().unwrap() {
+        let name = profile["profile"].as_str().unwrap();
+        for requests in [100, 12_000] {
+            sandbox.run(&format!("trace gen {name} -n {requests} -o a.parquet --overwrite")).success();
+            assert_eq!(statistics(&sandbox, "a.parquet")["requests"], requests, "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_conversion_that_would_lose_times_is_refused_unless_rounding_is_allowed() {
     let sandbox = Sandbox::new();
     sandbox.run("trace gen uniform:requests=20,arrival=poisson:1111ns -o a.parquet").success();

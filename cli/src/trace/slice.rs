@@ -52,7 +52,7 @@ pub(super) struct Args {
 
     /// The format to write [default: as the name of the file ends, else that of the trace]
     #[arg(long = "as", value_name = "FORMAT")]
-    format: Option<FormatName>,
+    write_as: Option<FormatName>,
 
     #[command(flatten)]
     input: Input,
@@ -87,7 +87,7 @@ impl FromStr for Part {
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let reader = args.input.open(&args.trace)?;
     let same = reader.report().format.parse().ok();
-    let format = format_for(&args.out, args.format, same, "--as")?;
+    let format = format_for(&args.out, args.write_as, same, "--as")?;
     let part = args.requests.unwrap_or(Part { from: 0, until: None });
     let selection = Selection {
         from_ns: args.from.0,

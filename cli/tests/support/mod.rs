@@ -1,6 +1,6 @@
 //! Runs the program as its user does: in a directory of its own, and looks at what comes out.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
