@@ -72,6 +72,8 @@ pub(crate) struct Pools {
     /// Planes of an element, pool by pool, each in the order in which it is visited.
     planes: Vec<u32>,
     per_pool: u32,
+    /// Several planes a pool, all of one die.
+    late: bool,
 }
 
 impl Pools {
@@ -106,7 +108,9 @@ impl Pools {
                 planes.push(place.iter().zip(counts).fold(0, |plane, (digit, count)| plane * count + digit));
             }
         }
-        Self { count: Divisor::new(pools), choice: spec.ftl.choice, planes, per_pool }
+        let one_die = |pool: &[u32]| pool.iter().all(|plane| plane / g.planes == pool[0] / g.planes);
+        let late = per_pool > 1 && planes.chunks(per_pool as usize).all(one_die);
+        Self { count: Divisor::new(pools), choice: spec.ftl.choice, planes, per_pool, late }
     }
 
     /// The pool of a logical page.
@@ -120,6 +124,12 @@ impl Pools {
     pub(crate) fn planes(&self, pool: u32) -> &[u32] {
         let first = (pool * self.per_pool) as usize;
         &self.planes[first..first + self.per_pool as usize]
+    }
+
+    /// Whether every pool has several planes, all of one die: then a plane is chosen when the die is free.
+    #[inline(always)]
+    pub(crate) fn is_late(&self) -> bool {
+        self.late
     }
 
     /// Whether every pool is one plane, so that there is nothing to choose.

@@ -22,6 +22,7 @@ mod list;
 mod media;
 mod op;
 mod pins;
+mod place;
 mod precondition;
 mod rate;
 mod ready;

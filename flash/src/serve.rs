@@ -11,7 +11,7 @@ use crate::geometry::Level;
 use crate::list::{List, NONE};
 use crate::media::Media;
 use crate::op::{Admission, Done, Op, OpKind, Slot};
-use crate::spec::{Choice, Domain, GcStart};
+use crate::spec::{Domain, GcStart};
 
 impl<M: Media> Flash<M> {
     /// Whether an element can take an operation now. A channel or a chip takes what its die and its bus can start
@@ -91,14 +91,14 @@ impl<M: Media> Flash<M> {
 
     /// Whether a host operation on a plane may start on its die now.
     #[inline(always)]
-    fn can_start(&self, die: u32, plane: u32) -> bool {
+    pub(crate) fn can_start(&self, die: u32, plane: u32) -> bool {
         let d = &self.dies[die as usize];
         d.is_idle() && d.held == 0 && !self.is_blocked(d.collecting, die, plane)
     }
 
     /// Whether collection on its own die keeps a host operation out of a plane.
     #[inline(always)]
-    fn is_blocked(&self, collecting: u64, die: u32, plane: u32) -> bool {
+    pub(crate) fn is_blocked(&self, collecting: u64, die: u32, plane: u32) -> bool {
         let plane = plane - die * self.shape.by_plane.get();
         collecting != 0 && (self.gc.blocking > Domain::Plane || collecting >> plane & 1 != 0)
     }
@@ -113,91 +113,6 @@ impl<M: Media> Flash<M> {
     #[inline(always)]
     fn find(&self, element: u32, op: &Op) -> Option<u32> {
         if op.old_version { self.ftl.lookup_old(element, op.page) } else { self.ftl.lookup(element, op.page) }
-    }
-
-    /// The plane that a program of a channel or chip goes to if it starts now.
-    #[inline]
-    fn startable_plane(&self, element: u32, page: u32) -> Option<u32> {
-        self.choose_plane(element, page, |plane| {
-            self.can_start(self.shape.die_of_plane(plane), plane) && self.has_space(plane)
-        })
-    }
-
-    /// The plane of a page's pool that a program goes to, among those that are `fit`; if possible one that does not
-    /// hold so many valid pages that collection could no longer catch up.
-    #[inline]
-    fn choose_plane(&self, element: u32, page: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
-        let pool = self.pools.of_page(page);
-        if let [only] = self.pools.planes(pool) {
-            return Some(self.shape.first_plane(element) + only).filter(|&plane| fit(plane));
-        }
-        let slack = |plane: u32| {
-            let p = &self.ftl.planes[plane as usize];
-            p.valid + p.promised < self.max_valid
-        };
-        self.choose_in_pool(element, pool, |plane| slack(plane) && fit(plane))
-            .or_else(|| self.choose_in_pool(element, pool, fit))
-    }
-
-    fn choose_in_pool(&self, element: u32, pool: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
-        let first = self.shape.first_plane(element);
-        let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
-        let (before, after) = self.pools.planes(pool).split_at(turn);
-        let mut in_order = after.iter().chain(before).map(|plane| first + plane);
-        match self.pools.choice {
-            Choice::RoundRobin => in_order.find(|&plane| fit(plane)),
-            Choice::MostFree => {
-                let left = |plane: u32| {
-                    self.ftl.free_pages(plane).saturating_sub(self.ftl.planes[plane as usize].promised)
-                };
-                // The last of equals is the first one from behind.
-                in_order.rev().filter(|&plane| fit(plane)).max_by_key(|&plane| left(plane))
-            }
-        }
-    }
-
-    /// The plane that a program inside an SSD will go to: if possible one that is not collecting and has space.
-    fn promise_plane(&mut self, element: u32, page: u32) -> u32 {
-        let calm = |plane: u32| {
-            let die = self.shape.die_of_plane(plane);
-            let d = &self.dies[die as usize];
-            d.held == 0 && !self.is_blocked(d.collecting, die, plane) && self.has_space(plane)
-        };
-        let first = self.shape.first_plane(element);
-        let planes = self.pools.planes(self.pools.of_page(page));
-        let plane = match planes {
-            [only] => first + only,
-            _ => self
-                .choose_plane(element, page, calm)
-                .or_else(|| self.choose_plane(element, page, |_| true))
-                .unwrap_or(first + planes[0]),
-        };
-        self.ftl.planes[plane as usize].promised += 1;
-        plane
-    }
-
-    /// The plane that a write goes to where there is no time.
-    pub(crate) fn untimed_plane(&self, element: u32, page: u32) -> u32 {
-        let chosen = self.choose_plane(element, page, |plane| self.has_space(plane));
-        chosen.unwrap_or_else(|| panic!("element {element} has no space for page {page}"))
-    }
-
-    /// After an allocation, the next plane in order has its turn.
-    pub(crate) fn pass_turn(&mut self, element: u32, page: u32, plane: u32) {
-        if self.pools.is_static() {
-            return;
-        }
-        let pool = self.pools.of_page(page);
-        let planes = self.pools.planes(pool);
-        let local = plane - self.shape.first_plane(element);
-        let turn = &mut self.turns[(element * self.pools.count.get() + pool) as usize];
-        // Usually the plane whose turn it was.
-        let at = if planes[*turn as usize] == local {
-            *turn as usize
-        } else {
-            planes.iter().position(|&other| other == local).unwrap_or(0)
-        };
-        *turn = if at + 1 == planes.len() { 0 } else { at as u32 + 1 };
     }
 
     /// Starts an operation that was admitted at this instant. `token` comes back when it is done.
@@ -246,12 +161,16 @@ impl<M: Media> Flash<M> {
                 panic!("element {element} was started without being asked whether it admits a program");
             };
             self.pass_turn(element, op.page, plane);
-            self.ftl.planes[plane as usize].promised += 1;
             let slot = self.new_slot(now, element, token, op, plane);
             return self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
         }
-        let plane = self.promise_plane(element, op.page);
-        self.pass_turn(element, op.page, plane);
+        let plane = if self.pools.is_late() {
+            self.shape.first_plane(element) + self.pools.planes(self.pools.of_page(op.page))[0]
+        } else {
+            let plane = self.promise_plane(element, op.page);
+            self.pass_turn(element, op.page, plane);
+            plane
+        };
         let slot = self.new_slot(now, element, token, op, plane);
         if self.links.is_empty() {
             self.arrive(now, slot, agenda);
@@ -280,11 +199,7 @@ impl<M: Media> Flash<M> {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
         let die = self.shape.die_of_plane(plane);
         let d = &mut self.dies[die as usize];
-        if d.phase == Phase::Idle
-            && d.held == 0
-            && d.collecting == 0
-            && (kind == OpKind::Read || self.has_space(plane))
-        {
+        if d.phase == Phase::Idle && d.held == 0 && d.collecting == 0 && self.may_run(die, slot) {
             return self.serve(now, die, slot, agenda);
         }
         let d = &mut self.dies[die as usize];
@@ -311,7 +226,7 @@ impl<M: Media> Flash<M> {
             }
             return self.begin(now, die, Phase::Sense, agenda);
         }
-        self.ftl.planes[plane as usize].promised -= 1;
+        let plane = self.take_place(die, slot, plane);
         let pin = old_version && !self.planted.is(Bug::PinSkipped);
         let placed = self.ftl.program(element, page, plane, pin);
         self.media.program(element, placed.page, token);
@@ -532,12 +447,8 @@ impl<M: Media> Flash<M> {
         }
         let (collecting, mut queues) = (d.collecting, d.queues);
         let mut next = std::mem::take(&mut self.slot_next);
-        let may_run = |slot: u32| {
-            let Slot { plane, kind, .. } = self.slots[slot as usize];
-            !self.is_blocked(collecting, die, plane) && (kind == OpKind::Read || self.has_space(plane))
-        };
         let mut take = |queue: &mut List| {
-            if all_may { queue.pop(&next) } else { queue.take(&mut next, may_run) }
+            if all_may { queue.pop(&next) } else { queue.take(&mut next, |slot| self.may_run(die, slot)) }
         };
         let taken = take(&mut queues[0]).or_else(|| take(&mut queues[1]));
         self.slot_next = next;

@@ -1,0 +1,139 @@
+//! Placement: on which plane of its pool a program writes, and when that is decided.
+//!
+//! A channel or a chip decides when it starts the program. Inside an SSD a die is chosen when the program is started,
+//! and the plane with it; but where the pool lies within one die the plane is chosen when the die takes the program up,
+//! after any collection that went before.
+
+use crate::flash::Flash;
+use crate::geometry::Level;
+use crate::media::Media;
+use crate::op::{OpKind, Slot};
+use crate::spec::Choice;
+
+impl<M: Media> Flash<M> {
+    /// The plane that a program of a channel or chip goes to if it starts now.
+    #[inline]
+    pub(crate) fn startable_plane(&self, element: u32, page: u32) -> Option<u32> {
+        self.choose_plane(element, page, |plane| {
+            self.can_start(self.shape.die_of_plane(plane), plane) && self.has_space(plane)
+        })
+    }
+
+    /// The plane of a page's pool that a program goes to, among those that are `fit`; if possible one that does not
+    /// hold so many valid pages that collection could no longer catch up.
+    #[inline]
+    fn choose_plane(&self, element: u32, page: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
+        let pool = self.pools.of_page(page);
+        if let [only] = self.pools.planes(pool) {
+            return Some(self.shape.first_plane(element) + only).filter(|&plane| fit(plane));
+        }
+        let slack = |plane: u32| {
+            let p = &self.ftl.planes[plane as usize];
+            p.valid + p.promised < self.max_valid
+        };
+        self.choose_in_pool(element, pool, |plane| slack(plane) && fit(plane))
+            .or_else(|| self.choose_in_pool(element, pool, fit))
+    }
+
+    fn choose_in_pool(&self, element: u32, pool: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
+        let first = self.shape.first_plane(element);
+        let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
+        let (before, after) = self.pools.planes(pool).split_at(turn);
+        let mut in_order = after.iter().chain(before).map(|plane| first + plane);
+        match self.pools.choice {
+            Choice::RoundRobin => in_order.find(|&plane| fit(plane)),
+            Choice::MostFree => {
+                let left = |plane: u32| {
+                    self.ftl.free_pages(plane).saturating_sub(self.ftl.planes[plane as usize].promised)
+                };
+                // The last of equals is the first one from behind.
+                in_order.rev().filter(|&plane| fit(plane)).max_by_key(|&plane| left(plane))
+            }
+        }
+    }
+
+    /// The plane that a program inside an SSD will go to: if possible one that is not collecting and has space.
+    pub(crate) fn promise_plane(&mut self, element: u32, page: u32) -> u32 {
+        let calm = |plane: u32| {
+            let die = self.shape.die_of_plane(plane);
+            let d = &self.dies[die as usize];
+            d.held == 0 && !self.is_blocked(d.collecting, die, plane) && self.has_space(plane)
+        };
+        let first = self.shape.first_plane(element);
+        let planes = self.pools.planes(self.pools.of_page(page));
+        let plane = match planes {
+            [only] => first + only,
+            _ => self
+                .choose_plane(element, page, calm)
+                .or_else(|| self.choose_plane(element, page, |_| true))
+                .unwrap_or(first + planes[0]),
+        };
+        self.ftl.planes[plane as usize].promised += 1;
+        plane
+    }
+
+    /// The plane that a write goes to where there is no time.
+    pub(crate) fn untimed_plane(&self, element: u32, page: u32) -> u32 {
+        let chosen = self.choose_plane(element, page, |plane| self.has_space(plane));
+        chosen.unwrap_or_else(|| panic!("element {element} has no space for page {page}"))
+    }
+
+    /// After an allocation, the next plane in order has its turn.
+    pub(crate) fn pass_turn(&mut self, element: u32, page: u32, plane: u32) {
+        if self.pools.is_static() {
+            return;
+        }
+        let pool = self.pools.of_page(page);
+        let planes = self.pools.planes(pool);
+        let local = plane - self.shape.first_plane(element);
+        let turn = &mut self.turns[(element * self.pools.count.get() + pool) as usize];
+        // Usually the plane whose turn it was.
+        let at = if planes[*turn as usize] == local {
+            *turn as usize
+        } else {
+            planes.iter().position(|&other| other == local).unwrap_or(0)
+        };
+        *turn = if at + 1 == planes.len() { 0 } else { at as u32 + 1 };
+    }
+
+    /// The plane that a program inside an SSD would go to if its die took it up now.
+    #[inline]
+    pub(crate) fn plane_for(&self, die: u32, slot: u32) -> Option<u32> {
+        let s = &self.slots[slot as usize];
+        let collecting = self.dies[die as usize].collecting;
+        let fit = |plane| !self.is_blocked(collecting, die, plane) && self.has_space(plane);
+        if self.pools.is_late() {
+            self.choose_plane(s.element, s.page, fit)
+        } else {
+            Some(s.plane).filter(|&plane| fit(plane))
+        }
+    }
+
+    /// A program takes the place that it was promised, or that is chosen now.
+    #[inline]
+    pub(crate) fn take_place(&mut self, die: u32, slot: u32, promised: u32) -> u32 {
+        if self.shape.level != Level::Ssd {
+            return promised;
+        }
+        if !self.pools.is_late() {
+            self.ftl.planes[promised as usize].promised -= 1;
+            return promised;
+        }
+        let Slot { element, page, .. } = self.slots[slot as usize];
+        let plane =
+            self.plane_for(die, slot).unwrap_or_else(|| panic!("die {die} took up what it cannot place"));
+        self.pass_turn(element, page, plane);
+        plane
+    }
+
+    /// Whether a die may take up a host operation that waits for it.
+    #[inline]
+    pub(crate) fn may_run(&self, die: u32, slot: u32) -> bool {
+        let Slot { plane, kind, .. } = self.slots[slot as usize];
+        if kind == OpKind::Read {
+            !self.is_blocked(self.dies[die as usize].collecting, die, plane)
+        } else {
+            self.plane_for(die, slot).is_some()
+        }
+    }
+}
