@@ -9,6 +9,7 @@ mod amplification;
 mod bend;
 mod check;
 mod queueing;
+mod raid;
 mod rig;
 mod stats;
 mod theory;
@@ -25,6 +26,9 @@ pub fn checks() -> &'static [Check] {
         amplification::CLOSED_FORM,
         amplification::ORDER,
         amplification::PEER,
+        raid::COUNTS,
+        raid::SHARES,
+        raid::SMALL_WRITES,
     ];
     CHECKS
 }

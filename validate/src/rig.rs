@@ -1,13 +1,14 @@
 //! What checks are carried out on: a run that starts from a device and a scheme written down in a few lines.
 
 use anyhow::Context;
-use stripewise_array::Scheme;
+use stripewise_array::{NoMemory, Scheme};
+use stripewise_base::Nanos;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_flash::spec::{Choice, Domain, GcSpan, GcSpec, GcStart, Geometry, Pool, Scheduling, Timing};
 use stripewise_flash::spec::{FtlSpec, Victim, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Order, Share};
 use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
-use stripewise_sim::{Layout, Pacing, RunConfig, Totals, run_on};
+use stripewise_sim::{ClassCounts, Layout, Pacing, Replay, RunConfig, Simulation, Totals, run_on};
 use stripewise_trace::Source;
 
 use crate::bend::Bend;
@@ -144,6 +145,35 @@ impl Rig {
         let mut liar = Liar { sink };
         let sink: &mut dyn Sink = if self.lies { &mut liar } else { liar.sink };
         run_on(flash, &self.config, source, sink, &mut |_| true).context("the run ended early")
+    }
+}
+
+impl Rig {
+    /// Carries it out, loses `element` at `lost_at`, and returns what each element was asked for after that.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) fn run_with_loss(
+        &self,
+        source: &mut dyn Source,
+        element: u16,
+        lost_at: Nanos,
+    ) -> anyhow::Result<Vec<ClassCounts>> {
+        let RunConfig { device, elements, seed, scheme, .. } = &self.config;
+        let flash = Flash::new(device, elements.level, elements.devices, *seed)?;
+        let page_bytes = u32::try_from(device.geometry.page_bytes.0)?;
+        let mut sink = ();
+        let replay = Replay::new(source, Pacing::default(), self.capacity()?, u64::MAX, 0, false, &mut sink);
+        let mut simulation = Simulation::new(scheme, flash, page_bytes, NoMemory, replay)?;
+        while simulation.now() < lost_at && simulation.step() {}
+        simulation.fail_element(element);
+        let before = simulation.world.counts.clone();
+        simulation.run();
+        let mut counts = simulation.world.counts.clone();
+        for (of, before) in counts.iter_mut().zip(&before) {
+            of.iter_mut().zip(before).for_each(|(count, before)| *count -= before);
+        }
+        Ok(counts)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
+use stripewise_sim::tables::{RequestRow, Sink};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
 /// `left` requests, made by `make` from their position.
@@ -53,5 +54,26 @@ impl Poisson {
     pub(crate) fn next(&mut self) -> Nanos {
         self.time -= self.mean_ns * libm::log(1.0 - self.prng.unit());
         self.time as Nanos
+    }
+}
+
+/// When requests were done: throughput without the ends of a run, where it fills and drains.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    at: Vec<Nanos>,
+}
+
+impl Ends {
+    /// Requests a second over the middle eight tenths of the requests.
+    pub(crate) fn rate(&mut self) -> f64 {
+        self.at.sort_unstable();
+        let (first, last) = (self.at.len() / 10, self.at.len() * 9 / 10);
+        (last - first) as f64 * 1e9 / (self.at[last] - self.at[first]) as f64
+    }
+}
+
+impl Sink for Ends {
+    fn request(&mut self, row: &RequestRow) {
+        self.at.push(row.arrival_ns + row.latency_ns);
     }
 }
