@@ -156,6 +156,11 @@ pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
         human::count(count("folded_requests")),
         human::count(count("shifted_requests"))
     )];
+    if count("requests") == 0 {
+        lines.push(
+            "note      no request counts: the warm-up is as long as the workload, or longer".to_owned(),
+        );
+    }
     for (name, what) in [
         ("skipped_lines", "lines of the trace were no requests and were passed over"),
         ("clamped_times", "requests were older than the one before them and got its time"),

@@ -201,6 +201,8 @@ fn warm_up_counts_for_nothing() {
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(total(&value, "requests"), 300);
     assert_eq!(value["settings"]["warm-up"], "100 requests");
+    let text = sandbox.run("run --trace trace.csv --warmup 500").success();
+    assert!(text.contains("no request counts: the warm-up"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,70 @@
+//! The documents: what they show can be typed, and the reference is what the program says.
+
+mod support;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A document of the tree.
+fn document(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
+}
+
+/// Every command line for a shell in a document.
+fn commands(text: &str) -> Vec<String> {
+    let mut shell = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            shell = line == "```sh";
+        } else if shell && line.starts_with("stripewise ") {
+            found.push(line.split(" > ").next().unwrap_or(line).to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_command_of_the_guide_is_understood() {
+    let text = std::fs::read_to_string(document("guide.md")).unwrap();
+    let commands = commands(&text);
+    assert!(commands.len() > 15, "{} commands", commands.len());
+    for line in commands {
+        let parsed = stripewise::command().try_get_matches_from(line.split_whitespace());
+        assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+    }
+}
+
+/// The reference: the long help of every command.
+fn reference() -> String {
+    let mut text = "# Command reference\n\n\
+        The long help of every command, as `--help` prints it. The [user guide](guide.md) goes through their use. This page \
+        is made by the test `the_reference_is_what_the_program_says`: `STRIPEWISE_BLESS=1 cargo test -p stripewise --test \
+        docs`.\n"
+        .to_owned();
+    let mut command = stripewise::command().term_width(100);
+    command.build();
+    section("stripewise", &mut command, &mut text);
+    text
+}
+
+fn section(path: &str, command: &mut clap::Command, text: &mut String) {
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+    let _ = write!(text, "\n## {path}\n\n```text\n{}\n```\n", lines.join("\n"));
+    for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
+        let path = format!("{path} {}", sub.get_name());
+        section(&path, sub, text);
+    }
+}
+
+#[test]
+fn the_reference_is_what_the_program_says() {
+    let path = document("cli.md");
+    let expected = reference();
+    if std::env::var_os("STRIPEWISE_BLESS").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "docs/cli.md is out of date: run this test with STRIPEWISE_BLESS=1");
+}
