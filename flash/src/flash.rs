@@ -142,7 +142,7 @@ impl<M: Media> Flash<M> {
             slots: vec![Slot::VACANT; slots as usize],
             slot_next: vec![NONE; slots as usize],
             vacant: if level == Level::Ssd { (0..slots).rev().collect() } else { Vec::new() },
-            immediate: VecDeque::new(),
+            immediate: VecDeque::with_capacity(64),
             ready: Ready::new(shape.elements),
             stalled: Vec::new(),
             log: None,

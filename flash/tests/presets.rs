@@ -1,0 +1,124 @@
+//! The devices that come with the program.
+
+use stripewise_flash::spec::PRESETS;
+use stripewise_flash::{DeviceSpec, Flash, Level};
+
+fn presets() -> impl Iterator<Item = DeviceSpec> {
+    PRESETS.iter().map(|(name, _)| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Raw GiB of a device.
+fn raw_gib(name: &str) -> f64 {
+    let spec = DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}"));
+    let g = &spec.geometry;
+    let counts = [g.channels, g.chips, g.dies, g.planes, g.blocks, g.pages];
+    counts.map(f64::from).iter().product::<f64>() * g.page_bytes.0 as f64 / f64::from(1 << 30)
+}
+
+#[test]
+fn every_preset_is_valid_and_named_as_it_is_found() {
+    for (name, _) in PRESETS {
+        let spec = DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(spec.name, name);
+        for level in [Level::Ssd, Level::Channel, Level::Chip] {
+            Flash::new(&spec, level, 1, 1).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn presets_have_the_sizes_of_their_sources() {
+    assert_eq!([raw_gib("ssdsim-5+1"), raw_gib("ssdsim-7+1")], [24.0, 32.0]);
+    assert_eq!([raw_gib("disksim"), raw_gib("disksim-chips"), raw_gib("disksim-2gib")], [32.0, 256.0, 2.0]);
+    assert_eq!([raw_gib("disksim-suite"), raw_gib("mqsim"), raw_gib("mqsim-gc-2gib")], [32.0, 512.0, 2.0]);
+}
+
+#[test]
+fn a_preset_written_out_reads_back_as_itself() {
+    for spec in presets() {
+        let text = toml::to_string(&spec).expect("every specification can be written");
+        let back = DeviceSpec::from_toml("back", &text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(back, spec);
+    }
+}
+
+#[test]
+fn state_takes_at_most_12_bytes_a_page() {
+    for spec in presets() {
+        let flash = Flash::new(&spec, Level::Channel, 1, 1).unwrap_or_else(|error| panic!("{error}"));
+        assert!(flash.bytes_per_page() < 12.0, "{}: {} bytes a page", spec.name, flash.bytes_per_page());
+    }
+}
+
+/// What is wrong with a preset in which one line is replaced.
+fn refusal(name: &str, from: &str, to: &str) -> String {
+    let text = PRESETS.iter().find(|preset| preset.0 == name).expect("a preset").1;
+    assert!(text.contains(from), "no `{from}` in {name}");
+    match DeviceSpec::from_toml("device.toml", &text.replace(from, to)) {
+        Ok(_) => panic!("{to} was taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_the_remedy() {
+    let cases = [
+        // Keys and values that do not exist: the nearest one, with file and line.
+        ("channels = 8", "chanels = 8", "did you mean `channels`"),
+        ("channels = 8", "chanels = 8", "device.toml:5:1"),
+        ("blocking = \"plane\"", "blocking = \"plain\"", "did you mean `plane`"),
+        ("order = \"CWDP\"", "order = \"CWDD\"", "the letters C, W, D and P once each"),
+        ("bus = \"3ns/B\"", "bus = \"3ns\"", "such as `25ns/B`"),
+        ("read = \"75us\"", "read = 75", "unit"),
+        // Counts out of range.
+        ("planes = 2 ", "planes = 65 ", "geometry.planes is 65; it must be from 1 to 64"),
+        ("blocks = 2048", "blocks = 70000", "geometry.blocks is 70000"),
+        ("d-choices = 11", "d-choices = 0", "gc.victim.d-choices is 0"),
+        ("window = 256", "window = 0", "scheduling.window is 0"),
+        ("\"3.8ms\"", "\"2000s\"", "timing.erase (ns) is 2000000000000"),
+        // Space that collection needs.
+        ("over_provisioning = \"7%\"", "over_provisioning = \"5%\"", "raise ftl.over_provisioning"),
+        (
+            "{ blocks = \"5%\" }",
+            "{ block-count = 0 }",
+            "gc.low_watermark is 0 pages; it must be at least one block of 256",
+        ),
+        ("{ blocks = \"5%\" }", "{ pages = \"0.01%\" }", "at least one block"),
+        (
+            "blocking = \"plane\"",
+            "blocking = \"plane\"\nhigh_watermark = { blocks = \"4%\" }",
+            "gc.high_watermark is below",
+        ),
+        (
+            "blocking = \"plane\"",
+            "blocking = \"plane\"\nhigh_watermark = { pages = \"6%\" }",
+            "not of the same kind",
+        ),
+        (
+            "blocking = \"plane\"",
+            "blocking = \"plane\"\nhigh_watermark = { blocks = \"7%\" }",
+            "lower gc.high_watermark",
+        ),
+        ("blocking = \"plane\"", "blocking = \"plane\"\nerase_blocking = \"die\"", "wider than gc.blocking"),
+    ];
+    for (from, to, expected) in cases {
+        let found = refusal("mqsim", from, to);
+        assert!(found.contains(expected), "{to}: expected `{expected}` in\n{found}");
+    }
+    assert!(DeviceSpec::preset("mqsin").unwrap_err().to_string().contains("did you mean `mqsim`"));
+}
+
+#[test]
+fn levels_and_numbers_of_devices_that_are_too_large_are_refused() {
+    let refuse = |spec: &DeviceSpec, level, devices| {
+        let refused = Flash::new(spec, level, devices, 1).map(drop);
+        refused.expect_err("refused").to_string()
+    };
+    let mut spec = DeviceSpec::preset("mqsim").unwrap_or_else(|error| panic!("{error}"));
+    assert!(refuse(&spec, Level::Ssd, 0).contains("0 elements"));
+    assert!(refuse(&spec, Level::Chip, 17).contains("544 elements; there must be from 1 to 512"));
+    // 32 times as large: 2^31 pages in one element, but not in one channel.
+    spec.geometry.blocks *= 16;
+    spec.geometry.pages *= 2;
+    assert!(refuse(&spec, Level::Ssd, 1).contains("2147483648 pages is too large"));
+}
