@@ -1,4 +1,5 @@
-//! Gives `stripewise_sim::SOURCES` its value: a fingerprint of all source text that decides what a run yields.
+//! Gives `stripewise_sim::SOURCES` its value: a fingerprint of all source text that decides what a run
+//! yields.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -41,8 +41,9 @@ const EXAMPLES: &[Example] = &[
 
 /// Compare schemes: run the same requests through each, and print a table
 ///
-/// Without arguments: baseline, always-rmw and always-rcw on a workload with the statistics of paper 000's hm_0, over the
-/// six channels of paper 000's device. A run whose results are there already is not computed again.
+/// Without arguments: baseline, always-rmw and always-rcw on a workload with the statistics of paper 000's
+/// hm_0, over the six channels of paper 000's device. A run whose results are there already is not computed
+/// again.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

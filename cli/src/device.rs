@@ -158,8 +158,8 @@ mod tests {
         let spec = DeviceSpec::preset("ssdsim-5+1").unwrap();
         assert_eq!(
             describe(&spec).unwrap(),
-            "ssdsim-5+1: 6 channels x 4 chips x 1 die x 4 planes x 512 blocks x 64 pages of 8 KiB, 24 GiB raw, \
-             15% over-provisioning"
+            "ssdsim-5+1: 6 channels x 4 chips x 1 die x 4 planes x 512 blocks x 64 pages of 8 KiB, \
+             24 GiB raw, 15% over-provisioning"
         );
     }
 }

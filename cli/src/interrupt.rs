@@ -8,7 +8,8 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Takes over the signals that ask a program to end.
 pub(crate) fn install() {
-    // Without a handler the signal ends the program as ever, and what it left half done is removed by the next run.
+    // Without a handler the signal ends the program as ever, and what it left half done is removed by the
+    // next run.
     let _ = ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);

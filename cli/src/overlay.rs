@@ -48,15 +48,16 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// A number, a truth value, or what is bracketed or quoted, as TOML reads it; anything else is a text: `8KiB` needs no
-/// quotes.
+/// A number, a truth value, or what is bracketed or quoted, as TOML reads it; anything else is a text: `8KiB`
+/// needs no quotes.
 fn value_of(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok();
     parsed.and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 impl Setting {
-    /// Whether it changes the scheme or the device: as its first word says, else whichever of the two has such a key.
+    /// Whether it changes the scheme or the device: as its first word says, else whichever of the two has
+    /// such a key.
     ///
     /// # Errors
     /// A key that neither has, with the nearest known one.
@@ -143,7 +144,8 @@ pub(crate) fn scheme(document: &Document, settings: &[Setting]) -> Outcome<Schem
 /// The device of `document` with `settings`.
 ///
 /// # Errors
-/// What is wrong with the file, with line and caret; with a setting; or with the device that they make together.
+/// What is wrong with the file, with line and caret; with a setting; or with the device that they make
+/// together.
 pub(crate) fn device(document: &Document, settings: &[Setting]) -> Outcome<DeviceSpec> {
     let plain = DeviceSpec::from_toml(&document.shown, &document.text)?;
     if settings.is_empty() {

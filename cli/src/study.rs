@@ -1,4 +1,5 @@
-//! What `compare` and `run` share: the settings of a study, its runs on several threads, and the store of results.
+//! What `compare` and `run` share: the settings of a study, its runs on several threads, and the store of
+//! results.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -33,9 +34,9 @@ pub(crate) struct StudyArgs {
 
     /// When requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME` [default: open]
     ///
-    /// `open`: at their times, as in open:100 (a hundred times as fast) or open:1/2. `closed`: as many at a time, as in
-    /// closed:16. `think`: each user sends the next request so long after the last was acknowledged, as in think:8,1ms.
-    /// Requests of a generator without times are sent closed:16 by default.
+    /// `open`: at their times, as in open:100 (a hundred times as fast) or open:1/2. `closed`: as many at a
+    /// time, as in closed:16. `think`: each user sends the next request so long after the last was
+    /// acknowledged, as in think:8,1ms. Requests of a generator without times are sent closed:16 by default.
     #[arg(long, value_name = "HOW", help_heading = "Workload")]
     pub(crate) pacing: Option<Pacing>,
 
@@ -57,11 +58,12 @@ pub(crate) struct StudyArgs {
     #[arg(short, long, value_name = "LEVEL[:N]", default_value = "channel", help_heading = "Array")]
     pub(crate) elements: Layout,
 
-    /// What the devices hold before the first request: `fresh`, or STATE:SHARE of their pages, as in steady:70%
+    /// What the devices hold before the first request: `fresh`, or STATE:SHARE of their pages, as in
+    /// steady:70%
     ///
-    /// `steady`: the state that random writes lead to, garbage collection under way. `sequential`: written once, in
-    /// order. `written`: steady, reached by writing, which takes long. Requests are folded onto the part that is filled,
-    /// so that none reads what was never written.
+    /// `steady`: the state that random writes lead to, garbage collection under way. `sequential`: written
+    /// once, in order. `written`: steady, reached by writing, which takes long. Requests are folded onto the
+    /// part that is filled, so that none reads what was never written.
     #[arg(long, value_name = "STATE", default_value = "steady:70%", help_heading = "Array")]
     pub(crate) precondition: Precondition,
 
@@ -107,7 +109,8 @@ pub(crate) struct Study {
     args: StudyArgs,
     workload: Workload,
     pacing: Pacing,
-    /// What is folded onto: the filled part of the smallest array of the study, so that all get the same requests.
+    /// What is folded onto: the filled part of the smallest array of the study, so that all get the same
+    /// requests.
     fold_bytes: u64,
     jobs: Vec<Job>,
 }
@@ -223,8 +226,8 @@ impl Study {
         &self.args.out
     }
 
-    /// Makes every run that is not there, on `threads` threads. The runs come in the order of the schemes; one that
-    /// failed does not keep the others from being made.
+    /// Makes every run that is not there, on `threads` threads. The runs come in the order of the schemes;
+    /// one that failed does not keep the others from being made.
     pub(crate) fn run(&self, threads: usize, context: &Context<'_>) -> Vec<Outcome<Finished>> {
         let progress = Progress::new(context.quiet);
         let next = AtomicUsize::new(0);
@@ -286,7 +289,8 @@ impl Study {
             !interrupt::requested()
         })?;
         let cpu_ns = thread_cpu_ns() - began_ns;
-        // The stream ends early when the user interrupts: what was computed is then not the run that was asked for.
+        // The stream ends early when the user interrupts: what was computed is then not the run that was
+        // asked for.
         interrupt::check()?;
         let mut figures = Figures::from_list(&totals.figures())?;
         let fold = source.report();
@@ -372,8 +376,8 @@ fn config(args: &StudyArgs, pacing: Pacing, scheme: Scheme, device: DeviceSpec) 
     }
 }
 
-/// The part of an array of so many bytes that holds data before the first request; all of it where nothing does. Whole
-/// MiB where there are any, so that no chunk is cut.
+/// The part of an array of so many bytes that holds data before the first request; all of it where nothing
+/// does. Whole MiB where there are any, so that no chunk is cut.
 fn filled(precondition: Precondition, bytes: u64) -> u64 {
     if precondition == Precondition::Fresh {
         return bytes;

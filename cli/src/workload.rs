@@ -44,23 +44,23 @@ pub(crate) struct WorkloadArgs {
 
     /// Replay a workload with these statistics [default: paper000/hm_0]
     ///
-    /// `stripewise profile list` shows those that come with the program; `trace info --profile-out` makes one from a
-    /// trace.
+    /// `stripewise profile list` shows those that come with the program; `trace info --profile-out` makes one
+    /// from a trace.
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     pub(crate) profile: Option<String>,
 
     /// Replay N requests only [default: all; of the default profile 1M]
     ///
-    /// Of a trace or generator the first N. A profile is generated with N requests (with 10k, if N is less, of which the
-    /// first N are taken), and its footprint scales along.
+    /// Of a trace or generator the first N. A profile is generated with N requests (with 10k, if N is less,
+    /// of which the first N are taken), and its footprint scales along.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) requests: Option<Count>,
 
     /// How addresses are folded onto the array: `modulo`, `dense[:UNIT]` or `regions[:N]`
     ///
-    /// `modulo`: the offset modulo the array's capacity; volumes lie on top of each other. `dense`: only what the trace
-    /// touches, in units of 1MiB, volume after volume. `regions`: an equal part of the array for each volume. What was
-    /// moved is counted in the results.
+    /// `modulo`: the offset modulo the array's capacity; volumes lie on top of each other. `dense`: only what
+    /// the trace touches, in units of 1MiB, volume after volume. `regions`: an equal part of the array for
+    /// each volume. What was moved is counted in the results.
     #[arg(long, value_name = "HOW", default_value = "modulo")]
     pub(crate) fold: Fold,
 }
@@ -256,8 +256,8 @@ fn trace(path: &Path, options: OpenOptions) -> Outcome<Origin> {
 /// The fewest requests that a profile is generated with: fewer cannot show its distributions.
 const LEAST_GENERATED: u64 = 10_000;
 
-/// The generator of the profile that `argument` names, and how many of its requests to take where it cannot be told to
-/// make fewer itself.
+/// The generator of the profile that `argument` names, and how many of its requests to take where it cannot
+/// be told to make fewer itself.
 fn profile(argument: &str, requests: Option<u64>, seed: u64) -> Outcome<(Origin, Option<u64>)> {
     if argument.ends_with(".toml") {
         let profile = Profile::read(Path::new(argument)).map_err(unreadable)?;
@@ -329,7 +329,8 @@ pub(crate) fn find(name: &str) -> Outcome<stripewise_trace::profile::Builtin> {
             let near = stripewise_base::suggest::nearest(name, names.iter().copied().chain(last));
             let remedy = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             Err(Failure::usage(format!(
-                "unknown profile `{name}`{remedy}\n  `stripewise profile list` shows all; a file ends in .toml"
+                "unknown profile `{name}`{remedy}\n  \
+                 `stripewise profile list` shows all; a file ends in .toml"
             )))
         }
         several => {

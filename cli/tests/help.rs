@@ -83,7 +83,8 @@ fn every_example_runs() {
     for folder in [".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"] {
         std::fs::create_dir_all(sandbox.path().join(folder)).unwrap();
     }
-    // One example writes a scheme called mine.toml, another a device, a third a profile that others read: that last.
+    // One example writes a scheme called mine.toml, another a device, a third a profile that others read:
+    // that last.
     let mut lines: Vec<String> = commands().iter().flat_map(|(_, command)| examples(command)).collect();
     lines.sort_by_key(|line| (line.contains("gen mine.toml"), line.contains("--profile-out"), line.clone()));
     lines.dedup();

@@ -72,7 +72,8 @@ fn every_real_trace_is_compared_with_a_plausible_table() {
             pre_reads.push(of("pre_read_pages"));
         }
         let [baseline, rmw, rcw] = pre_reads[..] else { panic!("{shown}: three schemes") };
-        // Each choice takes the fewer; merging of updates that meet on a row differs a little with their timing.
+        // Each choice takes the fewer; merging of updates that meet on a row differs a little with their
+        // timing.
         assert!(
             baseline <= rmw.min(rcw) * 1.02 + 10.0,
             "{shown}: {baseline} pre-reads, {rmw} and {rcw} by routine"

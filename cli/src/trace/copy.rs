@@ -57,8 +57,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Writes `source` to the trace at `path`, `-` being the standard output, and tells what was written. `report` is
-    /// asked at the end what reading brought to light.
+    /// Writes `source` to the trace at `path`, `-` being the standard output, and tells what was written.
+    /// `report` is asked at the end what reading brought to light.
     pub(super) fn write<S: Source>(
         &self,
         mut source: S,

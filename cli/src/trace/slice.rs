@@ -21,8 +21,9 @@ const EXAMPLES: &[Example] = &[
 
 /// Write a part of a trace: some of its time, its requests, its volumes
 ///
-/// All conditions hold together; the requests are counted among those of the time and volumes. The first request kept is
-/// at time 0. The format is that of the trace, unless the name of the file or --as says otherwise.
+/// All conditions hold together; the requests are counted among those of the time and volumes. The first
+/// request kept is at time 0. The format is that of the trace, unless the name of the file or --as says
+/// otherwise.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(super) struct Args {
