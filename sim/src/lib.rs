@@ -1,8 +1,8 @@
 //! The simulator: drives the array over modelled flash under simulated time.
 //!
-//! [`run`] replays a trace and yields [`Totals`] and tables; [`Simulation`] is the event loop under it, which a checking
-//! workload drives with real bytes. An observer of plans is a [`Host`] with `OBSERVES = true`: it is shown every plan
-//! that the controller makes.
+//! [`run`] replays a trace and yields [`Totals`] and tables; [`Simulation`] is the event loop under it, which
+//! a checking workload drives with real bytes. An observer of plans is a [`Host`] with `OBSERVES = true`: it
+//! is shown every plan that the controller makes.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ pub use run::{Progress, RunConfig, RunError, capacity, run, run_on};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World};
 pub use totals::{Figure, Totals};
 
-/// A fingerprint of the source text that decides what a run yields: tells apart programs of one version, so that what
-/// an older build computed is not taken for what this one would. The same on every machine, in debug and release.
+/// A fingerprint of the source text that decides what a run yields: tells apart programs of one version, so
+/// that what an older build computed is not taken for what this one would. The same on every machine, in
+/// debug and release.
 pub const SOURCES: &str = env!("STRIPEWISE_SOURCES");
