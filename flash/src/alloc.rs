@@ -138,3 +138,95 @@ impl Pools {
         self.per_pool == 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::DeviceSpec;
+
+    /// 2 channels x 3 chips x 2 dies x 2 planes.
+    fn device(order: &str, pool: Pool) -> DeviceSpec {
+        let mut spec = DeviceSpec::preset("mqsim").unwrap_or_else(|error| panic!("{error}"));
+        let g = &mut spec.geometry;
+        (g.channels, g.chips, g.dies, g.planes) = (2, 3, 2, 2);
+        (spec.ftl.order, spec.ftl.pool) = (order.parse().expect("an order"), pool);
+        spec
+    }
+
+    fn pools(spec: &DeviceSpec, level: Level) -> (Pools, Shape) {
+        let shape = Shape::new(spec, level, 1).unwrap_or_else(|error| panic!("{error}"));
+        (Pools::new(spec, &shape), shape)
+    }
+
+    /// Channel, chip, die and plane of a plane number.
+    fn place(plane: u32) -> [u32; 4] {
+        [plane / 12, plane / 4 % 3, plane / 2 % 2, plane % 2]
+    }
+
+    #[test]
+    fn all_24_orders_visit_every_plane_with_the_first_letter_fastest() {
+        let letters = *b"CWDP";
+        let mut orders = 0;
+        for code in 0..256u32 {
+            let order: String =
+                (0..4).map(|at| char::from(letters[(code >> (2 * at)) as usize % 4])).collect();
+            let Ok(parsed) = order.parse::<Order>() else { continue };
+            orders += 1;
+            assert_eq!(parsed.to_string(), order);
+            let (pools, shape) = pools(&device(&order, Pool::Plane), Level::Ssd);
+            let visited: Vec<u32> = (0..24).map(|page| pools.planes(pools.of_page(page))[0]).collect();
+            let mut sorted = visited.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..shape.planes), "{order}");
+            // From one page to the next the first letter's coordinate moves, and the others only when it wraps.
+            let first =
+                letters.iter().position(|letter| order.starts_with(char::from(*letter))).expect("a letter");
+            for pair in visited.windows(2) {
+                let (from, to) = (place(pair[0]), place(pair[1]));
+                let wraps = to[first] == 0;
+                assert!(to[first] == from[first] + 1 || wraps, "{order}");
+                let others_stay = (0..4).all(|at| at == first || from[at] == to[at]);
+                assert_eq!(others_stay, !wraps, "{order}");
+            }
+        }
+        assert_eq!(orders, 24);
+    }
+
+    #[test]
+    fn pools_leave_the_coordinates_below_them_open() {
+        for (pool, count, late) in [
+            (Pool::Plane, 24, false),
+            (Pool::Die, 12, true),
+            (Pool::Chip, 6, false),
+            (Pool::Channel, 2, false),
+            (Pool::Element, 1, false),
+        ] {
+            let (pools, _) = pools(&device("WPCD", pool), Level::Ssd);
+            assert_eq!((pools.count.get(), pools.is_late(), pools.is_static()), (count, late, count == 24));
+            let mut all: Vec<u32> = (0..count).flat_map(|at| pools.planes(at).to_vec()).collect();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..24), "{pool:?}");
+        }
+        let (pools, _) = pools(&device("WPCD", Pool::Channel), Level::Ssd);
+        assert!((0..2).all(|channel| pools.planes(channel).iter().all(|&plane| place(plane)[0] == channel)));
+    }
+
+    #[test]
+    fn an_element_knows_only_what_is_inside_it() {
+        for (level, pool, count) in
+            [(Level::Channel, Pool::Channel, 1), (Level::Channel, Pool::Chip, 3), (Level::Chip, Pool::Die, 2)]
+        {
+            let (pools, shape) = pools(&device("CWDP", pool), level);
+            assert_eq!(pools.count.get(), count);
+            assert_eq!(pools.planes(0).len() as u32 * count, shape.planes_per_element);
+        }
+    }
+
+    #[test]
+    fn what_is_no_order_is_refused() {
+        for text in ["", "CWD", "CWDPP", "CCDP", "CWDX"] {
+            assert!(text.parse::<Order>().is_err(), "{text}");
+        }
+        assert_eq!("pdwc".parse::<Order>().expect("an order").to_string(), "PDWC");
+    }
+}

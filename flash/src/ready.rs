@@ -56,3 +56,34 @@ impl Ready {
         Some(element)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_reported_once_in_the_order_in_which_they_became_free() {
+        let mut ready = Ready::new(3);
+        ready.report(1);
+        assert_eq!(ready.take(), None, "it never refused");
+        [0, 1, 2].into_iter().for_each(|element| ready.refuse(element));
+        [2, 0, 2].into_iter().for_each(|element| ready.report(element));
+        // Refused again before it was asked: it is asked anyway.
+        ready.refuse(2);
+        ready.report(2);
+        assert_eq!([ready.take(), ready.take(), ready.take()], [Some(2), Some(0), None]);
+        assert!(ready.is_refused(1) && !ready.is_refused(0));
+    }
+
+    #[test]
+    fn the_ring_goes_round() {
+        let mut ready = Ready::new(3);
+        for turn in 0..20 {
+            for element in [turn % 3, (turn + 1) % 3] {
+                ready.refuse(element);
+                ready.report(element);
+            }
+            assert_eq!([ready.take(), ready.take()], [Some(turn % 3), Some((turn + 1) % 3)]);
+        }
+    }
+}
