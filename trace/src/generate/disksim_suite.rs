@@ -92,7 +92,7 @@ fn build(keys: &Keys) -> Result<Recipe, TraceError> {
     if blocks < 16 || (blocks * block) as f64 / SECTOR as f64 <= 16.0 * mean_sectors {
         return Err(keys.fail("span", "the span must hold 16 blocks and 16 requests; widen it"));
     }
-    if mean_sectors < 0.1 || mean_sectors > 4e6 {
+    if !(0.1..=4e6).contains(&mean_sectors) {
         return Err(keys.fail("mean", "the mean size lies between 52 B and 2 GiB"));
     }
     let share =

@@ -7,7 +7,7 @@ use stripewise_base::units::Span;
 use super::generator::{Amounts, ProfileRecipe};
 use super::{Arrivals, Profile, sizes};
 use crate::TraceError;
-use crate::stats::{PAGE_BYTES, Stats};
+use crate::stats::{PAGE_BYTES, Stats, recorded_ns};
 
 /// Means may be off by this share of themselves.
 pub const MEAN: f64 = 0.02;
@@ -16,8 +16,9 @@ pub const CDF: f64 = 0.03;
 /// The update ratio may be off by this share of the writes.
 pub const UPDATES: f64 = 0.02;
 
-/// Requests of the trial runs that the skew is fitted with.
+/// Requests of the trial runs that the skew is fitted with, and how many pages they may touch together.
 const TRIAL: u64 = 50_000;
+const TRIAL_PAGES: f64 = 8e6;
 
 /// One statistic as the profile demands it and as a trace has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,8 +92,7 @@ pub fn compare(profile: &Profile, found: &Stats) -> Result<Vec<Finding>, TraceEr
 
 /// The share of intervals of at most `gap_ns`, between the points of a measured distribution.
 pub fn share_upto(stats: &Stats, gap_ns: u64) -> f64 {
-    // Recorded values stand for a range of a thousandth, named by its upper end.
-    let reach = gap_ns.saturating_add(gap_ns / 512);
+    let reach = recorded_ns(gap_ns);
     let cdf = &stats.gaps.cdf;
     let after = cdf.partition_point(|point| point.gap_ns <= reach);
     let Some(below) = after.checked_sub(1).map(|at| cdf[at]) else { return 0.0 };
@@ -112,13 +112,15 @@ pub fn compare_places(profile: &Profile, found: &Stats) -> Vec<Finding> {
     let mut add = |what: &str, wanted: f64, found: f64, tolerance: f64| {
         findings.push(Finding { what: what.to_owned(), wanted, found, tolerance });
     };
+    // One large request more or less counts where little is touched, or little of it in one of the two ways.
+    let near = |pages: f64| 0.05 * pages + 0.005 * found.footprint.touched_pages_4k as f64 + 64.0;
     let written = found.footprint.written_pages_4k as f64;
     let read_only = found.footprint.touched_pages_4k as f64 - written;
     if let Some(bytes) = profile.footprint.written {
-        add("written footprint in pages", pages(bytes.0), written, 0.05 * pages(bytes.0) + 64.0);
+        add("written footprint in pages", pages(bytes.0), written, near(pages(bytes.0)));
     }
     if let Some(bytes) = profile.footprint.read_only {
-        add("read-only footprint in pages", pages(bytes.0), read_only, 0.05 * pages(bytes.0) + 64.0);
+        add("read-only footprint in pages", pages(bytes.0), read_only, near(pages(bytes.0)));
     }
     add("hottest fifth", profile.skew.hot20, found.skew.hot20, 0.05);
     add("sequential", profile.sequential, found.sequential, 0.03);
@@ -126,24 +128,28 @@ pub fn compare_places(profile: &Profile, found: &Stats) -> Vec<Finding> {
 }
 
 /// How much popularity the first fifth of the extents needs so that a trace of `requests` requests has the profile's
-/// skew, by bisection over short trial runs. Where even uniform popularity is too skewed, uniform; where the strongest
-/// is not enough, the strongest.
+/// skew, by bisection over short trial runs. Where the most even popularity is too skewed, the most even; where the
+/// strongest is not enough, the strongest.
 pub(super) fn fit_skew(profile: &Profile, requests: u64) -> Result<f64, TraceError> {
     // Times play no part in it.
     let arrivals = Arrivals { mean: Some(Span(0)), cdf: Vec::new() };
     let profile = Profile { arrivals, ..profile.clone() };
+    let laws =
+        [profile.sizes.read_law()?, profile.sizes.first_write_law()?, profile.sizes.update_write_law()?];
+    let largest_mean = laws.iter().map(sizes::mean).fold(0.0, f64::max);
+    let affordable = (TRIAL_PAGES / (1.0 + largest_mean / PAGE_BYTES as f64)) as u64;
     let trial = |hot: f64| -> Result<f64, TraceError> {
-        let mut source = ProfileRecipe::run(&profile, requests.min(TRIAL), hot, 1)?;
+        let mut source = ProfileRecipe::run(&profile, requests.min(TRIAL).min(affordable), hot, 1)?;
         Ok(Stats::collect(&mut source)?.skew.hot20)
     };
-    let (mut low, mut high) = (0.2, 0.999);
+    let (mut low, mut high) = (0.01, 0.999);
     if trial(low)? >= profile.skew.hot20 {
         return Ok(low);
     }
     if trial(high)? <= profile.skew.hot20 {
         return Ok(high);
     }
-    for _ in 0..7 {
+    for _ in 0..8 {
         let middle = 0.5 * (low + high);
         if trial(middle)? < profile.skew.hot20 { low = middle } else { high = middle }
     }

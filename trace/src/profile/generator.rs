@@ -49,8 +49,8 @@ pub(super) struct ProfileSource {
     update_writes: Deck,
     trims: Deck,
     space: Space,
-    /// Where requests for new data began, by kind: what later requests go back to.
-    extents: [Vec<u64>; 2],
+    /// What requests for new data covered, by kind and in pieces: what later requests go back to.
+    extents: [Vec<Extent>; 2],
     recent: Recent,
     /// Which of the extents of each kind is next.
     popularity: [Popularity; 2],
@@ -58,12 +58,22 @@ pub(super) struct ProfileSource {
     /// New pages that updates have yet to touch beyond old ones, and how many they touch beyond the first.
     growth_pages: u64,
     update_extra_pages: f64,
-    /// Pages that are only read: still to be touched, and reads of pages still to come.
-    read_only_pages: f64,
-    read_only_page_reads: f64,
+    /// Pages that will only be read and have not been, and how many pages a read touches on average.
+    read_only_pages: u64,
+    read_pages: f64,
     /// Share of new extents that begin at each sector of a page or before it.
     start_sector: [f64; 8],
     prng: Prng,
+}
+
+/// Extents are no larger than this, so that large requests count for more than small ones.
+const EXTENT_BYTES: u32 = 64 << 10;
+
+/// The bytes of a request for new data, or a piece of them.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    offset: u64,
+    bytes: u32,
 }
 
 /// A law of sizes in bytes: sizes with their shares.
@@ -163,8 +173,8 @@ impl ProfileRecipe {
             reads_of_written,
             growth_pages: (written - first_pages) as u64,
             update_extra_pages: (mean_pages(&update, &start_sector) - 1.0).max(1e-9),
-            read_only_pages: read_only,
-            read_only_page_reads: page_reads,
+            read_only_pages: (read_only + 0.5) as u64,
+            read_pages: mean_pages(&read, &start_sector),
             start_sector: summed,
             prng,
         })
@@ -222,7 +232,7 @@ impl ProfileSource {
         }
         self.left.trims -= 1;
         let bytes = self.trims.deal();
-        let offset = self.old_extent(Zones::Written).unwrap_or(0);
+        let offset = self.old_extent(Zones::Written, bytes).unwrap_or(0);
         Request { time_ns, offset, bytes, volume: 0, kind: Kind::Trim }
     }
 
@@ -244,26 +254,34 @@ impl ProfileSource {
     fn update(&mut self, sequential: bool) -> (u64, u32) {
         self.left.updates = self.left.updates.saturating_sub(1);
         let bytes = self.update_writes.deal();
-        // Where the footprint demands it, an update reaches from old pages into new ones.
-        let (first, last) = pages(0, bytes);
-        let growing = self.growth_pages > 0 && last > first && {
-            let reach = (self.left.updates + 1) as f64 * self.update_extra_pages;
-            self.prng.unit() * reach < self.growth_pages as f64
-        };
         let mut offset = None;
         if sequential {
             offset = self.sequential_old(Zones::Written, bytes, self.growth_pages);
         }
-        if offset.is_none() && growing {
-            offset = self.space.brink(Zones::Written, &mut self.prng);
+        // Where the footprint demands it, an update reaches from old pages into new ones.
+        let reach = (self.left.updates + 1) as f64 * self.update_extra_pages;
+        if offset.is_none() && self.growth_pages > 0 && self.prng.unit() * reach < self.growth_pages as f64 {
+            offset = self.across_brink(bytes);
         }
         let offset = offset.unwrap_or_else(|| self.old_data(Zones::Written, bytes).unwrap_or(0));
         let new = self.space.fill(offset, bytes);
         if new > 0 {
             self.growth_pages = self.growth_pages.saturating_sub(new);
-            self.extents[0].push((pages(offset, bytes).1 + 1 - new) * PAGE_BYTES);
+            let start = (pages(offset, bytes).1 + 1 - new) * PAGE_BYTES;
+            self.remember(Zones::Written, start, (offset + u64::from(bytes) - start) as u32);
         }
         (offset, bytes)
+    }
+
+    /// A place for `bytes` that begins in old written data and ends in new, if the size and the workload's alignment
+    /// allow one.
+    fn across_brink(&mut self, bytes: u32) -> Option<u64> {
+        let page = self.space.brink(Zones::Written, &mut self.prng)?;
+        let crosses = |sector: u64| pages(512 * sector, bytes).1 > 0;
+        let sector = self.start_sector();
+        let last = (0..8).rev().find(|&sector| self.starts_at(sector)).unwrap_or(0);
+        let sector = if crosses(sector) { sector } else { last };
+        crosses(sector).then_some(page + 512 * sector)
     }
 
     fn read(&mut self, sequential: bool) -> (u64, u32) {
@@ -277,14 +295,18 @@ impl ProfileSource {
                 .unwrap_or(0);
             return (offset, bytes);
         }
-        let count = (pages(0, bytes).1 + 1) as f64;
-        let new = self.prng.unit() * self.read_only_page_reads < self.read_only_pages;
-        self.read_only_page_reads -= count;
-        if new || self.extents[1].is_empty() {
-            if let Some(offset) = self.new_data(Zones::ReadOnly, bytes, sequential) {
-                self.read_only_pages -= self.space.fill(offset, bytes) as f64;
-                return (offset, bytes);
-            }
+        let reads = self.left.requests + 1 - self.left.writes - self.left.trims - self.left.flushes;
+        let page_reads = reads as f64 * (1.0 - self.reads_of_written) * self.read_pages;
+        let new = self.prng.unit() * page_reads < self.read_only_pages as f64;
+        if (new || self.extents[1].is_empty())
+            && let Some(offset) = self.new_data(Zones::ReadOnly, bytes, sequential)
+        {
+            // The last new pages are fewer than a large read touches.
+            let count = pages(offset, bytes).1 + 1 - pages(offset, 1).0;
+            let excess = count.saturating_sub(self.read_only_pages);
+            let offset = self.space.step_back(offset, excess).unwrap_or(offset);
+            self.read_only_pages = self.read_only_pages.saturating_sub(self.space.fill(offset, bytes));
+            return (offset, bytes);
         }
         let old = if sequential { self.sequential_old(Zones::ReadOnly, bytes, 0) } else { None };
         let offset = old.or_else(|| self.old_data(Zones::ReadOnly, bytes));
@@ -299,10 +321,26 @@ impl ProfileSource {
             Some(offset) => offset,
             None => self.space.fresh(kind, &self.recent, &mut self.prng)? + 512 * self.start_sector(),
         };
-        self.extents[kind as usize].push(offset);
+        self.remember(kind, offset, bytes);
         Some(offset)
     }
 
+    /// Makes extents of the bytes from `offset`.
+    fn remember(&mut self, kind: Zones, mut offset: u64, mut bytes: u32) {
+        while bytes > 0 {
+            let piece = bytes.min(EXTENT_BYTES);
+            self.extents[kind as usize].push(Extent { offset, bytes: piece });
+            (offset, bytes) = (offset + u64::from(piece), bytes - piece);
+        }
+    }
+
+    /// Whether requests begin at this sector of a page.
+    fn starts_at(&self, sector: u64) -> bool {
+        let at = sector as usize;
+        self.start_sector[at] > if at == 0 { 0.0 } else { self.start_sector[at - 1] }
+    }
+
+    /// The sector of a page that a new extent begins at.
     fn start_sector(&mut self) -> u64 {
         let total = self.start_sector[7];
         if self.start_sector[0] >= total {
@@ -319,23 +357,27 @@ impl ProfileSource {
         self.recent.ends().find(fits)
     }
 
-    /// The start of an extent that exists, the popular ones more often.
-    fn old_extent(&mut self, kind: Zones) -> Option<u64> {
+    /// A place for `bytes` in an extent that exists, the popular ones more often; at its start, or where the extent
+    /// is larger, at any of its pages from where `bytes` fit.
+    fn old_extent(&mut self, kind: Zones, bytes: u32) -> Option<u64> {
         let extents = &self.extents[kind as usize];
         if extents.is_empty() {
             return None;
         }
-        Some(extents[self.popularity[kind as usize].draw(extents.len(), &mut self.prng)])
+        let extent = extents[self.popularity[kind as usize].draw(extents.len(), &mut self.prng)];
+        let room = u64::from(extent.bytes.saturating_sub(bytes)) / PAGE_BYTES;
+        let page = if room > 0 { self.prng.below(room + 1) } else { 0 };
+        Some(extent.offset + page * PAGE_BYTES)
     }
 
     /// A place for `bytes` at or near a popular extent such that they lie in old data, as far as there is enough.
     fn old_data(&mut self, kind: Zones, bytes: u32) -> Option<u64> {
-        let mut offset = self.old_extent(kind)?;
+        let mut offset = self.old_extent(kind, bytes)?;
         for _ in 0..4 {
             if let Some(offset) = self.space.pull_back(offset, bytes) {
                 return Some(offset);
             }
-            offset = self.old_extent(kind)?;
+            offset = self.old_extent(kind, bytes)?;
         }
         Some(offset)
     }

@@ -17,6 +17,8 @@ use crate::generate::shuffle::Shuffle;
 const TABLE: u64 = 1 << 15;
 /// The largest exponent of a bend, and the inverse of the smallest.
 const EXPONENT: f64 = 1024.0;
+/// A mean this near is left alone: points that are known to a thousandth leave no more than that to bend for.
+const NEAR: f64 = 0.005;
 /// The share of the straight line in a bent segment.
 const STRAIGHT: f64 = 0.125;
 
@@ -183,8 +185,12 @@ fn bend(
     if wanted < low - 0.5 - 1e-3 * low || wanted > high + 0.5 + 1e-3 * high {
         return Err(MeanOutside { low, high });
     }
+    let near = |mean: f64| (mean / wanted - 1.0).abs() < NEAR;
     let downwards = mean_of(table, count) > wanted;
     for limit in [1.0, 2.0] {
+        if near(mean_of(table, count)) {
+            return Ok(());
+        }
         for segment in segments.iter().rev() {
             segment.fill(Bend::of(limit, downwards), places, table);
             if (mean_of(table, count) > wanted) == downwards {
@@ -239,7 +245,7 @@ mod tests {
                 Intervals::along(&POINTS, Some(mean), count, &mut Prng::new(1)).expect("a mean within reach");
             let dealt = deal_all(intervals, count);
             let got = dealt.iter().sum::<u64>() as f64 / count as f64;
-            assert!((got / mean as f64 - 1.0).abs() < 2e-3, "{got} for {mean}");
+            assert!((got / mean as f64 - 1.0).abs() < 6e-3, "{got} for {mean}");
             for &(share, gap) in &POINTS[1..] {
                 assert!((share_upto(&dealt, gap) - share).abs() < 4e-3);
             }

@@ -2,40 +2,48 @@
 
 use stripewise_base::prng::Prng;
 
-/// Draws a rank of `0..len` with density proportional to (rank + 1)^-theta, theta such that the first fifth of the
-/// ranks takes a given share of the draws, whatever their number. The oldest is the hottest.
+/// Parts of the table of the law.
+const PARTS: usize = 128;
+/// Exponents a between which the law is looked for; below the lower one a handful of ranks takes everything.
+const STEEPEST: f64 = -3.0;
+/// The step of a sequence that fills 0..1 evenly: the golden ratio's fraction, in units of 2^-64.
+const EVEN_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Draws ranks of `0..len` by a law of which one number says how skewed it is: the share of the draws that the first
+/// fifth of the ranks takes, whatever their number.
 ///
-/// The law is continuous and cut to whole ranks, so that its inverse is one formula and the number of ranks may
-/// grow from draw to draw: x = (1 + u ((len + 1)^a - 1))^(1/a) with a = 1 - theta, tabulated and linear between.
+/// Above 0.2, the density is proportional to (rank + 1)^-theta and the oldest rank the hottest; cut to whole ranks:
+/// x = (1 + u ((len + 1)^a - 1))^(1/a) with a = 1 - theta. At 0.2 the law is uniform. But extents come into being all
+/// the time, so that old ones collect more accesses in the end; and chance hits some more often than others. For
+/// traces more even than that, below 0.2 young ranks are preferred, x = len u^(1/b), and u is not drawn but runs
+/// through an even sequence (Weyl's). Either law is tabulated, and linear in between.
 #[derive(Clone, Debug)]
 pub(super) struct Popularity {
     hot: f64,
-    /// What the law was last made for.
+    /// The place in the even sequence.
+    even: u64,
+    /// What the table was last made for.
     len: u64,
     /// The rank at equal distances of u.
     ranks: Vec<f64>,
 }
 
-/// Parts of the table.
-const PARTS: usize = 128;
-
-/// Exponents a between which the law is looked for; below the lower one a handful of ranks takes everything.
-const STEEPEST: f64 = -3.0;
-
 impl Popularity {
-    /// The first fifth takes the share `hot`; a fifth or less is uniform.
+    /// The first fifth of the ranks takes the share `hot` of the draws.
     pub(super) fn new(hot: f64) -> Self {
-        Self { hot, len: 0, ranks: vec![0.0; PARTS + 1] }
+        Self { hot, even: 0, len: 0, ranks: vec![0.0; PARTS + 1] }
     }
 
     /// A rank below `len`, which is not zero.
     #[inline]
     pub(super) fn draw(&mut self, len: usize, prng: &mut Prng) -> usize {
-        let u = prng.unit();
-        if self.hot <= 0.2 {
-            return (u * len as f64) as usize;
-        }
-        // The law may be a little old: the last few ranks then wait for their first draw.
+        let u = if self.hot < 0.2 {
+            self.even = self.even.wrapping_add(EVEN_STEP);
+            (self.even >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        } else {
+            prng.unit()
+        };
+        // The table may be a little old: the last few ranks then wait for their first draw.
         let ranks = len as u64;
         if self.len > ranks || ranks - self.len > self.len / 32 {
             self.renew(ranks);
@@ -47,25 +55,36 @@ impl Popularity {
     }
 
     fn renew(&mut self, len: u64) {
-        let (whole, fifth) = (libm::log1p(len as f64), libm::log1p(0.2 * len as f64));
-        let share = |a: f64| libm::expm1(a * fifth) / libm::expm1(a * whole);
-        let (mut steep, mut flat) = (STEEPEST, 1.0);
-        for _ in 0..30 {
-            let middle = 0.5 * (steep + flat);
-            // Zero is the logarithm's place; its neighbours serve.
-            let middle = if middle == 0.0 { 1e-9 } else { middle };
-            if share(middle) > self.hot { steep = middle } else { flat = middle }
-        }
-        // Near zero the formula would lose its digits.
-        let a = 0.5 * (steep + flat);
-        let a = if a.abs() < 1e-5 { 1e-5 } else { a };
-        let width = libm::expm1(a * whole);
-        for (part, rank) in self.ranks.iter_mut().enumerate() {
-            let x = libm::pow(1.0 + part as f64 / PARTS as f64 * width, 1.0 / a);
-            *rank = (x - 1.0).max(0.0);
-        }
         self.len = len;
+        let shares = (0..=PARTS).map(|part| part as f64 / PARTS as f64);
+        let ranks = self.ranks.iter_mut().zip(shares);
+        if self.hot <= 0.2 {
+            // The first fifth takes 0.2^b.
+            let b = libm::log(self.hot.max(1e-3)) / libm::log(0.2);
+            ranks.for_each(|(rank, u)| *rank = len as f64 * libm::pow(u, 1.0 / b));
+        } else {
+            let a = exponent(self.hot, len);
+            let width = libm::expm1(a * libm::log1p(len as f64));
+            ranks.for_each(|(rank, u)| *rank = (libm::pow(1.0 + u * width, 1.0 / a) - 1.0).max(0.0));
+        }
     }
+}
+
+/// The exponent a for which the first fifth of `len` ranks takes the share `hot`.
+fn exponent(hot: f64, len: u64) -> f64 {
+    let (whole, fifth) = (libm::log1p(len as f64), libm::log1p(0.2 * len as f64));
+    let (mut steep, mut flat) = (STEEPEST, 1.0);
+    for _ in 0..30 {
+        let middle = apart(0.5 * (steep + flat));
+        let share = libm::expm1(middle * fifth) / libm::expm1(middle * whole);
+        if share > hot { steep = middle } else { flat = middle }
+    }
+    apart(0.5 * (steep + flat))
+}
+
+/// Zero is where the law becomes a logarithm and the formula loses its digits; its neighbours serve.
+fn apart(a: f64) -> f64 {
+    if a.abs() < 1e-5 { 1e-5 } else { a }
 }
 
 #[cfg(test)]
@@ -74,18 +93,30 @@ mod tests {
 
     #[test]
     fn the_first_fifth_takes_its_share_whatever_the_number_of_ranks() {
-        for hot in [0.1, 0.2, 0.5, 0.8, 0.9, 0.99] {
+        for hot in [0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 0.99] {
             for len in [100, 10_000, 10_000_000] {
                 let (mut law, mut prng) = (Popularity::new(hot), Prng::new(8));
                 let found = (0..100_000).filter(|_| law.draw(len, &mut prng) < len / 5).count() as f64 / 1e5;
-                assert!((found - hot.max(0.2)).abs() < 0.01, "{hot} of {len}: {found}");
+                assert!((found - hot).abs() < 0.01, "{hot} of {len}: {found}");
             }
         }
     }
 
     #[test]
+    fn below_a_fifth_draws_are_more_even_than_chance() {
+        let spread = |hot: f64| {
+            let (mut law, mut prng) = (Popularity::new(hot), Prng::new(8));
+            let mut seen = [0.0f64; 1000];
+            (0..4000).for_each(|_| seen[law.draw(1000, &mut prng)] += 1.0);
+            seen.iter().map(|count| (count - 4.0) * (count - 4.0)).sum::<f64>() / 1000.0
+        };
+        // The variance of chance is the mean, 4.
+        assert!(spread(0.2) > 3.0 && spread(0.1999) < 1.0, "{} {}", spread(0.2), spread(0.1999));
+    }
+
+    #[test]
     fn every_rank_exists_however_the_number_of_ranks_changes() {
-        for hot in [0.0, 0.5, 0.83, 1.0] {
+        for hot in [0.0, 0.1, 0.5, 0.83, 1.0] {
             let (mut law, mut prng) = (Popularity::new(hot), Prng::new(8));
             for len in (1..2_000).chain([3, 1, 100]) {
                 assert!(law.draw(len, &mut prng) < len);

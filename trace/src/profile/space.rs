@@ -140,6 +140,13 @@ impl Space {
         (first - start >= excess).then(|| offset - excess * PAGE_BYTES)
     }
 
+    /// `pages` before `offset`, if that is in the same zone.
+    pub(super) fn step_back(&self, offset: u64, pages: u64) -> Option<u64> {
+        let page = offset / PAGE_BYTES;
+        let inside = page - (page >> self.zone_bits << self.zone_bits);
+        (inside >= pages).then(|| offset - pages * PAGE_BYTES)
+    }
+
     /// Marks the pages of the bytes from `offset` as filled and returns how many of them were new.
     pub(super) fn fill(&mut self, offset: u64, bytes: u32) -> u64 {
         let (first, last) = pages(offset, bytes);

@@ -1,6 +1,8 @@
 //! Every profile's trace has the profile's statistics, measured by the code that measures any trace.
 
 use super::check::{Finding, compare, compare_places};
+use proptest::prelude::*;
+
 use super::*;
 use crate::generate::Generator;
 
@@ -45,6 +47,190 @@ fn every_shipped_workload_can_be_asked_for_by_name() {
             named.source(5).next_batch(&mut a).expect("generators do not fail");
             direct.source(5).next_batch(&mut b).expect("generators do not fail");
             assert_eq!(a, b, "{}", builtin.name);
+        }
+    }
+}
+
+fn example() -> Profile {
+    builtin::find("paper000/lun1").expect("shipped").profile.expect("a profile")
+}
+
+#[test]
+fn a_profile_survives_its_file() {
+    for builtin in builtin() {
+        let Some(profile) = builtin.profile else { continue };
+        let text = profile.to_toml();
+        let read = Profile::from_toml("x.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(read, profile, "{text}");
+    }
+}
+
+#[test]
+fn a_profile_without_meaning_is_refused_with_the_remedy() {
+    let text = example().to_toml();
+    for (from, to, remedy) in [
+        ("write_ratio", "write_ration", "did you mean `write_ratio`?"),
+        ("write_ratio = 0.454", "write_ratio = 1.454", "write_ratio = 1.454 is not a share"),
+        (
+            "write_ratio = 0.454",
+            "trim_ratio = 0.6\nflush_ratio = 0.6\nwrite_ratio = 0.4",
+            "exceed 1 together",
+        ),
+        ("requests = \"824068\"", "requests = \"many\"", "a count such as `3M`"),
+        ("\"16GiB\"", "\"16\"", "write for example `16B`"),
+        ("\"16GiB\"", "\"2048PiB\"", "is beyond 1024 PiB; narrow it"),
+        ("mean_kib = 11.2", "mean_kib = 0.01", "sizes.read: a mean size lies between 0.5 and 65536 KiB"),
+        ("mean_kib = 11.2", "atoms = [[\"0B\", 1.0]]", "a size is 1 B to 4 GiB - 1"),
+        ("[sizes.write]", "[sizes.trim]", "sizes.write is missing; give { mean_kib = 8 } or atoms"),
+        ("\"2s\"", "\"2ms\"", "arrivals.cdf descends at point 6"),
+        ("[1.0, \"2s\"]", "[0.9, \"2s\"]", "arrivals.cdf runs from share 0 to 0.9; add points for 0 and 1"),
+        ("\"4368572ns\"", "\"1s\"", "arrivals.mean = 1s contradicts arrivals.cdf, which allows"),
+        ("hot20 = 0.8", "hot20 = 80", "skew.hot20 = 80 is not a share"),
+        (
+            "write_ratio = 0.454",
+            "write_ratio = 0.454\nstart_sector = [0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0]",
+            "not all 0",
+        ),
+    ] {
+        let wrong = text.replacen(from, to, 1);
+        assert_ne!(wrong, text, "{from}\n{text}");
+        let made = Profile::from_toml("x.toml", &wrong).and_then(|profile| profile.generate(Some(1000), 1));
+        let message = made.map(|_| ()).expect_err(to).to_string();
+        assert!(message.contains(remedy), "{to}: {message}");
+    }
+}
+
+#[test]
+fn the_printed_but_impossible_interval_of_lun1_is_refused() {
+    // Table IV prints 2.0 ms at 100 % after 4.2 ms at 80 %: the shipped profile says 2.0 s.
+    let printed = example().to_toml().replacen("\"2s\"", "\"2.0ms\"", 1);
+    let message = Profile::from_toml("paper", &printed).expect_err("descends").to_string();
+    assert!(message.contains("[1, 2ms] after [0.8, 4.2ms]"), "{message}");
+}
+
+#[test]
+fn trims_and_flushes_come_in_their_shares() {
+    let profile = Profile { trim_ratio: 0.1, flush_ratio: 0.05, ..example() };
+    let stats = measure(&profile, Some(20_000), 1);
+    assert_eq!((stats.requests, stats.trims, stats.flushes), (20_000, 2_000, 1_000));
+    assert_eq!(stats.writes, (17_000.0 * profile.write_ratio + 0.5) as u64);
+    assert!(stats.size_trim.mean_bytes > 0.0);
+}
+
+#[test]
+fn extreme_profiles_are_met_as_well() {
+    let base = Profile { start_sector: None, ..example() };
+    let law = |mean_kib| Some(SizeLaw { mean_kib: Some(mean_kib), atoms: Vec::new() });
+    for (name, profile) in [
+        ("only reads", Profile { write_ratio: 0.0, update_ratio: 0.0, sequential: 0.0, ..base.clone() }),
+        (
+            "only first writes",
+            Profile { write_ratio: 1.0, update_ratio: 0.0, skew: Skew { hot20: 0.2 }, ..base.clone() },
+        ),
+        ("only updates", Profile { write_ratio: 1.0, update_ratio: 1.0, ..base.clone() }),
+        (
+            "all sequential writes",
+            Profile {
+                write_ratio: 1.0,
+                update_ratio: 0.0,
+                sequential: 1.0,
+                skew: Skew { hot20: 0.2 },
+                sizes: Sizes {
+                    write: Some(SizeLaw { mean_kib: None, atoms: vec![(Bytes(65_536), 1.0)] }),
+                    ..Sizes::default()
+                },
+                ..base.clone()
+            },
+        ),
+        ("a span that is too small", Profile { span: Bytes(1 << 20), ..base.clone() }),
+        ("a span that is huge", Profile { span: Bytes(1 << 50), ..base.clone() }),
+        (
+            "large requests",
+            Profile {
+                sizes: Sizes { read: law(4096.0), write: law(4096.0), ..Sizes::default() },
+                ..base.clone()
+            },
+        ),
+        (
+            "no alignment",
+            Profile {
+                start_sector: Some([0.125; 8]),
+                sizes: Sizes { read: law(2.0), write: law(2.0), ..Sizes::default() },
+                ..base.clone()
+            },
+        ),
+    ] {
+        let stats = measure(&profile, Some(20_000), 5);
+        let wrong = failing(compare(&profile, &stats).expect("the profile was generated"));
+        assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+        // A single extent is met again wherever a request ends.
+        let off = (stats.sequential - profile.sequential).abs();
+        assert!(off < 0.03 || name == "only updates", "{name}: {}", stats.sequential);
+    }
+}
+
+#[test]
+fn another_seed_is_another_trace_with_the_same_statistics() {
+    let take = |seed: u64| {
+        let mut batch = Vec::with_capacity(1000);
+        let mut source = example().generate(Some(1000), seed).expect("shipped");
+        source.next_batch(&mut batch).expect("generators do not fail");
+        batch
+    };
+    assert_eq!(take(1), take(1));
+    assert_ne!(take(1), take(2));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever a profile says, it is refused or runs, and requests stay below 2^63.
+    #[test]
+    fn no_profile_panics(
+        requests in 0u64..1 << 50,
+        asked in prop::option::of(0u64..300),
+        ratios in prop::array::uniform6(0.0f64..1.0),
+        (written, read_only) in (prop::option::of(0u64..1 << 61), prop::option::of(0u64..1 << 61)),
+        span in 0u64..1 << 61,
+        atoms in prop::collection::vec((0u64..1 << 33, 0.0f64..2.0), 0..4),
+        mean_kib in prop::option::of(0.0f64..70_000.0),
+        mut gaps in prop::collection::vec((0.0f64..1.0, 0u64..1 << 62), 0..5),
+        mean in prop::option::of(0u64..u64::MAX),
+        starts in prop::option::of(prop::array::uniform8(0.0f64..1.0)),
+    ) {
+        gaps.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut largest = 0;
+        let cdf: Vec<(f64, Span)> = gaps.iter().map(|&(share, gap)| {
+            largest = gap.max(largest);
+            (share, Span(largest))
+        }).collect();
+        let [write_ratio, trim, flush, update_ratio, sequential, hot20] = ratios;
+        let law = SizeLaw { mean_kib, atoms: atoms.into_iter().map(|(size, share)| (Bytes(size), share)).collect() };
+        let mut arrivals = Arrivals { mean: mean.map(Span), cdf };
+        if let (Some(first), true) = (arrivals.cdf.first_mut(), requests % 2 == 0) {
+            first.0 = 0.0;
+            arrivals.cdf.push((1.0, Span(u64::MAX)));
+        }
+        let profile = Profile {
+            source: String::new(),
+            requests: Count(requests),
+            write_ratio,
+            trim_ratio: trim * 0.5,
+            flush_ratio: flush * 0.5,
+            update_ratio,
+            sequential,
+            span: Bytes(span),
+            sizes: Sizes { read: Some(law.clone()), write: Some(law), ..Sizes::default() },
+            arrivals,
+            footprint: Footprint { written: written.map(Bytes), read_only: read_only.map(Bytes), reads_of_written: hot20 },
+            skew: Skew { hot20 },
+            start_sector: starts,
+        };
+        if let Ok(mut source) = profile.generate(asked, 3) {
+            let mut batch = Vec::with_capacity(300);
+            source.next_batch(&mut batch).expect("generators do not fail");
+            prop_assert!(batch.iter().all(|request| request.offset < 1 << 63));
+            prop_assert!(batch.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
         }
     }
 }

@@ -25,8 +25,8 @@ pub struct GapStats {
     pub ties: f64,
     /// Requests whose time stamp lies before the one before them; their interval counts as zero.
     pub backward_steps: u64,
-    /// The distribution, ascending. Where many intervals share a value, two points bracket the jump: the share below
-    /// the value and the share up to it, both at that value.
+    /// The distribution, ascending, two points at each value: the share below it and the share up to it. A value
+    /// stands for all that are recorded with it and is the largest of them.
     pub cdf: Vec<CdfPoint>,
 }
 
@@ -43,6 +43,12 @@ impl GapStats {
         let point = self.cdf.iter().find(|point| point.share >= share - 1e-12);
         point.or(self.cdf.last()).map_or(0, |point| point.gap_ns)
     }
+}
+
+/// The largest interval that is recorded as the same as `gap_ns`: eleven binary digits are kept.
+pub(crate) fn recorded_ns(gap_ns: u64) -> u64 {
+    let dropped = (64 - gap_ns.leading_zeros()).saturating_sub(11);
+    gap_ns | ((1 << dropped) - 1)
 }
 
 /// Counts of intervals.
@@ -103,10 +109,7 @@ impl Gaps {
             if grid.next_if(|&share| reached(share)).is_some() {
                 while grid.next_if(|&share| reached(share)).is_some() {}
                 let point = |count: u64| CdfPoint { share: count as f64 / intervals as f64, gap_ns };
-                if cdf.last().is_none_or(|last| last.share < point(below).share) || cdf.is_empty() {
-                    cdf.push(point(below));
-                }
-                cdf.push(point(upto));
+                cdf.extend([point(below), point(upto)]);
             }
             below = upto;
         }
@@ -159,6 +162,13 @@ mod tests {
             let expected = (share * 1e4) * (share * 1e4) * 1e3;
             let got = stats.quantile_ns(share) as f64;
             assert!((got / expected - 1.0).abs() < 1e-3, "{share}: {got} for {expected}");
+        }
+    }
+
+    #[test]
+    fn values_are_recorded_to_eleven_binary_digits() {
+        for gap in [0, 1, 2047, 2048, 4095, 4096, 6_553_000, 6_553_599, 123_456_789_012_345, 1 << 62] {
+            assert_eq!(recorded_ns(gap), summary([0, gap]).quantile_ns(1.0), "{gap}");
         }
     }
 

@@ -10,6 +10,8 @@ mod report;
 mod sequence;
 mod sizes;
 mod skew;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +22,7 @@ use gaps::Gaps;
 use pages::Pages;
 use sizes::Sizes;
 
+pub(crate) use gaps::recorded_ns;
 pub use gaps::{CdfPoint, GapStats};
 pub use pages::PAGE_BYTES;
 pub use sequence::RECENT;

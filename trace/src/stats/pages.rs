@@ -115,6 +115,12 @@ impl Pages {
         &mut self.extents[self.last]
     }
 
+    /// Extents that hold a touched page.
+    #[cfg(test)]
+    pub(super) fn extents(&self) -> usize {
+        self.extents.len()
+    }
+
     /// Totals over all pages touched so far.
     pub(super) fn totals(&self) -> Touched {
         let mut totals = Touched::default();
