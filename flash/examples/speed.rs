@@ -2,7 +2,7 @@
 
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
-use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Op, OpKind, Share, State};
+use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Op, OpKind, Rate, Share, State};
 
 /// CPU time of this thread in seconds, as the kernel counts it.
 fn cpu_time() -> f64 {
@@ -105,30 +105,28 @@ fn precondition(spec: &DeviceSpec) {
 
 fn main() {
     let preset = |name: &str| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}"));
-    let mut bare = preset("mqsim");
-    bare.timing.host_link = stripewise_flash::Rate::INSTANT;
-    precondition(&preset("mqsim"));
-    for _ in 0..3 {
-        run(
-            "(c) 2 GiB, GC, uniform writes over 90 %",
-            &preset("mqsim-gc-2gib"),
-            Level::Ssd,
-            16,
-            0.9,
-            3_000_000,
-            0,
-        );
-        run("512 GiB, uniform writes, QD 16", &preset("mqsim"), Level::Ssd, 16, 1.0, 5_000_000, 0);
-        run("512 GiB, uniform writes, QD 16, no host link", &bare, Level::Ssd, 16, 1.0, 5_000_000, 0);
-        run("512 GiB, half reads, QD 16", &preset("mqsim"), Level::Ssd, 16, 1.0, 5_000_000, 2);
-        run(
-            "channels of ssdsim-5+1, half reads",
-            &preset("ssdsim-5+1"),
-            Level::Channel,
-            16,
-            1.0,
-            3_000_000,
-            2,
-        );
+    let (collecting, large, channels) = (preset("mqsim-gc-2gib"), preset("mqsim"), preset("ssdsim-5+1"));
+    let mut unlinked = large.clone();
+    unlinked.timing.host_link = Rate::INSTANT;
+    let mut wide = large.clone();
+    wide.geometry.channels = 64;
+    wide.geometry.blocks /= 8;
+    let cases: [(&str, &dyn Fn()); 7] = [
+        ("steady", &|| precondition(&large)),
+        ("gc", &|| run("2 GiB that collect, 90 % of it", &collecting, Level::Ssd, 16, 0.9, 3_000_000, 0)),
+        ("writes", &|| run("512 GiB, writes", &large, Level::Ssd, 16, 1.0, 5_000_000, 0)),
+        ("unlinked", &|| run("512 GiB, writes, no host link", &unlinked, Level::Ssd, 16, 1.0, 5_000_000, 0)),
+        ("mixed", &|| run("512 GiB, half reads", &large, Level::Ssd, 16, 1.0, 5_000_000, 2)),
+        ("wide", &|| run("64 channels, writes", &wide, Level::Ssd, 16, 1.0, 5_000_000, 0)),
+        ("channels", &|| {
+            run("6 channels of ssdsim-5+1, half reads", &channels, Level::Channel, 16, 1.0, 3_000_000, 2)
+        }),
+    ];
+    // The named ones, or all.
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    for (name, case) in cases {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            case();
+        }
     }
 }

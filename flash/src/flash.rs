@@ -9,6 +9,7 @@ use stripewise_base::prng::Prng;
 use crate::alloc::Pools;
 use crate::bugs::Planted;
 use crate::bus::Buses;
+use crate::command::Commands;
 use crate::counters::{Collected, Counters, Estimate};
 use crate::die::{Collection, Die};
 use crate::ftl::{Ftl, OPEN};
@@ -19,7 +20,7 @@ use crate::media::Media;
 use crate::op::{Done, Slot};
 use crate::ready::Ready;
 use crate::service::Service;
-use crate::spec::{DeviceSpec, Domain, GcSpec};
+use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit};
 use crate::times::Times;
 use crate::validate::SpecError;
 
@@ -76,7 +77,9 @@ pub struct Flash<M = ()> {
     pub(crate) dies: Vec<Die>,
     pub(crate) collections: Vec<Collection>,
     pub(crate) buses: Buses,
+    /// One for each device, if it has a host link: pages cross it, or commands.
     pub(crate) links: Vec<Link>,
+    pub(crate) commands: Vec<Commands>,
     pub(crate) elements: Vec<Element>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) slot_next: Vec<u32>,
@@ -122,6 +125,7 @@ impl<M: Media> Flash<M> {
         let slots = if level == Level::Ssd { devices * window } else { shape.dies };
         let times = Times::new(spec);
         let linked = level == Level::Ssd && times.link > 0;
+        let by_command = spec.timing.host_link_unit == LinkUnit::Command;
         Ok(Self {
             spec: spec.clone(),
             times,
@@ -137,7 +141,12 @@ impl<M: Media> Flash<M> {
             dies: vec![Die::new(); shape.dies as usize],
             collections: vec![Collection::default(); shape.dies as usize],
             buses: Buses::new(shape.buses, shape.dies, shape.elements, spec.scheduling.read_priority),
-            links: if linked { vec![Link::new(window); devices as usize] } else { Vec::new() },
+            links: if linked && !by_command { vec![Link::new(window); devices as usize] } else { Vec::new() },
+            commands: if linked && by_command {
+                vec![Commands::default(); devices as usize]
+            } else {
+                Vec::new()
+            },
             elements: vec![Element::default(); shape.elements as usize],
             slots: vec![Slot::VACANT; slots as usize],
             slot_next: vec![NONE; slots as usize],

@@ -10,6 +10,7 @@ mod audit;
 mod bugs;
 mod bus;
 mod collect;
+mod command;
 mod counters;
 mod die;
 mod divide;

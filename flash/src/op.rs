@@ -72,6 +72,8 @@ pub(crate) struct Slot {
     pub(crate) cell: Nanos,
     /// The part of `bus` that is the host link's.
     pub(crate) link: Nanos,
+    /// The command that it came with, where the host link moves commands.
+    pub(crate) command: u32,
     pub(crate) token: u32,
     pub(crate) element: u32,
     pub(crate) page: u32,
@@ -87,6 +89,7 @@ impl Slot {
         bus: 0,
         cell: 0,
         link: 0,
+        command: NONE,
         token: NONE,
         element: 0,
         page: 0,

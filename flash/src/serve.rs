@@ -147,10 +147,12 @@ impl<M: Media> Flash<M> {
         let slot = self.new_slot(now, element, token, op, plane);
         self.slots[slot as usize].cell = self.service.read(self.times.read);
         self.slots[slot as usize].bus = self.times.read_command + self.times.page;
-        if self.shape.level == Level::Ssd {
+        if self.shape.level != Level::Ssd {
+            self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
+        } else if self.commands.is_empty() {
             self.arrive(now, slot, agenda);
         } else {
-            self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
+            self.give(now, element, slot, agenda);
         }
     }
 
@@ -172,7 +174,9 @@ impl<M: Media> Flash<M> {
             plane
         };
         let slot = self.new_slot(now, element, token, op, plane);
-        if self.links.is_empty() {
+        if !self.commands.is_empty() {
+            self.give(now, element, slot, agenda);
+        } else if self.links.is_empty() {
             self.arrive(now, slot, agenda);
         } else {
             self.cross_link(now, element, slot, agenda);
@@ -195,7 +199,7 @@ impl<M: Media> Flash<M> {
 
     /// An operation inside an SSD reaches its die.
     #[inline]
-    fn arrive(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda) {
+    pub(crate) fn arrive(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda) {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
         let die = self.shape.die_of_plane(plane);
         let d = &mut self.dies[die as usize];
@@ -302,6 +306,9 @@ impl<M: Media> Flash<M> {
         }
         let event = event - self.shape.buses;
         if event < self.shape.devices {
+            if !self.commands.is_empty() {
+                return self.handle_commands(now, event, agenda, done);
+            }
             return self.handle_link(now, event, agenda, done);
         }
         if let Some((_, finished)) = self.immediate.pop_front() {
@@ -373,6 +380,9 @@ impl<M: Media> Flash<M> {
     #[inline]
     fn finish(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
         let s = &self.slots[slot as usize];
+        if s.kind == OpKind::Read && !self.commands.is_empty() {
+            return self.give_back(now, s.element, slot, agenda);
+        }
         if s.kind == OpKind::Read && !self.links.is_empty() {
             return self.cross_link(now, s.element, slot, agenda);
         }
@@ -385,7 +395,7 @@ impl<M: Media> Flash<M> {
 
     /// An operation leaves its element.
     #[inline]
-    fn leave(&mut self, finished: Done, done: &mut Vec<Done>) {
+    pub(crate) fn leave(&mut self, finished: Done, done: &mut Vec<Done>) {
         done.push(finished);
         if self.shape.level == Level::Ssd {
             self.elements[finished.element as usize].in_flight -= 1;

@@ -78,6 +78,21 @@ pub struct Timing {
     /// Fixed time on that link for each page operation, beside its data.
     #[serde(default)]
     pub host_link_command: Span,
+    /// What moves on that link as a whole.
+    #[serde(default)]
+    pub host_link_unit: LinkUnit,
+}
+
+/// What moves on a host link as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkUnit {
+    /// Each page: a program starts when its own data are across, a read asks for the link when its own data are there.
+    #[default]
+    Page,
+    /// What is given to the SSD at one instant (DiskSim): no page starts before all data of a write are across, and
+    /// read data cross when all pages are there. Commands wait for the link in order, those of reads too.
+    Command,
 }
 
 /// Where written pages go.

@@ -1,0 +1,152 @@
+//! The host link where it moves whole commands, as interfaces without queues of pages do.
+//!
+//! What an SSD is given at one instant to read, or to program, is one command. Commands take the link in the order in
+//! which they were given: the data of a program command cross before the first of its pages starts, a read command
+//! takes no time but waits its turn. Data that were read cross when the last page of their command is there, and go
+//! before commands that wait. A transfer is never interrupted.
+
+use std::collections::VecDeque;
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::Agenda;
+
+use crate::flash::Flash;
+use crate::list::List;
+use crate::media::Media;
+use crate::op::{Done, OpKind};
+
+/// Operations of one kind that were given at one instant.
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    kind: OpKind,
+    given: Nanos,
+    pages: u32,
+    /// Reads that are not done.
+    left: u32,
+    /// The slots of its operations: on their way in, later on their way out.
+    slots: List,
+}
+
+/// The commands of one device.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Commands {
+    table: Vec<Command>,
+    vacant: Vec<u32>,
+    /// Commands that wait for the link, oldest first.
+    given: VecDeque<u32>,
+    /// Commands whose data were read and wait for the link.
+    read: VecDeque<u32>,
+    /// What crosses.
+    moving: Option<u32>,
+    /// The link's event is on the agenda.
+    event: bool,
+}
+
+impl Commands {
+    /// The command that an operation given now belongs to.
+    fn of(&mut self, kind: OpKind, now: Nanos) -> u32 {
+        if let Some(&last) = self.given.back() {
+            let command = &self.table[last as usize];
+            if command.kind == kind && command.given == now {
+                return last;
+            }
+        }
+        let command = Command { kind, given: now, pages: 0, left: 0, slots: List::default() };
+        let id = self.vacant.pop().unwrap_or(self.table.len() as u32);
+        match self.table.get_mut(id as usize) {
+            Some(vacant) => *vacant = command,
+            None => self.table.push(command),
+        }
+        self.given.push_back(id);
+        id
+    }
+}
+
+impl<M: Media> Flash<M> {
+    /// An operation comes to the link from outside.
+    pub(crate) fn give(&mut self, now: Nanos, device: u32, slot: u32, agenda: &mut Agenda) {
+        let kind = self.slots[slot as usize].kind;
+        let commands = &mut self.commands[device as usize];
+        let id = commands.of(kind, now);
+        let command = &mut commands.table[id as usize];
+        command.slots.push(&mut self.slot_next, slot);
+        command.pages += 1;
+        command.left += 1;
+        let s = &mut self.slots[slot as usize];
+        s.command = id;
+        s.link = self.times.link;
+        s.bus += self.times.link;
+        self.wake_link(now, device, agenda);
+    }
+
+    /// The flash is done with a read.
+    pub(crate) fn give_back(&mut self, now: Nanos, device: u32, slot: u32, agenda: &mut Agenda) {
+        let commands = &mut self.commands[device as usize];
+        let id = self.slots[slot as usize].command;
+        let command = &mut commands.table[id as usize];
+        command.slots.push(&mut self.slot_next, slot);
+        command.left -= 1;
+        if command.left == 0 {
+            commands.read.push_back(id);
+            self.wake_link(now, device, agenda);
+        }
+    }
+
+    /// An idle link looks for work after everything that comes at this instant.
+    fn wake_link(&mut self, now: Nanos, device: u32, agenda: &mut Agenda) {
+        let commands = &mut self.commands[device as usize];
+        if commands.moving.is_none() && !std::mem::replace(&mut commands.event, true) {
+            agenda.schedule(now, self.event_of_link(device));
+        }
+    }
+
+    /// The link's event: a transfer ended, or it was woken.
+    pub(crate) fn handle_commands(
+        &mut self,
+        now: Nanos,
+        device: u32,
+        agenda: &mut Agenda,
+        done: &mut Vec<Done>,
+    ) {
+        self.commands[device as usize].event = false;
+        if let Some(id) = self.commands[device as usize].moving.take() {
+            self.end_transfer(now, device, id, agenda, done);
+        }
+        loop {
+            let commands = &mut self.commands[device as usize];
+            let Some(id) = commands.read.pop_front().or_else(|| commands.given.pop_front()) else { return };
+            let command = &mut commands.table[id as usize];
+            if command.kind == OpKind::Read && command.left > 0 {
+                // The command alone; its slots come back one by one.
+                let slots = std::mem::take(&mut command.slots);
+                self.let_in_all(now, slots, agenda);
+                continue;
+            }
+            commands.moving = Some(id);
+            commands.event = true;
+            let time = u64::from(command.pages) * self.times.link;
+            return agenda.schedule(now + time, self.event_of_link(device));
+        }
+    }
+
+    fn end_transfer(&mut self, now: Nanos, device: u32, id: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
+        let commands = &mut self.commands[device as usize];
+        commands.vacant.push(id);
+        let Command { kind, mut slots, .. } = commands.table[id as usize];
+        if kind == OpKind::Program {
+            return self.let_in_all(now, slots, agenda);
+        }
+        while let Some(slot) = slots.pop(&self.slot_next) {
+            let finished = self.slots[slot as usize].done(now);
+            self.vacant.push(slot);
+            self.leave(finished, done);
+        }
+    }
+
+    /// Operations reach their dies, in the order in which they were given.
+    fn let_in_all(&mut self, now: Nanos, mut slots: List, agenda: &mut Agenda) {
+        while let Some(slot) = slots.pop(&self.slot_next) {
+            self.arrive(now, slot, agenda);
+        }
+    }
+}
