@@ -21,6 +21,30 @@ pub enum Bug {
     DegradedParitySkipped,
     /// A request over several rows is acknowledged with its first.
     AcknowledgeFirstRow,
+    /// A write is acknowledged when its data is written, before its parity is.
+    AcknowledgeBeforeParity,
+    /// A write is acknowledged as soon as it is merged into one that waits.
+    AcknowledgeMerged,
+    /// A flush does not wait for what controller memory holds.
+    FlushDropped,
+    /// A read does not wait for the first write of a gathered row.
+    FreshRowRead,
+    /// A repair writes back what another member holds.
+    RepairWrongContent,
+    /// The old content of a lost chunk is not decoded before a part of it is updated.
+    PartOfLostNotDecoded,
+    /// A trim leaves the parity of its row as it was.
+    TrimKeepsParity,
+    /// Content that is known to be corrupt is taken for good.
+    CorruptionIgnored,
+    /// A request that failed is acknowledged as if it had not.
+    FailureHidden,
+    /// An update of a lost chunk fails although its row could bear the loss.
+    FailureInvented,
+    /// Of those that wait for a row only the first is ever woken.
+    WaiterForgotten,
+    /// The buffer of decoded content is never given back.
+    BufferLeaked,
 }
 
 impl Bug {
@@ -35,5 +59,17 @@ impl Bug {
         Self::PartialWriteClears,
         Self::DegradedParitySkipped,
         Self::AcknowledgeFirstRow,
+        Self::AcknowledgeBeforeParity,
+        Self::AcknowledgeMerged,
+        Self::FlushDropped,
+        Self::FreshRowRead,
+        Self::RepairWrongContent,
+        Self::PartOfLostNotDecoded,
+        Self::TrimKeepsParity,
+        Self::CorruptionIgnored,
+        Self::FailureHidden,
+        Self::FailureInvented,
+        Self::WaiterForgotten,
+        Self::BufferLeaked,
     ];
 }

@@ -29,7 +29,11 @@ impl<M: Memory> Array<M> {
     pub(super) fn buffer_index(&self, plan: u32, operation: &Operation) -> usize {
         let is_old = operation.kind == OperationKind::Read || operation.class == Class::Repair;
         let version = if is_old { Version::Old } else { Version::New };
-        self.index(plan, u32::from(operation.member), version)
+        let mut member = u32::from(operation.member);
+        if operation.class == Class::Repair && self.has_bug(Bug::RepairWrongContent) {
+            member = (member + 1) % self.geometry.members;
+        }
+        self.index(plan, member, version)
     }
 
     /// The buffer of a member, taken from the memory if it has none yet.
@@ -56,6 +60,11 @@ impl<M: Memory> Array<M> {
             return;
         }
         let width = self.geometry.members as usize * 2;
+        let missing = self.plans[plan as usize].missing;
+        if missing != 0 && self.has_bug(Bug::BufferLeaked) {
+            let index = self.index(plan, missing.trailing_zeros(), Version::Old);
+            self.buffers[index] = NONE;
+        }
         for index in plan as usize * width..(plan as usize + 1) * width {
             if self.buffers[index] != NONE {
                 self.memory.give(self.buffers[index]);
@@ -130,7 +139,8 @@ impl<M: Memory> Array<M> {
         match self.plans[plan as usize].purpose {
             Purpose::Read => self.decode(plan),
             Purpose::Write => {
-                if self.plans[plan as usize].decision.routine == Routine::Reconstruct {
+                let reconstructs = self.plans[plan as usize].decision.routine == Routine::Reconstruct;
+                if reconstructs && !self.has_bug(Bug::PartOfLostNotDecoded) {
                     self.decode(plan);
                 }
                 self.merge_old(plan);

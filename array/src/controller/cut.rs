@@ -103,7 +103,9 @@ impl<M: Memory> Array<M> {
             return false;
         }
         self.cover(waiting, id, mask);
-        self.attach(waiting, id);
+        if !self.has_bug(Bug::AcknowledgeMerged) {
+            self.attach(waiting, id);
+        }
         true
     }
 
@@ -150,7 +152,10 @@ impl<M: Memory> Array<M> {
     pub(super) fn build_trim(&mut self, plan: u32) {
         let Plan { place, wanted, .. } = self.plans[plan as usize];
         let parity = self.geometry.all_members() & !self.geometry.data_members();
-        let targets = (wanted | parity) & !self.lost_members(plan);
+        let mut targets = (wanted | parity) & !self.lost_members(plan);
+        if self.has_bug(Bug::TrimKeepsParity) {
+            targets &= !parity;
+        }
         self.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
         self.plans[plan as usize].acknowledge_here();
     }

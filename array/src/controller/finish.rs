@@ -63,6 +63,9 @@ impl<M: Memory> Array<M> {
 
     /// Marks those requests of `plan` as failed that mean a member of `mask`, and flushes that wait for it.
     pub(super) fn fail_requests(&mut self, plan: u32, mask: u64) {
+        if self.has_bug(Bug::FailureHidden) {
+            return;
+        }
         let Plan { row, wanted, first_request: mut node, .. } = self.plans[plan as usize];
         let mask = mask & wanted;
         while node != NONE {

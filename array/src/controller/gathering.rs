@@ -1,6 +1,7 @@
 //! Requests over a placement that gathers first writes into full stripes.
 
 use super::{Array, members};
+use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
 use crate::holds::{Hold, NONE};
@@ -13,6 +14,7 @@ impl<M: Memory> Array<M> {
     /// [`Array::cut`] page by page: each may lie in a row of its own, in controller memory, or nowhere.
     pub(super) fn cut_gathering<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let kind = self.requests[id as usize].host.kind;
+        let overlooks = self.has_bug(Bug::FreshRowRead);
         while let Some(page) = self.requests[id as usize].cursor.first_page() {
             if self.free_plan == NONE {
                 return false;
@@ -21,7 +23,7 @@ impl<M: Memory> Array<M> {
             if let Some((row, mask, pages)) =
                 run_of_row(gather, page, self.requests[id as usize].cursor.end_page())
             {
-                let hold = if gather.is_fresh(row) { Hold::Shared } else { Hold::None };
+                let hold = if gather.is_fresh(row) && !overlooks { Hold::Shared } else { Hold::None };
                 self.requests[id as usize].cursor = self.requests[id as usize].cursor.skip(pages);
                 match kind {
                     RequestKind::Read => self.read_row(id, row, mask, hold, driver),
@@ -140,7 +142,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn gather_flush_for(&mut self, id: u32) -> bool {
         let is_volatile = self.scheme.placement.buffer_persistence == crate::placement::Persistence::Volatile;
         let Some(gather) = &self.gather else { return true };
-        if !is_volatile || self.requests[id as usize].drained {
+        if !is_volatile || self.requests[id as usize].drained || self.has_bug(Bug::FlushDropped) {
             return true;
         }
         if !gather.waiting.is_empty() {

@@ -47,6 +47,7 @@ impl<M: Memory> Array<M> {
         if !self.holds.give_back(row) {
             return;
         }
+        let forgets = self.has_bug(Bug::WaiterForgotten);
         let entry = self.holds.entry_mut(row).expect("somebody waits for this row");
         // The first that waits goes on; if it shares, so do those right behind it that share.
         let mut holders = 0;
@@ -60,6 +61,9 @@ impl<M: Memory> Array<M> {
             holders += 1;
             self.woken.push_back(next);
             next = std::mem::replace(&mut waiting.next, NONE);
+        }
+        if forgets {
+            next = NONE;
         }
         entry.first_waiter = next;
         if next == NONE {
@@ -182,7 +186,8 @@ impl<M: Memory> Array<M> {
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         self.loads.remove(operation.element, operation.kind == OperationKind::Read);
-        if outcome != Outcome::Done {
+        let is_ignored = outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored);
+        if outcome != Outcome::Done && !is_ignored {
             self.trouble(plan, id, outcome, driver);
         }
         let plan_slot = &mut self.plans[plan as usize];

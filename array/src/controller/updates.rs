@@ -19,7 +19,8 @@ impl<M: Memory> Array<M> {
         // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
         let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
         self.plans[plan as usize].missing = lost;
-        if lost.count_ones() > self.geometry.parity() {
+        let bearable = if self.has_bug(Bug::FailureInvented) { 0 } else { self.geometry.parity() };
+        if lost.count_ones() > bearable {
             // Without parity every chunk stands for itself: those that are left are written. So are those of a gathered
             // row, which hosts know to be written: what is lost must not be found to be zeros.
             let stands_alone = self.geometry.parity() == 0 || self.is_fresh(plan);
@@ -54,8 +55,14 @@ impl<M: Memory> Array<M> {
         }
         let data = self.geometry.data;
         let class = move |member| if member < data { Class::HostWrite } else { Class::Parity };
+        let is_early = self.has_bug(Bug::AcknowledgeBeforeParity) && targets & !parity != 0;
+        if is_early {
+            self.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
+            self.plans[plan as usize].acknowledge_here();
+            targets &= parity;
+        }
         self.push_operations(plan, targets, OperationKind::Write, class, place);
-        if !self.has_bug(Bug::AcknowledgeBeforeWrite) {
+        if !is_early && !self.has_bug(Bug::AcknowledgeBeforeWrite) {
             self.plans[plan as usize].acknowledge_here();
         }
         Ok(())
