@@ -16,6 +16,8 @@ pub(crate) struct Audit<'a> {
     pub flash: &'a Flash<PageMedia>,
     /// What there should be.
     pub model: &'a Model,
+    /// The update that was acknowledged a moment ago had no company: its rows are settled, even if they are still held.
+    pub is_alone: bool,
 }
 
 /// Content as it is on the elements.
@@ -41,6 +43,11 @@ impl Audit<'_> {
         self.flash.media().page(u32::from(element), physical)
     }
 
+    /// Whether the row's parity must be right.
+    fn is_settled(&self, row: u64) -> bool {
+        self.is_alone || !self.array.is_updating(row)
+    }
+
     fn content(&self, row: u64, member: u32) -> Content {
         if let Some(bytes) = self.read(row, member) {
             return Content::Bytes(bytes.to_vec());
@@ -49,7 +56,7 @@ impl Audit<'_> {
         if geometry.parity() == 0 {
             return Content::Lost;
         }
-        if self.array.is_updating(row) {
+        if !self.is_settled(row) {
             return Content::Unsettled;
         }
         let mut sum = vec![0; self.flash.media().page_bytes()];
@@ -68,7 +75,7 @@ impl Audit<'_> {
     /// What is wrong with it.
     pub(crate) fn row(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
-        if geometry.parity() == 0 || self.array.is_updating(row) {
+        if geometry.parity() == 0 || !self.is_settled(row) {
             return Ok(());
         }
         let mut sum = vec![0; self.flash.media().page_bytes()];
@@ -109,7 +116,7 @@ impl Audit<'_> {
             };
         };
         // A gathered row may be on its way from controller memory to the elements.
-        if !must_be_there && self.gathers() && self.array.is_updating(row) {
+        if !must_be_there && self.gathers() && !self.is_settled(row) {
             return Ok(());
         }
         let Content::Bytes(bytes) = self.content(row, member) else { return Ok(()) };

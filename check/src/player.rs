@@ -124,6 +124,20 @@ impl Player {
         Some(format!("request {tag}, {}", words(&waiting.ask)))
     }
 
+    /// Whether no update under way touches a stripe that `ask` touches.
+    pub(crate) fn is_alone(&self, ask: &Ask) -> bool {
+        let geometry = &self.geometry;
+        let pages = geometry.pages() / geometry.stripes;
+        let sectors = self.model.sectors() / geometry.pages() * pages;
+        let stripes = |ask: &Ask| (ask.sector / sectors, (ask.sector + ask.sectors - 1) / sectors);
+        let (first, last) = stripes(ask);
+        let mut others = self.under_way.iter().flatten().filter(|other| other.update != 0);
+        others.all(|other| {
+            let (other_first, other_last) = stripes(&other.ask);
+            other_last < first || last < other_first
+        })
+    }
+
     /// Adds a line to the trace.
     pub(crate) fn trace(&mut self, line: impl FnOnce() -> String) {
         if let Some(tracer) = &mut self.tracer {

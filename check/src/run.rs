@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
 
     fn audit(&self) -> Audit<'_> {
         let Simulation { array, world, .. } = &self.simulation;
-        Audit { array, flash: &world.flash, model: &world.host.model }
+        Audit { array, flash: &world.flash, model: &world.host.model, is_alone: false }
     }
 
     /// The whole case.
@@ -270,10 +270,15 @@ impl<'a> Run<'a> {
         }
         match ask.what {
             What::Read => Ok(()),
-            What::Write | What::Trim => pages.into_iter().try_for_each(|page| {
-                audit.page(page, false, |sector| self.model().floor(sector))?;
-                audit.array.locate(page).map_or(Ok(()), |(row, _)| audit.row(row))
-            }),
+            What::Write | What::Trim => {
+                // A gathered write is acknowledged before it is anywhere.
+                let is_alone = !audit.gathers() && self.simulation.world.host.is_alone(ask);
+                let audit = Audit { is_alone, ..audit };
+                pages.into_iter().try_for_each(|page| {
+                    audit.page(page, false, |sector| self.model().floor(sector))?;
+                    audit.array.locate(page).map_or(Ok(()), |(row, _)| audit.row(row))
+                })
+            }
             What::Flush => {
                 let is_volatile = self.case.scheme.placement.buffer_persistence
                     == stripewise_array::placement::Persistence::Volatile;
