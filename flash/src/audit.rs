@@ -85,6 +85,9 @@ impl<M: Media> Flash<M> {
                 p.free_blocks
             ));
         }
+        if p.free_pages != p.free_blocks * shape.data_pages + writing.len() as u32 {
+            return error(format!("{} free pages said", p.free_pages));
+        }
         if !self.pools.is_static() && valid_pages != p.valid {
             return error(format!("{valid_pages} valid pages, {} counted", p.valid));
         }

@@ -26,12 +26,14 @@ pub(crate) struct Plane {
     /// Next page of the block that is being written, and the end of its data pages; equal when there is none.
     next: u32,
     end: u32,
+    /// Free pages that can take data.
+    pub(crate) free_pages: u32,
     /// Blocks without data: so many, from this place of the plane's ring of free blocks on.
     pub(crate) free_blocks: u32,
     free_from: u32,
     /// Blocks written to their end, oldest first, as a place in the ring of written blocks (FIFO victims only).
-    closed_from: u32,
-    closed: u32,
+    closed_from: u16,
+    closed: u16,
     /// Valid pages, pinned ones included (kept only where allocation is dynamic).
     pub(crate) valid: u32,
     /// Programs that were promised a page of this plane and have not taken it yet.
@@ -84,7 +86,14 @@ impl Ftl {
             map: Huge::zeroed(elements * shape.logical_pages as usize),
             back: Huge::zeroed(elements * shape.pages_per_element as usize),
             valid: vec![FREE; planes * blocks as usize],
-            planes: vec![Plane { free_blocks: blocks, ..Plane::default() }; planes],
+            planes: vec![
+                Plane {
+                    free_blocks: blocks,
+                    free_pages: blocks * shape.data_pages,
+                    ..Plane::default()
+                };
+                planes
+            ],
             free: (0..planes).flat_map(|_| 0..blocks as u16).collect(),
             closed: if fifo { vec![0; planes * blocks as usize] } else { Vec::new() },
             pins: Pins::new(),
@@ -138,8 +147,7 @@ impl Ftl {
     /// Free pages of a plane that can take data.
     #[inline(always)]
     pub(crate) fn free_pages(&self, plane: u32) -> u32 {
-        let p = &self.planes[plane as usize];
-        p.free_blocks * self.shape.data_pages + (p.end - p.next)
+        self.planes[plane as usize].free_pages
     }
 
     #[inline(always)]
@@ -179,6 +187,7 @@ impl Ftl {
         }
         let page = p.next;
         p.next += 1;
+        p.free_pages -= 1;
         let filled = p.next == p.end;
         if filled {
             let at = self.block_at(element, page);
@@ -187,7 +196,7 @@ impl Ftl {
                 let p = &mut self.planes[plane as usize];
                 let blocks = self.shape.blocks_per_plane;
                 let ring = plane as usize * blocks as usize;
-                let place = (p.closed_from + p.closed) % blocks;
+                let place = (u32::from(p.closed_from) + u32::from(p.closed)) % blocks;
                 self.closed[ring + place as usize] = (at - ring) as u16;
                 p.closed += 1;
             }
@@ -298,6 +307,7 @@ impl Ftl {
         let place = (p.free_from + p.free_blocks) % blocks;
         self.free[ring + place as usize] = block as u16;
         p.free_blocks += 1;
+        p.free_pages += self.shape.data_pages;
     }
 
     /// Data pages of a block.
@@ -363,8 +373,9 @@ impl Ftl {
         let blocks = self.shape.blocks_per_plane;
         let p = &mut self.planes[plane as usize];
         p.closed = p.closed.checked_sub(1)?;
-        let block = self.closed[plane as usize * blocks as usize + p.closed_from as usize];
-        p.closed_from = (p.closed_from + 1) % blocks;
+        let block = self.closed[plane as usize * blocks as usize + usize::from(p.closed_from)];
+        // Fits: a plane has at most 65535 blocks.
+        p.closed_from = ((u32::from(p.closed_from) + 1) % blocks) as u16;
         Some(u32::from(block))
     }
 }

@@ -35,21 +35,26 @@ impl<M: Media> Flash<M> {
             .or_else(|| self.choose_in_pool(element, pool, fit))
     }
 
+    #[inline]
     fn choose_in_pool(&self, element: u32, pool: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
         let first = self.shape.first_plane(element);
+        let planes = self.pools.planes(pool);
         let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
-        let (before, after) = self.pools.planes(pool).split_at(turn);
-        let mut in_order = after.iter().chain(before).map(|plane| first + plane);
-        match self.pools.choice {
-            Choice::RoundRobin => in_order.find(|&plane| fit(plane)),
-            Choice::MostFree => {
-                let left = |plane: u32| {
-                    self.ftl.free_pages(plane).saturating_sub(self.ftl.planes[plane as usize].promised)
-                };
-                // The last of equals is the first one from behind.
-                in_order.rev().filter(|&plane| fit(plane)).max_by_key(|&plane| left(plane))
+        let (before, after) = planes.split_at(turn);
+        let (mut best, mut most) = (None, 0);
+        for &local in after.iter().chain(before) {
+            let plane = first + local;
+            let p = &self.ftl.planes[plane as usize];
+            // One more, so that a plane without any counts too.
+            let left = p.free_pages.saturating_sub(p.promised) + 1;
+            if left > most && fit(plane) {
+                if self.pools.choice == Choice::RoundRobin {
+                    return Some(plane);
+                }
+                (best, most) = (Some(plane), left);
             }
         }
+        best
     }
 
     /// The plane that a program inside an SSD will go to: if possible one that is not collecting and has space.

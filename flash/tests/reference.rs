@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stripewise_base::prng::Prng;
-use stripewise_flash::spec::{Choice, Domain, GcSpan, GcStart, Pool, Victim};
+use stripewise_flash::spec::{Choice, Domain, GcSpan, GcStart, LinkUnit, Pool, Victim};
 use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind};
 use support::{Rig, small};
 
@@ -68,10 +68,10 @@ fn cases() -> impl Strategy<Value = Case> {
     let levels = prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)];
     let shapes = (1u32..3, 1u32..3, 1u32..3, 1u32..3);
     let pins = prop_oneof![0..=MANY, 20u64..400];
-    let switches = (any::<[bool; 7]>(), pins, any::<u64>());
+    let switches = (any::<[bool; 8]>(), pins, any::<u64>());
     (victims, domains.clone(), domains, pools, levels, shapes, switches).prop_map(
         |(victim, blocking, erase, pool, level, (channels, chips, dies, planes), (switches, pins, seed))| {
-            let [priority, span, start, choice, link, summary, instant] = switches;
+            let [priority, span, start, choice, link, command, summary, instant] = switches;
             let mut spec = small(&[]);
             let g = &mut spec.geometry;
             (g.channels, g.chips, g.dies, g.planes) = (channels, chips, dies, planes);
@@ -85,6 +85,7 @@ fn cases() -> impl Strategy<Value = Case> {
             spec.scheduling.window = 8;
             if link {
                 spec.timing.host_link = "1ns/B".parse().expect("a rate");
+                spec.timing.host_link_unit = if command { LinkUnit::Command } else { LinkUnit::Page };
             }
             if summary {
                 spec.ftl.summary_page = Some(stripewise_base::units::Bytes(528));
