@@ -47,15 +47,21 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
+    #[command(flatten)]
+    study: StudyArgs,
+
     /// A scheme to compare, with settings of its own if need be; give several [default: baseline, always-rmw,
     /// always-rcw]
     ///
     /// `stripewise scheme list` shows the presets. Settings follow behind commas: baseline,update.tie=rcw.
-    #[arg(short, long, value_name = "NAME|FILE.toml[,KEY=VALUE]...", help_heading = "Array")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME|FILE.toml[,KEY=VALUE]...",
+        display_order = 0,
+        help_heading = "Array"
+    )]
     scheme: Vec<String>,
-
-    #[command(flatten)]
-    study: StudyArgs,
 
     /// How many runs to make at a time [default: one a core]
     #[arg(short, long, value_name = "N", help_heading = "Results")]

@@ -1,6 +1,6 @@
 //! Progress on the standard error: a line for each thing that takes long, while it takes long.
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use stripewise_base::Nanos;
 
 use crate::human;
@@ -23,11 +23,19 @@ impl Progress {
 
     /// A line called `name`.
     pub(crate) fn line(&self, name: &str) -> Line {
-        let style =
-            ProgressStyle::with_template("{prefix:18!} [{bar:24}] {percent:>3} %  {msg}  {eta_precise} left");
-        let style = style.expect("the template is right").progress_chars("=> ");
+        let style = ProgressStyle::with_template("{prefix:18!} [{bar:24}] {percent:>3} %  {msg}{left}");
+        let style = style.expect("the template is right").progress_chars("=> ").with_key("left", left);
         let bar = ProgressBar::new(STEPS).with_style(style).with_prefix(name.to_owned());
         Line(self.0.add(bar))
+    }
+}
+
+/// The time left, as soon as it can be told.
+fn left(state: &ProgressState, text: &mut dyn std::fmt::Write) {
+    if state.pos() > 0 {
+        let seconds = state.eta().as_secs();
+        // A line that cannot be written is no reason to stop.
+        let _ = write!(text, ", {}:{:02} left", seconds / 60, seconds % 60);
     }
 }
 

@@ -31,14 +31,21 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
+    #[command(flatten)]
+    study: StudyArgs,
+
     /// The scheme: a preset's name or a file
     ///
     /// `stripewise scheme list` shows the presets. Settings follow behind commas: baseline,update.tie=rcw.
-    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = "baseline", help_heading = "Array")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME|FILE.toml",
+        display_order = 0,
+        default_value = "baseline",
+        help_heading = "Array"
+    )]
     scheme: String,
-
-    #[command(flatten)]
-    study: StudyArgs,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {

@@ -16,7 +16,7 @@ use crate::{human, interrupt};
 /// The profile that is replayed when nothing else is asked for: paper 000, Table III and IV.
 pub(crate) const DEFAULT_PROFILE: &str = "paper000/hm_0";
 /// How many of its 3,993,316 requests: what two cores compare three schemes over in some ten seconds.
-pub(crate) const DEFAULT_REQUESTS: u64 = 1_000_000;
+pub(crate) const DEFAULT_REQUESTS: u64 = 2_000_000;
 
 /// Which requests are replayed.
 #[derive(Clone, Debug, Args)]
@@ -49,7 +49,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     pub(crate) profile: Option<String>,
 
-    /// Replay N requests only [default: all; of the default profile 1M]
+    /// Replay N requests only [default: all; of the default profile 2M]
     ///
     /// Of a trace or generator the first N. A profile is generated with N requests (with 10k, if N is less,
     /// of which the first N are taken), and its footprint scales along.

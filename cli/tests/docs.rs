@@ -38,7 +38,8 @@ fn every_command_of_the_guide_is_understood() {
 /// The reference: the long help of every command.
 fn reference() -> String {
     let mut text = "# Command reference\n\n\
-        The long help of every command, as `--help` prints it. The [user guide](guide.md) goes through their use. \
+        The long help of every command, as `--help` prints it. The [user guide](guide.md) goes \
+        through their use. \
         This page is made by a test: `STRIPEWISE_BLESS=1 cargo test -p stripewise --test docs`.\n"
         .to_owned();
     let mut command = stripewise::command().term_width(100);
