@@ -1,0 +1,101 @@
+//! The same run yields the same rows on every machine, in debug and release. `make test` runs this in both.
+
+use stripewise_array::Scheme;
+use stripewise_base::prng::Prng;
+use stripewise_base::units::Span;
+use stripewise_flash::DeviceSpec;
+use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
+use stripewise_sim::{RunConfig, run};
+use stripewise_trace::{Kind, Request, Source, TraceError};
+
+/// Digest of every row of the run below. It changes when the model does: then say so in the changelog, and put the new
+/// one here.
+const DIGEST: &str = "to be measured";
+
+/// Reads and writes of odd sizes, some at once, some apart.
+struct Mixed {
+    prng: Prng,
+    left: u32,
+    time_ns: u64,
+    span: u64,
+}
+
+impl Source for Mixed {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        while batch.len() < batch.capacity() && self.left > 0 {
+            self.left -= 1;
+            self.time_ns += self.prng.below(400_000);
+            let bytes = 512 * (1 + self.prng.below(60) as u32);
+            let offset = self.prng.below((self.span - u64::from(bytes)) / 512) * 512;
+            let kind = if self.prng.chance(3, 10) { Kind::Read } else { Kind::Write };
+            batch.push(Request { time_ns: self.time_ns, offset, bytes, volume: 0, kind });
+        }
+        Ok(())
+    }
+}
+
+/// Hashes rows as text: slow, and independent of how tables are written.
+#[derive(Default)]
+struct Hashing {
+    hasher: blake3::Hasher,
+    rows: u64,
+    collections: u64,
+}
+
+impl Hashing {
+    fn add(&mut self, row: &dyn std::fmt::Debug) {
+        self.rows += 1;
+        self.hasher.update(format!("{row:?}\n").as_bytes());
+    }
+}
+
+impl Sink for Hashing {
+    fn request(&mut self, row: &RequestRow) {
+        self.add(row);
+    }
+    fn sample(&mut self, row: &SampleRow) {
+        self.add(row);
+    }
+    fn gc(&mut self, row: &GcRow) {
+        self.collections += 1;
+        self.add(row);
+    }
+}
+
+fn digest(seed: u64) -> (String, u64, u64) {
+    let mut device = DeviceSpec::preset("ssdsim-5+1").expect("a preset");
+    device.geometry.blocks = 32;
+    let config = RunConfig {
+        elements: "channel:1".parse().expect("a layout"),
+        precondition: "steady:70%".parse().expect("a state"),
+        pacing: "open:1".parse().expect("a pacing"),
+        warmup_requests: 0,
+        limit_requests: u64::MAX,
+        seed,
+        sample_every: Span(10_000_000),
+        request_rows: true,
+        gc_rows: true,
+        scheme: Scheme::from_toml("test", "name = 'baseline'\n[parity]\nxor = '19us'\n").expect("a scheme"),
+        device,
+    };
+    let span = stripewise_sim::capacity(&config).expect("a device") / 10 * 7;
+    let mut source = Mixed { prng: Prng::new(seed), left: 20_000, time_ns: 0, span };
+    let mut sink = Hashing::default();
+    let totals = run(&config, &mut source, &mut sink, &mut |_| true).expect("a run");
+    sink.add(&totals.figures());
+    sink.add(&totals.elements);
+    (sink.hasher.finalize().to_hex()[..32].to_owned(), sink.rows, sink.collections)
+}
+
+#[test]
+fn a_run_has_the_same_digest_in_every_build() {
+    let (digest, rows, collections) = digest(1);
+    assert!(rows > 20_000 && collections > 100, "the run is worth a digest: {rows} rows, {collections} collections");
+    assert_eq!(digest, DIGEST);
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    assert_ne!(digest(1).0, digest(2).0);
+}
