@@ -4,6 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use rustix::io::Errno;
 use stripewise_array::{Scheme, SubmitError};
 use stripewise_engine::{
     Completion, Engine, EngineError, Options, Order, Request, Store, Ticket, Timekeeping,
@@ -12,6 +13,22 @@ use support::faulty::Faults;
 use support::media::Media;
 use support::model::{Model, SECTOR};
 use support::scheme;
+
+/// Pages of an element: few rows, on which requests meet.
+const PAGES: u32 = 8;
+
+/// How an element fails.
+#[derive(Clone, Copy, Debug)]
+enum Failing {
+    /// Somebody says so.
+    Asked,
+    /// Everything ends in this error from now on.
+    Dead(Errno),
+    /// One page cannot be written.
+    Write(u32),
+    /// It cannot be flushed.
+    Flush,
+}
 
 /// An array and how it is run.
 #[derive(Clone, Debug)]
@@ -42,7 +59,7 @@ enum Action {
     /// So many operations are carried out.
     Step(u8),
     /// An element of a group that has lost none so far fails.
-    Fail(u32),
+    Fail(u32, Failing),
     /// Everything ends, and the whole array is read.
     Settle,
 }
@@ -91,7 +108,7 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
             chunk = chunk_pages * page_bytes,
         );
         let elements = members * groups;
-        Setting { scheme, elements, members, pages: 8, page_bytes, window, seed, is_raid5, gathers }
+        Setting { scheme, elements, members, pages: PAGES, page_bytes, window, seed, is_raid5, gathers }
     })
 }
 
@@ -106,10 +123,16 @@ fn any_actions() -> impl Strategy<Value = Vec<Action>> {
     let sectors = prop_oneof![6 => 1usize..10, 2 => 10usize..80, 1 => Just(usize::MAX)];
     // And most begin in the same few rows.
     let at = prop_oneof![1 => any::<usize>(), 2 => 0usize..24];
+    let failing = prop_oneof![
+        3 => Just(Failing::Asked),
+        2 => select(vec![Errno::NODEV, Errno::TIMEDOUT]).prop_map(Failing::Dead),
+        2 => (0..PAGES).prop_map(Failing::Write),
+        1 => Just(Failing::Flush),
+    ];
     let action = prop_oneof![
         60 => (kind, at, sectors).prop_map(|(kind, at, sectors)| Action::Submit { kind, at, sectors }),
         40 => (0u8..12).prop_map(Action::Step),
-        2 => any::<u32>().prop_map(Action::Fail),
+        2 => (any::<u32>(), failing).prop_map(|(element, how)| Action::Fail(element, how)),
         2 => Just(Action::Settle),
     ];
     prop::collection::vec(action, 1..150)
@@ -205,11 +228,16 @@ fn run(setting: &Setting, actions: &[Action]) {
         match *action {
             Action::Submit { kind, at, sectors } => bench.submit(kind, at, sectors),
             Action::Step(steps) => (0..steps).for_each(|_| bench.step()),
-            Action::Fail(element) => {
+            Action::Fail(element, how) => {
                 let element = (element % setting.elements) as u16;
                 let group = |element: u16| u32::from(element) / setting.members;
                 if setting.is_raid5 && bench.failed.iter().all(|&other| group(other) != group(element)) {
-                    bench.engine.fail(element).unwrap();
+                    match how {
+                        Failing::Asked => bench.engine.fail(element).unwrap(),
+                        Failing::Dead(errno) => bench.faults.kill(element, errno),
+                        Failing::Write(page) => bench.faults.refuse_writes(element, page, Errno::IO),
+                        Failing::Flush => bench.faults.refuse_flushes(element),
+                    }
                     bench.failed.push(element);
                     bench.take_completions();
                 }
