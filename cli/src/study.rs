@@ -229,6 +229,9 @@ impl Study {
     /// Makes every run that is not there, on `threads` threads. The runs come in the order of the schemes;
     /// one that failed does not keep the others from being made.
     pub(crate) fn run(&self, threads: usize, context: &Context<'_>) -> Vec<Outcome<Finished>> {
+        if let Some(note) = self.workload.note() {
+            context.remark(&note);
+        }
         let progress = Progress::new(context.quiet);
         let next = AtomicUsize::new(0);
         let results: Vec<Mutex<Option<Outcome<Finished>>>> =

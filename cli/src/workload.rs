@@ -74,7 +74,7 @@ pub(crate) struct Workload {
 }
 
 enum Origin {
-    Trace { path: PathBuf, options: OpenOptions, format: String, digest: String },
+    Trace { path: PathBuf, options: OpenOptions, format: String, note: Option<String>, digest: String },
     Generator { generator: Box<Generator>, seed: u64, profile: Option<String>, shown: String },
 }
 
@@ -189,6 +189,14 @@ impl Workload {
         }
     }
 
+    /// What the choice of a trace's format left open, and its reader should know.
+    pub(crate) fn note(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Trace { note: Some(note), .. } => Some(format!("{}: {note}", self.name())),
+            _ => None,
+        }
+    }
+
     /// What names the requests in results: equal digests, equal requests.
     pub(crate) fn digest(&self) -> String {
         match &self.origin {
@@ -248,9 +256,9 @@ fn trace(path: &Path, options: OpenOptions) -> Outcome<Origin> {
              `stripewise trace convert - trace.parquet`",
         ));
     }
-    let format = stripewise_trace::open(path, &options)?.report().format;
+    let ReadReport { format, note, .. } = stripewise_trace::open(path, &options)?.report();
     let digest = stripewise_trace::digest(path)?;
-    Ok(Origin::Trace { path: path.to_owned(), options, format, digest })
+    Ok(Origin::Trace { path: path.to_owned(), options, format, note, digest })
 }
 
 /// The fewest requests that a profile is generated with: fewer cannot show its distributions.

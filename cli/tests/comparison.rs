@@ -83,9 +83,10 @@ fn the_policies_differ_as_they_must() {
 #[test]
 fn a_variation_of_a_scheme_stands_beside_it_under_its_own_name() {
     let sandbox = Sandbox::new();
-    // Updates of 3 of 5 chunks: RMW pre-reads 4 pages and RCW 2; of 2 chunks: 3 and 3, which is a tie.
-    let line = "compare --gen uniform:write=1,size=16KiB,align=40KiB,span=1GiB,requests=200 \
-                --pacing closed:1 --scheme baseline --scheme baseline,update.tie=rcw --scheme linux-md --json";
+    // Each write updates the first 2 of a row's 5 chunks: RMW and RCW pre-read 3 pages, a tie.
+    let schemes = "--scheme baseline --scheme baseline,update.tie=rcw --scheme linux-md";
+    let spec = "uniform:write=1,size=16KiB,align=40KiB,span=1GiB,requests=200";
+    let line = &format!("compare --gen {spec} --pacing closed:1 {schemes} --json");
     let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     let names: Vec<_> =
         value["runs"].as_array().unwrap().iter().map(|run| run["scheme"].as_str().unwrap()).collect();

@@ -110,6 +110,24 @@ fn every_workload_that_comes_with_the_program_can_be_generated_in_short() {
 }
 
 #[test]
+fn what_the_lines_of_a_trace_leave_open_is_said() {
+    let sandbox = Sandbox::new();
+    let lines: String = (0..50).map(|n| format!("{} 0 {} 16 {}\n", n * 1000, n * 16, n % 2)).collect();
+    sandbox.write("times.txt", &lines);
+    for line in ["trace info times.txt", "run --trace times.txt"] {
+        let ended = sandbox.run(line);
+        assert!(
+            ended.stderr.contains("note: times.txt: ") && ended.stderr.contains("ssdsim:us"),
+            "{}",
+            ended.stderr
+        );
+        ended.success();
+        assert_eq!(sandbox.run(&format!("{line} --quiet")).stderr, "");
+    }
+    assert_eq!(sandbox.run("run --trace times.txt --format ssdsim:us").stderr, "");
+}
+
+#[test]
 fn a_conversion_that_would_lose_times_is_refused_unless_rounding_is_allowed() {
     let sandbox = Sandbox::new();
     sandbox.run("trace gen uniform:requests=20,arrival=poisson:1111ns -o a.parquet").success();
