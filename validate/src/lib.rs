@@ -8,6 +8,7 @@
 mod amplification;
 mod bend;
 mod check;
+mod disksim;
 mod queueing;
 mod raid;
 mod rig;
@@ -29,6 +30,8 @@ pub fn checks() -> &'static [Check] {
         raid::COUNTS,
         raid::SHARES,
         raid::SMALL_WRITES,
+        disksim::SUITE,
+        disksim::TRACES,
     ];
     CHECKS
 }

@@ -5,7 +5,7 @@ fn main() -> anyhow::Result<()> {
         effort: if args.iter().any(|a| a == "--full") { Effort::Full } else { Effort::Quick },
         seed: 1,
         bend: None,
-        traces: None,
+        traces: std::env::var_os("STRIPEWISE_TRACES").map(Into::into),
     };
     for check in checks() {
         if args.iter().any(|a| !a.starts_with("-") && a != check.name) {

@@ -5,10 +5,12 @@ use stripewise_array::{NoMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_flash::spec::{Choice, Domain, GcSpan, GcSpec, GcStart, Geometry, Pool, Scheduling, Timing};
-use stripewise_flash::spec::{FtlSpec, Victim, Watermark};
+use stripewise_flash::spec::{FtlSpec, LinkUnit, Victim, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Order, Share};
 use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
-use stripewise_sim::{ClassCounts, Layout, Pacing, Replay, RunConfig, Simulation, Totals, run_on};
+use stripewise_sim::{
+    ClassCounts, Layout, Pacing, Precondition, Replay, RunConfig, Simulation, Totals, run_on,
+};
 use stripewise_trace::Source;
 
 use crate::bend::Bend;
@@ -29,6 +31,7 @@ pub(crate) const NO_TIME: Timing = Timing {
     erase_command: Span(0),
     host_link: stripewise_flash::Rate::INSTANT,
     host_link_command: Span(0),
+    host_link_unit: LinkUnit::Page,
 };
 
 /// One channel with one chip of one die of one plane: where nothing can overlap.
@@ -98,11 +101,11 @@ impl Rig {
         let elements: Layout = elements.parse().map_err(anyhow::Error::msg)?;
         let config = RunConfig {
             elements,
-            precondition: stripewise_sim::Precondition::default(),
             pacing: Pacing::default(),
             warmup_requests: 0,
             limit_requests: u64::MAX,
             seed: lab.seed,
+            precondition: Precondition::Fresh,
             sample_every: Span(0),
             request_rows: false,
             gc_rows: false,
@@ -137,8 +140,9 @@ impl Rig {
     /// # Errors
     /// What ended it early.
     pub(crate) fn run(&self, source: &mut dyn Source, sink: &mut dyn Sink) -> anyhow::Result<Totals> {
-        let RunConfig { device, elements, seed, .. } = &self.config;
+        let RunConfig { device, elements, seed, precondition, .. } = &self.config;
         let mut flash = Flash::new(device, elements.level, elements.devices, *seed)?;
+        precondition.apply(&mut flash, *seed);
         if self.draws_reads {
             flash.draw_read_times(*seed);
         }

@@ -1,0 +1,141 @@
+//! The validation suite of DiskSim's SSD extension: its workloads on its device, beside what it printed.
+//!
+//! Source: the suite's parameter and output files (`ssdmodel/valid` of DiskSim 4.0 with the extension of Agrawal et
+//! al., USENIX ATC 2008). They give more than the documented means: spread, largest number in the system, cleanings.
+
+use anyhow::Context;
+use stripewise_flash::{DeviceSpec, Share, State};
+use stripewise_sim::{Precondition, Responses, Totals};
+use stripewise_trace::generate::Generator;
+use stripewise_trace::{OpenOptions, Source, open};
+
+use crate::bend::Bend;
+use crate::check::{Check, Lab, Row, Unit};
+use crate::rig::Rig;
+
+pub(crate) const SUITE: Check = Check {
+    name: "disksim-suite",
+    title: "DiskSim's validation suite",
+    about: "Preset `disksim-suite`, filled in order as DiskSim fills its device, as the one element of a RAID-0. The six \
+            synthetic workloads (generator `disksim`): mean response within 2 % of the documented one; and what else the \
+            suite's own output files say: the deviation of responses within 3 % (10 ns at least), blocks cleaned and pages \
+            moved within 2 %. Sizes and places come from another generator of random numbers than DiskSim's. The quick form \
+            runs the two cases of 5 M requests on a quarter of the device (blocks, requests and address space divided by \
+            four), where what is cleaned and moved must be within 5 %: watermarks and blocks being written, which are whole \
+            numbers, do not divide.",
+    bends: &[Bend::SlowService],
+    run: suite,
+};
+
+pub(crate) const TRACES: Check = Check {
+    name: "disksim-traces",
+    title: "DiskSim's validation suite, real traces",
+    about: "The same device under the suite's Postmark and IOzone traces, where STRIPEWISE_TRACES has them (`disksim/`): \
+            mean response within 2 % of the documented one, blocks cleaned within 2 %. The means of reads and of writes \
+            alone, from the output file, within 5 %: the total is DiskSim's, but reads come out some 3 % shorter and writes \
+            as much longer, for who goes first in a burst is also up to DiskSim's driver, its controller and its bus \
+            arbitration, which have no counterpart here.",
+    bends: &[Bend::SlowService],
+    run: traces,
+};
+
+/// A queue of pages for each element and no bound that matters, as in DiskSim.
+const LONE: &str = "name = 'lone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\nread_first = false\n\
+                    [queues]\nrequests = 65536\nplans = 65536\n";
+
+/// A workload and what the suite's output file says of it.
+struct Case {
+    name: &'static str,
+    mean_ns: f64,
+    deviation_ns: f64,
+    /// Blocks cleaned and pages moved by it, in the mean over the elements; where it cleaned at all.
+    cleaned: Option<(f64, f64)>,
+}
+
+const CASES: [Case; 6] = [
+    Case { name: "sr250k", mean_ns: 132_511.0, deviation_ns: 72.0, cleaned: None },
+    Case { name: "sw250k", mean_ns: 310_895.0, deviation_ns: 26_646.0, cleaned: None },
+    Case { name: "rr250k", mean_ns: 136_118.0, deviation_ns: 15_205.0, cleaned: None },
+    Case { name: "rw250k", mean_ns: 329_458.0, deviation_ns: 68_898.0, cleaned: None },
+    Case { name: "sw5m", mean_ns: 334_365.0, deviation_ns: 184_392.0, cleaned: Some((9_686.6, 0.0)) },
+    Case { name: "rw5m", mean_ns: 593_438.0, deviation_ns: 970_446.0, cleaned: Some((17_898.3, 241_199.3)) },
+];
+
+fn run(lab: &Lab, device: DeviceSpec, source: &mut dyn Source) -> anyhow::Result<Totals> {
+    let mut rig = Rig::new(lab, device, "ssd:1", LONE)?;
+    rig.config.precondition = Precondition::Filled(State::Sequential, Share::ALL);
+    rig.run(source, &mut ())
+}
+
+fn suite(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for case in CASES {
+        let mut device = DeviceSpec::preset("disksim-suite")?;
+        let mut workload = format!("disksim:case={}", case.name);
+        // The large cases, quickly: a quarter of everything.
+        let part = if case.cleaned.is_some() { lab.pick(4, 1) } else { 1 };
+        if part > 1 {
+            device.geometry.blocks /= part;
+            let span = 7_018_904 * 512 / u64::from(part) / 4096 * 4096;
+            workload = format!("{workload},requests={},span={}B", 5_000_000 / part, span);
+        }
+        let generator: Generator = workload.parse()?;
+        let elements = f64::from(device.geometry.channels * device.geometry.chips);
+        let totals = run(lab, device, &mut *generator.source(lab.seed))?;
+        let all = totals.requests.reads.with(&totals.requests.writes);
+        let name = |what: &str| format!("{}: {what}", case.name);
+        rows.push(Row::within(name("mean response"), Unit::Ns, case.mean_ns, 0.02, all.mean_ns() as f64));
+        let give = 0.03_f64.max(10.0 / case.deviation_ns);
+        let deviation = all.deviation_ns() as f64;
+        rows.push(Row::within(name("deviation of it"), Unit::Ns, case.deviation_ns, give, deviation));
+        if let Some((cleaned, moved)) = case.cleaned {
+            let each = |count: u64| count as f64 / elements * f64::from(part);
+            let give = lab.pick(0.05, 0.02);
+            let erased = each(totals.sum(|row| row.erase_blocks));
+            rows.push(Row::within(name("blocks cleaned, an element"), Unit::Count, cleaned, give, erased));
+            let found = each(totals.sum(|row| row.gc_move_pages));
+            rows.push(Row::within(name("pages moved, an element"), Unit::Count, moved, give, found));
+        }
+    }
+    Ok(rows)
+}
+
+/// A trace, its documented mean, and what the output file says beyond it: means of reads and of writes, blocks cleaned
+/// on an element.
+type Traced = (&'static str, &'static str, f64, Option<[f64; 3]>);
+
+const TRACED: [Traced; 2] = [
+    ("Postmark", "ssd-postmark-aligned2.trace.zst", 4_140_330.0, Some([2_416_786.0, 12_658_729.0, 2_697.5])),
+    ("IOzone", "ssd-iozone-aligned2-100K.trace.zst", 6_394_276.0, None),
+];
+
+fn traces(lab: &Lab) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (name, file, documented_ns, more) in TRACED {
+        let path = lab.traces.as_deref().map(|directory| directory.join("disksim").join(file));
+        let Some(path) = path.filter(|path| path.exists()) else {
+            rows.push(Row::skipped(name, format!("no `disksim/{file}` in STRIPEWISE_TRACES")));
+            continue;
+        };
+        let device = DeviceSpec::preset("disksim-suite")?;
+        let options = OpenOptions { format: Some("disksim".parse()?), ..OpenOptions::default() };
+        let mut trace = open(&path, &options).with_context(|| format!("the trace of {name}"))?;
+        let elements = f64::from(device.geometry.channels);
+        let totals = run(lab, device, &mut trace)?;
+        let (reads, writes) = (&totals.requests.reads, &totals.requests.writes);
+        let mean = reads.with(writes).mean_ns() as f64;
+        rows.push(Row::within(format!("{name}: mean response"), Unit::Ns, documented_ns, 0.02, mean));
+        if let Some([of_reads, of_writes, cleaned]) = more {
+            let row = |what: &str, expected, responses: &Responses| {
+                let mean = responses.mean_ns() as f64;
+                Row::within(format!("{name}: {what}"), Unit::Ns, expected, 0.05, mean)
+            };
+            rows.push(row("reads alone", of_reads, reads));
+            rows.push(row("writes alone", of_writes, writes));
+            let erased = totals.sum(|row| row.erase_blocks) as f64 / elements;
+            let case = format!("{name}: blocks cleaned, an element");
+            rows.push(Row::within(case, Unit::Count, cleaned, 0.02, erased));
+        }
+    }
+    Ok(rows)
+}
