@@ -75,13 +75,9 @@ impl Setting {
             ))),
             (Ok(()), Err(_)) => Ok(Target::Scheme),
             (Err(_), Ok(())) => Ok(Target::Device),
-            // A key that one of them has, with a value that it refuses.
-            (Err(error), Err(other)) if is_unknown_key(&other) && !is_unknown_key(&error) => {
-                Err(self.refuse(&error))
-            }
-            (Err(other), Err(error)) if is_unknown_key(&other) && !is_unknown_key(&error) => {
-                Err(self.refuse(&error))
-            }
+            // The one of them that knows more of the key knows what is wrong with it.
+            (Err(error), Err(other)) if self.known(&error) > self.known(&other) => Err(self.refuse(&error)),
+            (Err(other), Err(error)) if self.known(&error) > self.known(&other) => Err(self.refuse(&error)),
             (Err(error), Err(other)) => {
                 Err(self.refuse(&format!("in the scheme: {error}; in the device: {other}")))
             }
@@ -92,6 +88,14 @@ impl Setting {
         let mut table = document.text.parse::<Table>().map_err(|error| error.to_string())?;
         self.insert(&mut table)?;
         read::<T>(document, &table).map(|_| ()).map_err(|error| error.message)
+    }
+
+    /// How much of the key was known where trying it led to `error`: nothing, its section, or all of it.
+    fn known(&self, error: &str) -> u8 {
+        match error.strip_prefix("unknown key `") {
+            Some(rest) => u8::from(!rest.starts_with(&format!("{}`", self.path[0]))),
+            None => 2,
+        }
     }
 
     fn refuse(&self, message: &str) -> Failure {
@@ -117,10 +121,6 @@ impl Setting {
         };
         Ok(())
     }
-}
-
-fn is_unknown_key(message: &str) -> bool {
-    message.starts_with("unknown key")
 }
 
 fn read<T: DeserializeOwned>(document: &Document, table: &Table) -> Result<T, ConfigError> {
@@ -236,6 +236,14 @@ mod tests {
         let message = refusal(set("geometry.chunck=16KiB").target(&baseline(), &ssdsim()));
         assert!(message.contains("--set geometry.chunck=16KiB"), "{message}");
         assert!(message.contains("did you mean `chunk`?"), "{message}");
+    }
+
+    #[test]
+    fn only_the_one_that_has_the_section_speaks_of_its_keys() {
+        let message = refusal(set("update.tei=rcw").target(&baseline(), &ssdsim()));
+        assert_eq!(message, "--set update.tei=rcw: unknown key `tei`; did you mean `tie`?");
+        let message = refusal(set("gc.victm=fifo").target(&baseline(), &ssdsim()));
+        assert_eq!(message, "--set gc.victm=fifo: unknown key `victm`; did you mean `victim`?");
     }
 
     #[test]
