@@ -56,9 +56,6 @@ pub trait Driver<M: Memory> {
     /// reported with [`crate::Array::element_ready`].
     fn admits(&mut self, operation: &Operation) -> Admission;
 
-    /// An operation was queued and will be offered soon: a driver may fetch what it will look at then.
-    fn queued(&mut self, _operation: &Operation) {}
-
     /// Starts an operation. A write takes the content of `page`, a read fills it; both own it until they are reported
     /// with [`crate::Array::completed`].
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut M);

@@ -48,7 +48,8 @@ impl FromStr for Precondition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected `fresh`, `sequential:SHARE`, `steady:SHARE` or `written:SHARE`, as in `steady:70%`";
+        let expected =
+            "expected `fresh`, `sequential:SHARE`, `steady:SHARE` or `written:SHARE`, as in `steady:70%`";
         let (state, share) = text.split_once(':').unwrap_or((text, "100%"));
         let state = match state {
             "fresh" if !text.contains(':') => return Ok(Self::Fresh),

@@ -91,6 +91,9 @@ impl FromStr for Pacing {
 /// Requests fetched from the source at a time.
 const BATCH: usize = 4096;
 
+/// Requests previewed at a time.
+const PREVIEW: usize = 16;
+
 /// What is known of a request that is under way.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnderWay {
@@ -115,6 +118,9 @@ pub struct Replay<'a> {
     back_at: std::collections::VecDeque<Nanos>,
     under_way: Vec<UnderWay>,
     free: Vec<u32>,
+    /// Requests of the batch before this one were previewed.
+    previewed: usize,
+    preview: [u64; PREVIEW],
     limit: u64,
     /// Requests of this many bytes at the end of the array's address space are the most it takes.
     capacity: u64,
@@ -158,6 +164,8 @@ impl<'a> Replay<'a> {
             back_at: std::collections::VecDeque::new(),
             under_way: Vec::new(),
             free: Vec::new(),
+            previewed: 0,
+            preview: [0; PREVIEW],
             limit,
             capacity,
             refused: None,
@@ -176,6 +184,7 @@ impl<'a> Replay<'a> {
                 return None;
             }
             self.at = 0;
+            self.previewed = 0;
             if let Err(error) = self.source.next_batch(&mut self.batch) {
                 self.batch.clear();
                 self.error = Some(error);
@@ -248,6 +257,19 @@ impl Host<NoMemory> for Replay<'_> {
             Pacing::Think { .. } => self.back_at.front().map_or(Next::Waiting, |&at| Next::At(at)),
             Pacing::Closed { .. } => Next::Waiting,
         }
+    }
+
+    #[inline]
+    fn preview(&mut self) -> &[u64] {
+        if self.at < self.previewed {
+            return &[];
+        }
+        let next = &self.batch[self.at..self.batch.len().min(self.at + PREVIEW)];
+        self.previewed = self.at + next.len();
+        for (byte, request) in self.preview.iter_mut().zip(next) {
+            *byte = request.offset;
+        }
+        &self.preview[..next.len()]
     }
 
     #[inline]

@@ -57,6 +57,10 @@ pub trait Host<M: Memory> {
     fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, payload: M::Host);
     /// A plan was made.
     fn planned(&mut self, _plan: &PlanView<'_>) {}
+    /// First bytes of requests that come next, where they are known; each is shown once.
+    fn preview(&mut self) -> &[u64] {
+        &[]
+    }
 }
 
 /// Pages moved on one element, by class of operation.
@@ -100,15 +104,6 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
             stripewise_flash::Admission::Admitted => Admission::Admitted,
             stripewise_flash::Admission::Refused => Admission::Refused,
             stripewise_flash::Admission::Closed => Admission::Closed,
-        }
-    }
-
-    /// Reads the map's entry now, so that it is in the processor's cache when the operation is offered: the misses of
-    /// the operations of one step then overlap.
-    #[inline]
-    fn queued(&mut self, operation: &Operation) {
-        if operation.kind == OperationKind::Read {
-            std::hint::black_box(self.flash.lookup(u32::from(operation.element), operation.page));
         }
     }
 
@@ -189,7 +184,12 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
     done: Vec<Done>,
     /// Acknowledgements when the array last had no room for a request: it has none until there is another one.
     busy_at: Option<u64>,
+    /// The flash's maps are larger than the processor's caches.
+    large: bool,
 }
+
+/// Bytes of maps beyond which it pays to fetch their entries early.
+const LARGE_BYTES: u64 = 8 << 20;
 
 impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// An array of `scheme` over `flash`, whose pages have `page_bytes`, asked by `host`.
@@ -205,6 +205,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     ) -> Result<Self, SchemeError> {
         let elements = elements(&flash, page_bytes);
         let count = elements.count as usize;
+        let large = u64::from(elements.count) * u64::from(elements.pages) * 4 > LARGE_BYTES;
         Ok(Self {
             array: Array::new(scheme, elements, memory)?,
             world: World {
@@ -222,6 +223,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             },
             done: Vec::with_capacity(64),
             busy_at: None,
+            large,
         })
     }
 
@@ -246,6 +248,9 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// the next arrival, if it is known. Until [`Self::next_time`] everything stays as it is now.
     #[inline]
     pub fn arrive(&mut self) -> Option<Nanos> {
+        if self.large {
+            self.fetch_early();
+        }
         let arrival = self.submit_due();
         self.array.dispatch(&mut self.world);
         // An element may find out by being asked that it has nothing to collect, and be ready after all.
@@ -253,6 +258,18 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             self.array.dispatch(&mut self.world);
         }
         arrival
+    }
+
+    /// Brings the map entries that the next requests will need into the processor's caches, all misses at a time.
+    fn fetch_early(&mut self) {
+        for &byte in self.world.host.preview() {
+            if let Some((data, parity, page)) = self.array.homes(byte) {
+                self.world.flash.touch(u32::from(data), page);
+                if let Some(parity) = parity {
+                    self.world.flash.touch(u32::from(parity), page);
+                }
+            }
+        }
     }
 
     /// When the next thing happens, given the next arrival.

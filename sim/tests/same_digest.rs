@@ -91,7 +91,10 @@ fn digest(seed: u64) -> (String, u64, u64) {
 #[test]
 fn a_run_has_the_same_digest_in_every_build() {
     let (digest, rows, collections) = digest(1);
-    assert!(rows > 20_000 && collections > 100, "the run is worth a digest: {rows} rows, {collections} collections");
+    assert!(
+        rows > 20_000 && collections > 100,
+        "the run is worth a digest: {rows} rows, {collections} collections"
+    );
     assert_eq!(digest, DIGEST);
 }
 

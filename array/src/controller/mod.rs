@@ -397,6 +397,18 @@ impl<M: Memory> Array<M> {
         }
     }
 
+    /// The elements of the chunk at `byte` and of its row's parity, and the page they have in common; `None` behind the
+    /// array's end and while the chunk is only in controller memory.
+    pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
+        if byte >= self.capacity {
+            return None;
+        }
+        let (row, member) = self.locate(self.page_of(byte))?;
+        let place = self.geometry.place(row);
+        let parity = (self.geometry.parity() > 0).then(|| self.geometry.element(place, self.geometry.data));
+        Some((self.geometry.element(place, member), parity, place.page))
+    }
+
     /// Whether a write that covers a page only in part is taken for a write of the whole page.
     fn rounds_up(&self) -> bool {
         self.scheme.placement.partial_writes == PartialWrites::RoundUp

@@ -154,7 +154,6 @@ impl<M: Memory> Array<M> {
             let slot = &mut self.slots[id as usize];
             slot.queued_at = self.now;
             slot.gc_ns = driver.gc_clock(operation.element);
-            driver.queued(&operation);
             self.loads.add(operation.element, operation.kind == OperationKind::Read);
             let level = self.level(operation.kind);
             self.queues.push(operation.element, level, id, &mut self.slots);
