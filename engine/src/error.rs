@@ -38,7 +38,10 @@ pub enum FileTrouble {
         page_bytes: u32,
     },
     /// It differs in size from the first.
-    #[error("has {bytes} bytes, but `{}` has {first_bytes}; all elements of an array are equally large", first.display())]
+    #[error(
+        "has {bytes} bytes, but `{}` has {first_bytes}; all elements of an array are equally large",
+        first.display()
+    )]
     Unequal {
         /// Its size.
         bytes: u64,

@@ -6,8 +6,29 @@
 //! # What it expects of its media
 //! A page that was never written reads as zeros, and so does a page that was trimmed: parity of an untouched row is
 //! then right without a first pass over the array. A completed flush makes all writes that completed before it durable.
-//! Nothing on the media says yet to which array an element belongs, or that an element failed: whoever opens an array
-//! again names the same files in the same order, and the failed elements with [`Engine::fail`] before the first request.
+//!
+//! Nothing on the media says yet to which array an element belongs, or that an element failed: whoever opens an
+//! array again names the same files in the same order, and the failed elements with [`Engine::fail`] before the first
+//! request. Nor is an update atomic across a loss of power: a row that was being written may then have parity that
+//! does not match (the write hole), which matters when an element of it is lost as well.
+//!
+//! ```
+//! use stripewise_array::Scheme;
+//! use stripewise_engine::{Engine, Options};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let scheme = Scheme::from_toml("mine.toml", "name = \"RAID-5 over three files\"")?;
+//! let paths = ["a", "b", "c"].map(|name| folder.path().join(name));
+//! let mut engine = Engine::create(&scheme, &paths, 1 << 20, Options::default())?;
+//! engine.write(4096, &[7; 512])?;
+//! engine.fail(0)?;
+//! let mut sector = [0; 512];
+//! engine.read(4096, &mut sector)?;
+//! assert_eq!(sector, [7; 512]);
+//! # Ok(())
+//! # }
+//! ```
 
 #![forbid(unsafe_code)]
 
