@@ -16,6 +16,8 @@ mod die;
 mod divide;
 mod flash;
 mod ftl;
+#[cfg(test)]
+mod fusing;
 mod gc;
 mod geometry;
 mod link;
