@@ -22,6 +22,7 @@ compare: ## Compare two update policies on the built-in workload
 
 test: ## Run all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
+	$(CARGO) test -p stripewise-check --features planted-bugs --locked --test planted
 
 lint: ## Check the format and the lints
 	$(CARGO) fmt --all --check

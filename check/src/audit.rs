@@ -157,7 +157,7 @@ impl Audit<'_> {
     }
 
     /// Whether a request over these pages of the array may fail, given the faults that happened meanwhile: because a
-    /// row has lost more than its code bears and, for a read, one of its pages is among what is lost.
+    /// row has lost more than its code bears and, for a read or without parity, one of its pages is among what is lost.
     pub(crate) fn may_fail(&self, pages: impl Iterator<Item = u64>, is_read: bool, faults: &[Fault]) -> bool {
         let geometry = self.array.geometry();
         pages.filter_map(|page| self.array.locate(page)).any(|(row, member)| {
@@ -168,7 +168,8 @@ impl Audit<'_> {
                 self.array.is_failed(element) || faults.iter().any(had_fault)
             };
             let lost = (0..geometry.members).filter(|&member| is_lost(member)).count() as u32;
-            lost > geometry.parity() && (!is_read || is_lost(member))
+            let stands_alone = is_read || geometry.parity() == 0;
+            lost > geometry.parity() && (!stands_alone || is_lost(member))
         })
     }
 }

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use stripewise_base::units::{Bytes, Span};
 use stripewise_flash::spec::{
-    Choice, Domain, FtlSpec, GcSpan, GcSpec, GcStart, Geometry, Pool, Scheduling, Timing, Victim, Watermark,
+    Choice, Domain, FtlSpec, GcSpan, GcSpec, GcStart, Geometry, LinkUnit, Pool, Scheduling, Timing, Victim,
+    Watermark,
 };
 use stripewise_flash::{DeviceSpec, Level, Order, Rate, Share};
 use stripewise_sim::Layout;
@@ -70,6 +71,7 @@ fn timing(draw: &mut Draw) -> Timing {
         erase_command: Span(draw.one_of(&[0, 25])),
         host_link: draw.one_of(&rates),
         host_link_command: Span(draw.one_of(&[0, 500])),
+        host_link_unit: draw.one_of(&[LinkUnit::Page, LinkUnit::Command]),
     }
 }
 

@@ -11,7 +11,7 @@ use stripewise_sim::Content;
 
 use crate::stamp::ERASED;
 
-/// Faults of pages, as chances in a million.
+/// Faults of pages: chances in a million, and one that is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
@@ -21,6 +21,9 @@ pub struct Faults {
     pub failed_read_ppm: u32,
     /// One read returns content that is known to be wrong.
     pub corrupt_read_ppm: u32,
+    /// The read of this number, counted from 0 over all elements, ends with a medium error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_read: Option<u64>,
 }
 
 /// How an element is lost.
@@ -73,6 +76,8 @@ pub struct PageMedia {
     cargo: Vec<Cargo>,
     faults: Faults,
     random: Prng,
+    /// Reads that ended.
+    reads: u64,
     /// Elements that are about to be lost, and how.
     doomed: Vec<Option<Manner>>,
     log: Vec<Fault>,
@@ -93,6 +98,7 @@ impl PageMedia {
             cargo: Vec::new(),
             faults,
             random: Prng::stream(seed, 0x6D65_6469),
+            reads: 0,
             doomed: vec![None; elements as usize],
             log: Vec::new(),
             wrong: None,
@@ -191,7 +197,9 @@ impl PageMedia {
         if !is_read {
             return Outcome::Done;
         }
-        if self.cargo(id).is_lost || self.happens(self.faults.failed_read_ppm) {
+        self.reads += 1;
+        let is_chosen = self.faults.failed_read == Some(self.reads - 1);
+        if self.cargo(id).is_lost || is_chosen || self.happens(self.faults.failed_read_ppm) {
             Outcome::MediumError
         } else if self.happens(self.faults.corrupt_read_ppm) {
             Outcome::Corrupt
@@ -337,6 +345,14 @@ mod tests {
         assert_eq!(media.outcome(3, &WRITE), Outcome::Done);
         media.doom(1, Manner::Silent);
         assert_eq!(media.outcome(3, &READ), Outcome::Timeout);
+    }
+
+    #[test]
+    fn a_chosen_read_fails_and_no_other() {
+        let (mut media, ..) = media(Faults { failed_read: Some(2), ..Faults::default() });
+        media.read(1, None, 3);
+        let failed: Vec<bool> = (0..5).map(|_| media.outcome(3, &READ) != Outcome::Done).collect();
+        assert_eq!(failed, [false, false, true, false, false]);
     }
 
     #[test]

@@ -56,6 +56,17 @@ pub struct Seen {
     pub others: u64,
 }
 
+impl Seen {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.refused += other.refused;
+        self.routines.iter_mut().zip(other.routines).for_each(|(sum, count)| *sum += count);
+        self.reads.iter_mut().zip(other.reads).for_each(|(sum, count)| *sum += count);
+        self.others += other.others;
+    }
+}
+
 /// The host of a case.
 pub(crate) struct Player {
     /// What the array was asked to hold.

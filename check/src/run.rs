@@ -29,6 +29,8 @@ const READ_BACK: u64 = 37;
 pub struct Summary {
     /// Events.
     pub events: u64,
+    /// Of those, events until the case's requests had ended: losses come before one of them, or after the last.
+    pub played: u64,
     /// Simulated time.
     pub time_ns: u64,
     /// What the host saw.
@@ -43,6 +45,21 @@ pub struct Summary {
     pub moved: u64,
     /// Blocks erased.
     pub erased: u64,
+}
+
+impl Summary {
+    /// Adds what another run came to.
+    pub fn add(&mut self, other: &Self) {
+        self.events += other.events;
+        self.played += other.played;
+        self.time_ns += other.time_ns;
+        self.seen.add(&other.seen);
+        self.operations.iter_mut().zip(other.operations).for_each(|(sum, count)| *sum += count);
+        self.faults += other.faults;
+        self.lost += other.lost;
+        self.moved += other.moved;
+        self.erased += other.erased;
+    }
 }
 
 /// A promise of the contract that was broken, or a case that cannot be run.
@@ -95,6 +112,7 @@ struct Run<'a> {
     /// Requests begin at this time.
     not_before: Nanos,
     bug: Option<Planted>,
+    played: u64,
 }
 
 impl<'a> Run<'a> {
@@ -110,7 +128,7 @@ impl<'a> Run<'a> {
             Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)
                 .map_err(|error| text(&error))?;
         #[cfg(feature = "planted-bugs")]
-        if let Some(crate::bugs::Planted::Flash(bug)) = options.bug {
+        if let Some(Planted::Flash(bug)) = options.bug {
             flash.plant(Some(bug));
         }
         let model = Model::new(case.sectors()?);
@@ -145,7 +163,7 @@ impl<'a> Run<'a> {
         let mut simulation = Simulation::new(&case.scheme, flash, case.page_bytes(), memory, player)
             .map_err(|error| error.to_string())?;
         #[cfg(feature = "planted-bugs")]
-        if let Some(crate::bugs::Planted::Array(bug)) = options.bug {
+        if let Some(Planted::Array(bug)) = options.bug {
             simulation.array.plant(Some(bug));
         }
         Ok(Self {
@@ -156,6 +174,7 @@ impl<'a> Run<'a> {
             limit: EVENTS + event.get(),
             not_before: 0,
             bug: options.bug,
+            played: 0,
         })
     }
 
@@ -176,6 +195,7 @@ impl<'a> Run<'a> {
     fn all(&mut self) -> Result<(), String> {
         self.ask(&self.case.requests);
         self.play()?;
+        self.played = self.event.get();
         self.settle()?;
         // What was to happen later happens now.
         self.limit += self.event.get();
@@ -372,6 +392,7 @@ impl<'a> Run<'a> {
             elements.map(|element| world.flash.counters(self.simulation.now(), element)).collect();
         Summary {
             events: self.event.get(),
+            played: self.played,
             time_ns: self.simulation.now(),
             seen: world.host.seen,
             operations,

@@ -1,0 +1,50 @@
+//! Cases that failed once and must never fail again. Each file says what was wrong; a new one is what
+//! `stripewise-check --seed N --shrink` prints.
+
+use std::fs;
+use std::path::Path;
+
+use stripewise_check::{Case, Options, run};
+
+#[test]
+fn what_failed_once_passes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("the folder of cases")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    assert!(files.len() >= 4, "{files:?}");
+    for file in files {
+        let name = file.display().to_string();
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let case = Case::from_toml(&name, &text).unwrap_or_else(|error| panic!("{error}"));
+        assert!(text.starts_with("# "), "{name}: say in its first line what was wrong");
+        if let Err(failure) = run(&case, Options::default()) {
+            panic!("{name} fails again: {failure}");
+        }
+    }
+}
+
+#[test]
+fn a_case_survives_its_file() {
+    for seed in 0..50 {
+        let case = stripewise_check::storm::case(seed);
+        let text = case.to_toml();
+        let again = Case::from_toml("case", &text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.to_toml(), text);
+    }
+}
+
+#[test]
+fn a_case_that_cannot_be_run_says_why() {
+    let mut case = stripewise_check::storm::case(0);
+    let told = |case: &Case| run(case, Options::default()).expect_err("a failure").what;
+    case.requests[0].sector = 1 << 40;
+    assert!(told(&case).contains("ends behind the array's"), "{}", told(&case));
+    case.losses =
+        vec![stripewise_check::Loss { event: 0, element: 99, manner: stripewise_check::Manner::Gone }];
+    assert!(told(&case).contains("there is no element 99"), "{}", told(&case));
+    let error = Case::from_toml("case", "sed = 1").expect_err("an unknown key").to_string();
+    assert!(error.contains("seed"), "{error}");
+}

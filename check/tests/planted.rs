@@ -1,0 +1,88 @@
+//! The checker checked: every bug that can be planted is found within its budget.
+
+#![cfg(feature = "planted-bugs")]
+
+use stripewise_array::Bug as Array;
+use stripewise_check::{Failure, Options, Planted, run, storm};
+use stripewise_flash::Bug as Flash;
+
+/// Seeds from 0 on within which the storm must find each bug, and a part of what it says then. The table of
+/// `docs/checking.md` is this one.
+const BUDGETS: &[(Planted, u64)] = &[
+    (Planted::Array(Array::AcknowledgeBeforeWrite), 20),
+    (Planted::Array(Array::AcknowledgeBeforeParity), 20),
+    (Planted::Array(Array::AcknowledgeFirstRow), 20),
+    (Planted::Array(Array::AcknowledgeMerged), 50),
+    (Planted::Array(Array::HoldSkipped), 20),
+    (Planted::Array(Array::WaiterForgotten), 50),
+    (Planted::Array(Array::BufferLeaked), 20),
+    (Planted::Array(Array::OldDataForgotten), 20),
+    (Planted::Array(Array::PartialWriteClears), 20),
+    (Planted::Array(Array::MergeLosesSectors), 50),
+    (Planted::Array(Array::TrimKeepsParity), 20),
+    (Planted::Array(Array::DegradedParitySkipped), 20),
+    (Planted::Array(Array::PartOfLostNotDecoded), 20),
+    (Planted::Array(Array::StaleElementRead), 20),
+    (Planted::Array(Array::CorruptionIgnored), 50),
+    (Planted::Array(Array::RepairWrongContent), 100),
+    (Planted::Array(Array::DecodeWithoutHold), 200),
+    (Planted::Array(Array::FailureHidden), 20),
+    (Planted::Array(Array::FailureInvented), 20),
+    (Planted::Array(Array::FlushDropped), 200),
+    (Planted::Array(Array::FreshRowRead), 200),
+    (Planted::Flash(Flash::GcFreesEarly), 20),
+    (Planted::Flash(Flash::GcKeepsMapping), 20),
+];
+
+/// Bugs that nothing can show yet: no placement keeps old versions.
+const WITHOUT_EFFECT: &[Planted] = &[Planted::Flash(Flash::PinSkipped)];
+
+fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
+    (0..seeds).find_map(|seed| {
+        let options = Options { bug: Some(bug), ..Options::default() };
+        run(&storm::case(seed), options).err().map(|failure| (seed, failure))
+    })
+}
+
+#[test]
+fn every_planted_bug_is_found_within_its_budget() {
+    // The controller's own assertions may notice a bug first; their words are in the failure.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut missed = Vec::new();
+    for &(bug, budget) in BUDGETS {
+        match find(bug, budget) {
+            Some((seed, failure)) => println!("{}: seed {seed}, {failure}", bug.name()),
+            None => missed.push(format!("{} ({budget} seeds)", bug.name())),
+        }
+    }
+    let _ = std::panic::take_hook();
+    assert!(missed.is_empty(), "not found: {}", missed.join(", "));
+}
+
+#[test]
+fn every_bug_has_a_budget_or_a_reason_to_have_none() {
+    for (name, bug) in Planted::all() {
+        let budgets = BUDGETS.iter().filter(|(known, _)| *known == bug).count();
+        let excuses = WITHOUT_EFFECT.iter().filter(|known| **known == bug).count();
+        assert_eq!(budgets + excuses, 1, "{name}");
+    }
+}
+
+#[test]
+fn the_table_of_the_documents_is_the_one_that_is_tested() {
+    let text = include_str!("../../docs/checking.md");
+    for (bug, budget) in BUDGETS {
+        let row = format!("| `{}` |", bug.name());
+        let line = text.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("no row {row}"));
+        assert!(line.ends_with(&format!("| {budget} |")), "{line}: {budget}");
+    }
+}
+
+#[test]
+fn without_a_bug_the_same_seeds_pass() {
+    let most = BUDGETS.iter().map(|(_, budget)| *budget).max().unwrap_or(0);
+    for seed in 0..most {
+        run(&storm::case(seed), Options::default())
+            .unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+    }
+}

@@ -1,0 +1,124 @@
+//! The storm itself: it passes, it repeats exactly, and it is a storm.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use stripewise_array::Class;
+use stripewise_array::geometry::Level as Raid;
+use stripewise_check::{Case, Options, Summary, run, storm};
+
+/// Runs seeds; a failure says how to replay it.
+fn storm(seeds: std::ops::Range<u64>) -> Summary {
+    let mut sum = Summary::default();
+    for seed in seeds {
+        match run(&storm::case(seed), Options::default()) {
+            Ok(summary) => sum.add(&summary),
+            Err(failure) => {
+                panic!(
+                    "seed {seed} fails at {failure}; replay: cargo run -p stripewise-check -- --seed {seed} -v"
+                )
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn the_first_seeds_keep_every_promise_and_go_everywhere() {
+    let Summary { seen, operations, faults, lost, moved, erased, .. } = storm(0..1500);
+    for (routine, count) in ["plain", "full stripe", "RMW", "RCW", "reconstruct"].iter().zip(seen.routines) {
+        assert!(count > 200, "{routine}: {count} updates");
+    }
+    for (hold, count) in ["direct", "shared", "alone"].iter().zip(seen.reads) {
+        assert!(count > 200, "{hold}: {count} reads");
+    }
+    for class in [
+        Class::HostRead,
+        Class::HostWrite,
+        Class::PreRead,
+        Class::Parity,
+        Class::Decode,
+        Class::Repair,
+        Class::Metadata,
+    ] {
+        assert!(operations[class as usize] > 200, "{}: {}", class.name(), operations[class as usize]);
+    }
+    assert!(seen.others > 200 && seen.refused > 1_000 && seen.failed > 1_000, "{seen:?}");
+    assert!(faults > 1_000 && lost > 500, "{faults} faults, {lost} elements lost");
+    assert!(moved > 10_000 && erased > 10_000, "{moved} pages moved, {erased} blocks erased");
+    assert!(seen.succeeded > 20 * seen.failed, "{seen:?}: what fails shows little");
+}
+
+#[test]
+fn more_seeds_keep_every_promise() {
+    storm(1500..3000);
+}
+
+#[test]
+fn a_run_is_a_function_of_its_seed() {
+    let trace = |case: &Case| {
+        let lines = Rc::new(RefCell::new(Vec::new()));
+        let sink = Rc::clone(&lines);
+        let tracer =
+            Box::new(move |event: u64, line: &str| sink.borrow_mut().push(format!("{event} {line}")));
+        let summary = run(case, Options { tracer: Some(tracer), ..Options::default() });
+        (summary, lines.take())
+    };
+    for seed in 0..20 {
+        let (first, second) = (trace(&storm::case(seed)), trace(&storm::case(seed)));
+        assert_eq!(first, second, "seed {seed}");
+        assert!(first.1.len() > 10);
+        assert_eq!(first.0, run(&storm::case(seed), Options::default()), "a trace changes nothing");
+    }
+}
+
+/// How often each member of each axis is drawn, by the words of its TOML.
+fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
+    let mut counts = BTreeMap::new();
+    let mut beyond = 0;
+    for seed in 0..seeds {
+        let case = storm::case(seed);
+        let geometry = case.geometry().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let level = if geometry.level == Raid::Raid0 { "RAID-0" } else { "RAID-5" };
+        let mut count = |name: String| *counts.entry(name).or_insert(0) += 1;
+        count(level.into());
+        count(format!("{} elements", geometry.elements));
+        count(format!("{} groups", geometry.groups));
+        count(format!("chunk of {}", geometry.chunk_pages));
+        count(format!("{:?}", geometry.rotation));
+        count(format!("{:?}", case.scheme.update));
+        count(format!("{:?}", case.scheme.placement.first_writes));
+        count(format!("{:?} buffer", case.scheme.placement.buffer_persistence));
+        count(format!("read first {}", case.scheme.dispatch.read_first));
+        count(format!("lookahead {}", case.scheme.dispatch.lookahead));
+        count(format!("{} plans", case.scheme.queues.plans));
+        count(format!("{:?}", case.elements.level));
+        count(format!("{:?}", case.device.gc.victim));
+        count(format!("blocking {:?}", case.device.gc.blocking));
+        count(format!("{:?}", case.device.gc.span));
+        count(format!("{:?}", case.device.gc.start));
+        count(format!("pool {:?}", case.device.ftl.pool));
+        count(format!("{:?}", case.device.ftl.choice));
+        count(format!("depth {}", case.depth));
+        for loss in &case.losses {
+            count(format!("{:?}", loss.manner));
+        }
+        beyond += u32::from(case.losses_in_a_group(&geometry) > geometry.parity());
+    }
+    (counts, beyond)
+}
+
+#[test]
+fn every_member_of_every_axis_is_drawn() {
+    let (counts, beyond) = drawn(1500);
+    let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
+    // 2 levels, 9 numbers of elements, 3 of groups, 4 chunks, 5 rotations, 4 updates, 2 first writes, 2 buffers, 2 and
+    // 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4 domains, 2 spans, 2 starts, 5 pools, 2 choices,
+    // 6 depths, 3 manners of loss.
+    assert_eq!(counts.len(), 74, "{listed}");
+    for (name, count) in &counts {
+        assert!(*count >= 10, "{name} is drawn only {count} times");
+    }
+    assert!((100..500).contains(&beyond), "{beyond} cases lose more than their code bears");
+}
