@@ -128,3 +128,24 @@ fn array_writes(row: &ElementRow) -> u64 {
 fn ratio(over: u64, under: u64) -> f64 {
     if under == 0 { 0.0 } else { over as f64 / under as f64 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocked_means_of_five_ones_and_a_seven_vary_by_1_1180() {
+        // Mean 2, population deviation sqrt(5) = 2.2361, so 1.1180.
+        let elements =
+            [1, 1, 1, 1, 1, 7].map(|blocked_sum| ElementRow { blocked_sum, ..ElementRow::default() });
+        let totals = |elements: &[ElementRow]| Totals {
+            requests: Metrics::new(0),
+            elements: elements.to_vec(),
+            simulated_ns: 1,
+            page_bytes: 4096,
+        };
+        assert!((totals(&elements).blocked_cv() - 1.118_034).abs() < 1e-6);
+        assert_eq!(totals(&elements[..5]).blocked_cv(), 0.0, "equal means do not vary");
+        assert_eq!(totals(&[ElementRow::default()]).blocked_cv(), 0.0, "nor does what was never blocked");
+    }
+}

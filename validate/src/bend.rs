@@ -22,6 +22,8 @@ pub enum Bend {
     FixedParity,
     /// One nanosecond of each request's latency belongs to no part.
     LostNanosecond,
+    /// Each request is said to take twice as long as it did.
+    DoubledLatency,
 }
 
 impl Bend {
@@ -34,6 +36,7 @@ impl Bend {
             Self::OtherRoutine => "the other update routine",
             Self::FixedParity => "parity that does not rotate",
             Self::LostNanosecond => "a nanosecond that belongs to no part",
+            Self::DoubledLatency => "latencies doubled",
         }
     }
 
@@ -53,7 +56,7 @@ impl Bend {
                 }
             }
             Self::AnyVictim => device.gc.victim = Victim::Random,
-            Self::OtherRoutine | Self::FixedParity | Self::LostNanosecond => {}
+            Self::OtherRoutine | Self::FixedParity | Self::LostNanosecond | Self::DoubledLatency => {}
         }
     }
 
@@ -68,7 +71,11 @@ impl Bend {
                 }
             }
             Self::FixedParity => scheme.geometry.rotation = Rotation::None,
-            Self::SlowService | Self::IdleSpare | Self::AnyVictim | Self::LostNanosecond => {}
+            Self::SlowService
+            | Self::IdleSpare
+            | Self::AnyVictim
+            | Self::LostNanosecond
+            | Self::DoubledLatency => {}
         }
     }
 }

@@ -9,6 +9,10 @@ mod amplification;
 mod bend;
 mod check;
 mod disksim;
+mod limits;
+mod oracles;
+mod page;
+mod parts;
 mod queueing;
 mod raid;
 mod rig;
@@ -18,12 +22,19 @@ mod workload;
 
 pub use bend::Bend;
 pub use check::{Check, Effort, Expected, Lab, Row, Unit, Verdict};
+pub use oracles::{ORACLES, Oracle};
+pub use page::{Finding, command, heading, oracles, render};
+pub use stats::Mean;
 
 /// All checks, in the order of the page.
 pub fn checks() -> &'static [Check] {
     const CHECKS: &[Check] = &[
         queueing::WAITS,
         queueing::INSTRUMENTS,
+        limits::IDLE,
+        limits::CHANNEL,
+        limits::CLOSED,
+        parts::PARTS,
         amplification::CLOSED_FORM,
         amplification::ORDER,
         amplification::PEER,

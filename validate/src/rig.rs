@@ -79,7 +79,7 @@ pub(crate) struct Rig {
     pub(crate) config: RunConfig,
     /// Cell times of reads are exponential.
     pub(crate) draws_reads: bool,
-    lies: bool,
+    lies: Option<Bend>,
 }
 
 impl Rig {
@@ -112,7 +112,11 @@ impl Rig {
             scheme,
             device,
         };
-        Ok(Self { config, draws_reads: false, lies: lab.bend == Some(Bend::LostNanosecond) })
+        Ok(Self {
+            config,
+            draws_reads: false,
+            lies: lab.bend.filter(|bend| matches!(bend, Bend::LostNanosecond | Bend::DoubledLatency)),
+        })
     }
 
     /// The same with so many requests at a time.
@@ -146,8 +150,10 @@ impl Rig {
         if self.draws_reads {
             flash.draw_read_times(*seed);
         }
-        let mut liar = Liar { sink };
-        let sink: &mut dyn Sink = if self.lies { &mut liar } else { liar.sink };
+        let sink: &mut dyn Sink = match self.lies {
+            Some(lie) => &mut Liar { lie, sink },
+            None => sink,
+        };
         run_on(flash, &self.config, source, sink, &mut |_| true).context("the run ended early")
     }
 }
@@ -181,14 +187,17 @@ impl Rig {
     }
 }
 
-/// Passes rows on, each with a nanosecond too much.
+/// Passes rows on, with wrong latencies.
 struct Liar<'a> {
+    lie: Bend,
     sink: &'a mut dyn Sink,
 }
 
 impl Sink for Liar<'_> {
     fn request(&mut self, row: &RequestRow) {
-        self.sink.request(&RequestRow { latency_ns: row.latency_ns + 1, ..*row });
+        let latency_ns =
+            if self.lie == Bend::DoubledLatency { 2 * row.latency_ns } else { row.latency_ns + 1 };
+        self.sink.request(&RequestRow { latency_ns, ..*row });
     }
 
     fn sample(&mut self, row: &SampleRow) {

@@ -9,11 +9,11 @@ const STUDENT: f64 = 3.646;
 
 /// A mean and the half width of its confidence interval of 99.9 %.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mean {
+pub struct Mean {
     /// The mean.
-    pub(crate) value: f64,
+    pub value: f64,
     /// It lies within so much of the true one, 999 times of 1000.
-    pub(crate) half_width: f64,
+    pub half_width: f64,
 }
 
 /// The method of batch means: neighbouring waits depend on each other, means of long batches hardly do.
