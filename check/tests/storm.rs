@@ -47,7 +47,7 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
     assert!(seen.others > 200 && seen.refused > 1_000 && seen.failed > 1_000, "{seen:?}");
     assert!(faults > 1_000 && lost > 500, "{faults} faults, {lost} elements lost");
     assert!(moved > 10_000 && erased > 10_000, "{moved} pages moved, {erased} blocks erased");
-    assert!(seen.succeeded > 20 * seen.failed, "{seen:?}: what fails shows little");
+    assert!(seen.succeeded > 12 * seen.failed, "{seen:?}: what fails shows little");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         let mut count = |name: String| *counts.entry(name).or_insert(0) += 1;
         count(level.into());
         count(format!("{} elements", geometry.elements));
-        count(format!("{} groups", geometry.groups));
+        count(format!("{} groups", case.scheme.geometry.groups));
         count(format!("chunk of {}", geometry.chunk_pages));
         count(format!("{:?}", geometry.rotation));
         count(format!("{:?}", case.scheme.update));

@@ -1,6 +1,6 @@
 //! Where chunks lie: the arithmetic between the array's addresses, its rows and its elements.
 //!
-//! An array of `n` elements has `groups` parity groups of `members` elements each. A stripe spans one group; stripes
+//! An array of `n` elements has `groups` parity groups of `members` elements each (RAID-0: `n` groups of one). A stripe spans one group; stripes
 //! are dealt to the groups in turn. A chunk is `chunk_pages` pages long, and a *row* is the same page of every chunk
 //! of a stripe: the unit of holds, merging and parity work.
 
@@ -34,7 +34,7 @@ pub struct Geometry {
     pub level: Level,
     /// Elements of the array.
     pub elements: u32,
-    /// Parity groups.
+    /// Parity groups; for RAID-0 one for each element.
     pub groups: u32,
     /// Elements of one group: data and parity.
     pub members: u32,
@@ -121,7 +121,11 @@ impl Geometry {
         if groups == 0 || !elements.is_multiple_of(groups) {
             return refuse("use a number of groups that divides the number of elements");
         }
-        let members = elements / groups;
+        // Without parity chunks do not depend on each other: each is a stripe, and a group, of its own.
+        let (groups, members) = match level {
+            Level::Raid0 => (elements, 1),
+            Level::Raid5 => (groups, elements / groups),
+        };
         if members > MEMBERS_MAX {
             return refuse("use at most 64 elements a group: raise geometry.groups");
         }
