@@ -4,7 +4,7 @@ CARGO ?= cargo
 # Cases of each property test under `make fuzz`.
 CASES ?= 20000
 
-.PHONY: help setup build compare test lint fmt bench fuzz deny doc clean
+.PHONY: help setup build compare test lint fmt speed bench fuzz deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -23,6 +23,7 @@ compare: ## Compare two update policies on the built-in workload
 test: ## Run all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
 	$(CARGO) test -p stripewise-check --features planted-bugs --locked --test planted
+	$(CARGO) test -p stripewise-sim --release --locked --test same_digest
 
 lint: ## Check the format and the lints
 	$(CARGO) fmt --all --check
@@ -31,7 +32,10 @@ lint: ## Check the format and the lints
 fmt: ## Format all sources
 	$(CARGO) fmt --all
 
-bench: ## Run all benchmarks; close other programs first
+speed: ## Measure the simulator's speed beside a bare yardstick; close other programs first
+	$(CARGO) run --release --locked -p stripewise-bench
+
+bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked
 
 fuzz: ## Run the tests with many more cases of each property (CASES=20000)
