@@ -128,8 +128,13 @@ fn gc(name: &'static str, blocks: u32, requests: u64) -> Case {
 /// The random writes of DiskSim's validation suite.
 fn rw5m() -> Case {
     let requests = 5_000_000;
-    let mut config =
-        config(preset("disksim-suite"), Level::Ssd, LONE, Pacing::Open { numerator: 1, denominator: 1 }, requests);
+    let mut config = config(
+        preset("disksim-suite"),
+        Level::Ssd,
+        LONE,
+        Pacing::Open { numerator: 1, denominator: 1 },
+        requests,
+    );
     config.precondition = Precondition::Filled(State::Sequential, Share::ALL);
     Case {
         name: "rw5m",
@@ -177,7 +182,10 @@ fn raid5(channels: u32) -> Case {
         peer: None,
         aim: (channels == 6).then_some(800_000),
         config,
-        workload: format!("uniform:write=1,size=8KiB,span={}KiB,requests={requests}", share.of(logical) / 8192 * 8),
+        workload: format!(
+            "uniform:write=1,size=8KiB,span={}KiB,requests={requests}",
+            share.of(logical) / 8192 * 8
+        ),
         yardstick: Setting {
             elements: channels,
             dies: 16,

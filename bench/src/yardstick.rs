@@ -148,7 +148,11 @@ impl Yardstick {
 
     fn die_of(&self, element: u32, page: u32) -> u32 {
         let slot = self.map[self.logical(element, page)];
-        if slot == 0 { element * self.setting.dies } else { (slot - 1) / (self.setting.blocks * self.setting.pages) }
+        if slot == 0 {
+            element * self.setting.dies
+        } else {
+            (slot - 1) / (self.setting.blocks * self.setting.pages)
+        }
     }
 
     fn logical(&self, element: u32, page: u32) -> usize {
@@ -219,10 +223,11 @@ impl Yardstick {
                 finished = Some(request);
             }
         }
-        if self.dies[die as usize].now.is_none() && !self.collect(die, now) {
-            if let Some(work) = self.dies[die as usize].queue.pop_front() {
-                self.start(die, work, now);
-            }
+        if self.dies[die as usize].now.is_none()
+            && !self.collect(die, now)
+            && let Some(work) = self.dies[die as usize].queue.pop_front()
+        {
+            self.start(die, work, now);
         }
         finished
     }
@@ -237,7 +242,8 @@ impl Yardstick {
             None => {
                 let first = (die * blocks) as usize;
                 let plane = &self.valid[first..first + blocks as usize];
-                let victim = plane.iter().enumerate().min_by_key(|&(_, valid)| *valid).map_or(0, |(block, _)| block);
+                let victim =
+                    plane.iter().enumerate().min_by_key(|&(_, valid)| *valid).map_or(0, |(block, _)| block);
                 (victim as u32, 0)
             }
         };

@@ -28,8 +28,8 @@ pub(crate) fn device(draw: &mut Draw, layout: Layout, elements: u32) -> Option<D
         chips,
         dies: draw.one_of(&[1, 1, 2]),
         planes: draw.one_of(&[1, 1, 2]),
-        blocks: draw.from_to(4, 8) as u32,
-        pages: draw.from_to(2, 6) as u32,
+        blocks: draw.between(4, 8) as u32,
+        pages: draw.between(2, 6) as u32,
         page_bytes: Bytes(512 * draw.one_of(&[1, 2, 4, 8])),
         spare_bytes: Bytes(draw.one_of(&[0, 0, 16])),
     };
@@ -107,7 +107,7 @@ fn gc(draw: &mut Draw) -> GcSpec {
 fn order(draw: &mut Draw) -> Order {
     let mut letters = ['C', 'W', 'D', 'P'];
     for place in (1..4).rev() {
-        letters.swap(place, draw.from_to(0, place as u64) as usize);
+        letters.swap(place, draw.between(0, place as u64) as usize);
     }
     let text: String = letters.iter().collect();
     Order::from_str(&text).expect("each letter once")

@@ -25,7 +25,7 @@ impl Draw {
     }
 
     /// From `least` to `most`, both included.
-    pub(crate) fn from_to(&mut self, least: u64, most: u64) -> u64 {
+    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.0.below(most - least + 1)
     }
 
@@ -77,7 +77,7 @@ fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
 /// Redundancy, elements, groups.
 fn array(draw: &mut Draw) -> (Raid, u32, u32) {
     if draw.percent(15) {
-        let elements = draw.from_to(1, 9) as u32;
+        let elements = draw.between(1, 9) as u32;
         let groups = if elements.is_multiple_of(2) && draw.percent(30) { 2 } else { 1 };
         return (Raid::Raid0, elements, groups);
     }
@@ -159,10 +159,10 @@ struct Manners {
 fn requests(draw: &mut Draw, geometry: &Geometry, page: u64) -> Vec<Ask> {
     let sectors = geometry.pages() * page;
     let stripe = u64::from(geometry.data) * u64::from(geometry.chunk_pages) * page;
-    let hot = (0..draw.from_to(1, 3))
+    let hot = (0..draw.between(1, 3))
         .map(|_| {
             let length = draw.one_of(&[page, stripe, 2 * stripe]).min(sectors);
-            (draw.from_to(0, sectors - length), length)
+            (draw.between(0, sectors - length), length)
         })
         .collect();
     let manners = Manners {
@@ -181,8 +181,8 @@ fn requests(draw: &mut Draw, geometry: &Geometry, page: u64) -> Vec<Ask> {
 
 fn request(draw: &mut Draw, manners: &Manners) -> Ask {
     let Manners { page, stripe, sectors, .. } = *manners;
-    let gap_ns = if draw.percent(manners.burst_percent) { 0 } else { draw.from_to(1, manners.gap_ns) };
-    let kind = draw.from_to(0, 99);
+    let gap_ns = if draw.percent(manners.burst_percent) { 0 } else { draw.between(1, manners.gap_ns) };
+    let kind = draw.between(0, 99);
     let [writes, trims, flushes] = manners.weights;
     let what = if kind < writes {
         What::Write
@@ -195,7 +195,7 @@ fn request(draw: &mut Draw, manners: &Manners) -> Ask {
     };
     let (from, room) =
         if draw.percent(manners.hot_percent) { draw.one_of(&manners.hot) } else { (0, sectors) };
-    let (grain, most) = match draw.from_to(0, 9) {
+    let (grain, most) = match draw.between(0, 9) {
         // Any sectors of a page or two, whole pages, whole stripes, anything.
         0..=3 => (1, 2 * page),
         4..=6 => (page, stripe),
@@ -206,7 +206,7 @@ fn request(draw: &mut Draw, manners: &Manners) -> Ask {
     let (grain, most) =
         if what == What::Trim && draw.percent(70) { (stripe, 2 * stripe) } else { (grain, most) };
     let sector = (from + draw.0.below(room)) / grain * grain;
-    let length = if draw.percent(30) { grain } else { draw.from_to(1, most.div_ceil(grain)) * grain };
+    let length = if draw.percent(30) { grain } else { draw.between(1, most.div_ceil(grain)) * grain };
     Ask { gap_ns, what, sector, sectors: length.min(sectors - sector) }
 }
 
@@ -226,13 +226,13 @@ fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
     let mut losses = Vec::new();
     for group in 0..geometry.groups {
         let bearable = if draw.percent(60) { geometry.parity() } else { 0 };
-        let count = if is_beyond { draw.from_to(1, 3) as u32 } else { bearable };
+        let count = if is_beyond { draw.between(1, 3) as u32 } else { bearable };
         for _ in 0..count {
             let element = group * geometry.members + draw.0.below(u64::from(geometry.members)) as u32;
             // Early, late, or after the end.
             let most = draw.one_of(&[20, 4, 40]) * requests;
             losses.push(Loss {
-                event: draw.from_to(0, most),
+                event: draw.between(0, most),
                 element: element as u16,
                 manner: draw.one_of(&[Manner::Gone, Manner::Gone, Manner::Silent, Manner::FailedWrite]),
             });

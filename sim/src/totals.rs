@@ -94,7 +94,7 @@ impl Totals {
             figures.push((p999, Count(responses.percentile_ns(9_990))));
             figures.push((max, Count(responses.max_ns)));
         }
-        let columns: [(&'static str, fn(&ElementRow) -> u64); 12] = [
+        let columns: [(&'static str, Column); 12] = [
             ("host_read_pages", |row| row.host_read_pages),
             ("host_write_pages", |row| row.host_write_pages),
             ("pre_read_pages", |row| row.pre_read_pages),
@@ -119,6 +119,9 @@ impl Totals {
         figures
     }
 }
+
+/// A column of the elements' table.
+type Column = fn(&ElementRow) -> u64;
 
 /// Pages that the array itself had an element write: data, parity and what it repaired.
 fn array_writes(row: &ElementRow) -> u64 {
