@@ -227,7 +227,9 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 600, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn the_device_behaves_like_a_map_from_pages_to_contents(case in cases()) {

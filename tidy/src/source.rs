@@ -5,7 +5,7 @@ use crate::Complaint;
 /// Longest file, in lines.
 pub const FILE_LINES_MAX: usize = 600;
 /// Longest line, in characters.
-pub const LINE_CHARACTERS_MAX: usize = 120;
+pub const LINE_CHARACTERS_MAX: usize = 130;
 
 /// Folders of the controller with one file for each published policy.
 const POLICY_FOLDERS: [&str; 8] =

@@ -29,8 +29,8 @@ fn sound(requests: &[Request]) -> Result<(), TestCaseError> {
 fn almost_lines() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         8 => "[0-9]{1,20}".prop_map(String::into_bytes),
-        8 => prop_oneof![Just(","), Just(" "), Just("\n"), Just("\r\n"), Just("."), Just("\t")].prop_map(|s| s.as_bytes().to_vec()),
-        3 => prop_oneof![Just("Read"), Just("Write"), Just("r"), Just("W"), Just("hm"), Just("0"), Just("1")].prop_map(|s| s.as_bytes().to_vec()),
+        8 => prop::sample::select(vec![",", " ", "\n", "\r\n", ".", "\t"]).prop_map(|s| s.as_bytes().to_vec()),
+        3 => prop::sample::select(vec!["Read", "Write", "r", "W", "hm", "0", "1"]).prop_map(|s| s.as_bytes().to_vec()),
         2 => Just(MSR.as_bytes().to_vec()),
         1 => Just(b"0,303567,3584,w,0.026214\n".to_vec()),
         1 => Just(b"26214000 0 303574 7 0\n".to_vec()),
