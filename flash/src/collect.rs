@@ -42,6 +42,7 @@ impl<M: Media> Flash<M> {
             self.dies[die as usize].collecting &= !(1 << local);
             self.stalled.push(plane);
             self.elements[self.shape.element_of_die(die) as usize].counters.gc_stalls += 1;
+            self.reroute(now, plane, agenda);
         }
         self.end_collection(now, die, agenda);
         false

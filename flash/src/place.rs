@@ -4,6 +4,10 @@
 //! and the plane with it; but where the pool lies within one die the plane is chosen when the die takes the program up,
 //! after any collection that went before.
 
+use stripewise_base::Nanos;
+use stripewise_base::agenda::Agenda;
+
+use crate::die::Phase;
 use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::media::Media;
@@ -129,6 +133,56 @@ impl<M: Media> Flash<M> {
             self.plane_for(die, slot).unwrap_or_else(|| panic!("die {die} took up what it cannot place"));
         self.pass_turn(element, page, plane);
         plane
+    }
+
+    /// Programs that wait for `plane`, where nothing can be collected, go to planes of their pool where something can.
+    /// There always is one: a pool exports fewer pages than its planes may hold so that collection can catch up.
+    pub(crate) fn reroute(&mut self, now: Nanos, plane: u32, agenda: &mut Agenda) {
+        if self.shape.level != Level::Ssd || self.pools.is_static() || self.pools.is_late() {
+            return;
+        }
+        let from = self.shape.die_of_plane(plane);
+        for level in 0..2 {
+            loop {
+                let mut queue = self.dies[from as usize].queues[level];
+                let mut next = std::mem::take(&mut self.slot_next);
+                let may_go = |slot: u32| {
+                    let s = &self.slots[slot as usize];
+                    s.kind == OpKind::Program && s.plane == plane && self.open_plane(slot).is_some()
+                };
+                let taken = queue.take(&mut next, may_go);
+                self.slot_next = next;
+                self.dies[from as usize].queues[level] = queue;
+                let Some((slot, to)) = taken.and_then(|slot| Some((slot, self.open_plane(slot)?))) else {
+                    break;
+                };
+                self.ftl.planes[plane as usize].promised -= 1;
+                self.ftl.planes[to as usize].promised += 1;
+                let other = self.shape.die_of_plane(to);
+                let s = &mut self.slots[slot as usize];
+                s.plane = to;
+                let waited = self.dies[from as usize].gc_clock(now).wrapping_sub(s.gc);
+                let d = &mut self.dies[other as usize];
+                s.gc = d.gc_clock(now).wrapping_sub(waited);
+                d.queues[level].push(&mut self.slot_next, slot);
+                d.barren = 0;
+                // Not at once: this may be a step of something that the other die is part of.
+                if d.phase == Phase::Idle {
+                    d.phase = Phase::Offer;
+                    self.schedule_die(now, other, agenda);
+                }
+            }
+        }
+    }
+
+    /// The plane with fewest promises where a waiting program can go instead, because collection can make room there.
+    fn open_plane(&self, slot: u32) -> Option<u32> {
+        let Slot { element, page, plane, .. } = self.slots[slot as usize];
+        let first = self.shape.first_plane(element);
+        let planes = self.pools.planes(self.pools.of_page(page)).iter().map(|local| first + local);
+        let open =
+            planes.filter(|&other| other != plane && self.ftl.planes[other as usize].valid < self.max_valid);
+        open.min_by_key(|&other| self.ftl.planes[other as usize].promised)
     }
 
     /// Whether a die may take up a host operation that waits for it.

@@ -214,6 +214,9 @@ impl<M: Media> Flash<M> {
         if d.phase == Phase::Idle {
             self.next(now, die, agenda);
         }
+        if self.stalled.contains(&plane) {
+            self.reroute(now, plane, agenda);
+        }
     }
 
     /// A die takes up a host operation.
@@ -469,7 +472,7 @@ impl<M: Media> Flash<M> {
             return false;
         };
         d.queues = queues;
-        let waited = d.gc_clock(now) - self.slots[slot as usize].gc;
+        let waited = d.gc_clock(now).wrapping_sub(self.slots[slot as usize].gc);
         self.slots[slot as usize].gc = waited;
         self.serve(now, die, slot, agenda);
         true
