@@ -7,6 +7,7 @@ use crate::bugs::Bug;
 use crate::counters::Collected;
 use crate::die::{Collection, Phase};
 use crate::flash::Flash;
+use crate::ftl::Ftl;
 use crate::gc;
 use crate::geometry::Level;
 use crate::list::NONE;
@@ -52,10 +53,11 @@ impl<M: Media> Flash<M> {
         let element = self.shape.element_of_die(die);
         let local = plane - self.shape.first_plane(element);
         let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
-        let end = first + self.shape.data_pages;
+        let list = self.list_of(die);
+        let end = self.ftl.list_valid(element, first, &mut self.valid_lists[list]) as u32;
         let held = self.collections[die as usize].held;
         self.collections[die as usize] =
-            Collection { plane, block, first, next: first, end, moved: 0, filled: false, start: now, held };
+            Collection { plane, block, first, next: 0, end, moved: 0, filled: false, start: now, held };
         self.dies[die as usize].active = true;
         self.hold(now, die, Some(self.gc.blocking), agenda);
         match self.gc.span {
@@ -75,24 +77,30 @@ impl<M: Media> Flash<M> {
     /// Moves the next valid page of the victim, all at once; `None` if there is none. The map changes now, so that
     /// whatever happens to the page meanwhile happens to its new place.
     fn move_next(&mut self, die: u32, element: u32) -> Option<bool> {
+        let list = self.list_of(die);
+        let list = &self.valid_lists[list];
         let c = &mut self.collections[die as usize];
-        let (from, tenant) = loop {
+        let first = c.first;
+        // What was valid when the collection began may have been replaced since; nothing becomes valid in place.
+        let tenant = |ftl: &Ftl, at: u32| {
+            let page = first + u32::from(list[at as usize]);
+            ftl.tenant(element, page).map(|tenant| (page, tenant))
+        };
+        let (from, tenant_of) = loop {
             if c.next == c.end {
                 return None;
             }
             c.next += 1;
-            if let Some(tenant) = self.ftl.tenant(element, c.next - 1) {
-                break (c.next - 1, tenant);
+            if let Some(found) = tenant(&self.ftl, c.next - 1) {
+                break found;
             }
         };
-        if self.planted.is(Bug::GcFreesEarly)
-            && !(c.next..c.end).any(|page| self.ftl.tenant(element, page).is_some())
-        {
+        if self.planted.is(Bug::GcFreesEarly) && !(c.next..c.end).any(|at| tenant(&self.ftl, at).is_some()) {
             c.next = c.end;
             return None;
         }
         let keep_map = self.planted.is(Bug::GcKeepsMapping);
-        let (to, filled) = self.ftl.relocate(element, c.plane, from, tenant, keep_map);
+        let (to, filled) = self.ftl.relocate(element, c.plane, from, tenant_of, keep_map);
         c.moved += 1;
         c.filled = filled;
         self.media.copy(element, from, to);
@@ -100,6 +108,12 @@ impl<M: Media> Flash<M> {
         counters.gc_move_pages += 1;
         counters.summary_pages += u64::from(filled && self.times.summary_cell > 0);
         Some(filled)
+    }
+
+    /// Where the list of a die's victim's valid pages lies.
+    fn list_of(&self, die: u32) -> std::ops::Range<usize> {
+        let pages = self.shape.data_pages as usize;
+        die as usize * pages..(die as usize + 1) * pages
     }
 
     /// The next move of the victim, or its erase.

@@ -91,8 +91,9 @@ pub(crate) struct Collection {
     /// Plane, and victim within it.
     pub(crate) plane: u32,
     pub(crate) block: u32,
-    /// First page of the victim, the next one to look at, and the end of its data, within the element.
+    /// First page of the victim, within the element.
     pub(crate) first: u32,
+    /// The next one in the list of its pages that were valid at the start, and the end of the list.
     pub(crate) next: u32,
     pub(crate) end: u32,
     /// Pages moved so far.

@@ -76,6 +76,8 @@ pub struct Flash<M = ()> {
     pub(crate) turns: Vec<u32>,
     pub(crate) dies: Vec<Die>,
     pub(crate) collections: Vec<Collection>,
+    /// For each die, the pages of its victim that were valid when its collection began.
+    pub(crate) valid_lists: Vec<u16>,
     pub(crate) buses: Buses,
     /// One for each device, if it has a host link: pages cross it, or commands.
     pub(crate) links: Vec<Link>,
@@ -140,6 +142,7 @@ impl<M: Media> Flash<M> {
             pools,
             dies: vec![Die::new(); shape.dies as usize],
             collections: vec![Collection::default(); shape.dies as usize],
+            valid_lists: vec![0; shape.dies as usize * shape.data_pages as usize],
             buses: Buses::new(shape.buses, shape.dies, shape.elements, spec.scheduling.read_priority),
             links: if linked && !by_command { vec![Link::new(window); devices as usize] } else { Vec::new() },
             commands: if linked && by_command {
