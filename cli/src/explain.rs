@@ -281,12 +281,13 @@ fn settings(
     failed: &[u16],
 ) -> Outcome<Vec<(&'static str, String)>> {
     let geometry = array.geometry();
-    let parity = geometry.members - geometry.data;
+    let parity = geometry.parity();
+    // Without parity a stripe is one chunk; what people call one is a chunk on every element.
+    let data = if parity == 0 { geometry.elements } else { geometry.data };
     let page = device.geometry.page_bytes.0;
     let chunk = human::bytes(u64::from(geometry.chunk_pages) * page);
     let stripe = format!(
-        "{} data + {parity} parity, chunk {chunk}, page {}, {} in all",
-        geometry.data,
+        "{data} data + {parity} parity, chunk {chunk}, page {}, {} in all",
         human::bytes(page),
         human::bytes(array.capacity())
     );

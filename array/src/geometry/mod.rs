@@ -1,8 +1,8 @@
 //! Where chunks lie: the arithmetic between the array's addresses, its rows and its elements.
 //!
 //! An array of `n` elements has `groups` parity groups of `members` elements each (RAID-0: `n` groups of one).
-//! A stripe spans one group; stripes are dealt to the groups in turn. A chunk is `chunk_pages` pages long, and a *row* is the same page of every chunk
-//! of a stripe: the unit of holds, merging and parity work.
+//! A stripe spans one group; stripes are dealt to the groups in turn. A chunk is `chunk_pages` pages long, and a *row*
+//! is the same page of every chunk of a stripe: the unit of holds, merging and parity work.
 
 mod raid0;
 mod raid5;
