@@ -22,7 +22,7 @@ compare: ## Compare two update policies on the built-in workload
 
 test: ## Run all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
-	$(CARGO) test -p stripewise-check --features planted-bugs --locked --test planted
+	$(CARGO) test -p stripewise-check --features planted-bugs --locked --test planted --test command
 	$(CARGO) test -p stripewise-sim --release --locked --test same_digest
 
 lint: ## Check the format and the lints

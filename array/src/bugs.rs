@@ -1,4 +1,5 @@
-//! Bugs that can be planted behind the feature `planted-bugs`, to prove that the checking simulation finds them.
+//! Bugs that can be planted behind the feature `planted-bugs`, to prove that the checking simulation finds
+//! them.
 
 /// A known bug of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,8 @@ pub(crate) struct Audit<'a> {
     pub flash: &'a Flash<PageMedia>,
     /// What there should be.
     pub model: &'a Model,
-    /// The update that was acknowledged a moment ago had no company: its rows are settled, even if they are still held.
+    /// The update that was acknowledged a moment ago had no company: its rows are settled, even if they are
+    /// still held.
     pub is_alone: bool,
 }
 
@@ -93,8 +94,9 @@ impl Audit<'_> {
         }
     }
 
-    /// Whether the elements hold the array's `page` in a version not older than `floor` says of each of its sectors:
-    /// promises 6 and 7. A page that only controller memory holds is nobody's fault unless it `must_be_there`.
+    /// Whether the elements hold the array's `page` in a version not older than `floor` says of each of its
+    /// sectors: promises 6 and 7. A page that only controller memory holds is nobody's fault unless it
+    /// `must_be_there`.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -145,8 +147,8 @@ impl Audit<'_> {
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
-    /// Whether some group has lost more elements than the code bears, so that a flush may find no room for what
-    /// controller memory holds.
+    /// Whether some group has lost more elements than the code bears, so that a flush may find no room for
+    /// what controller memory holds.
     pub(crate) fn is_broken(&self) -> bool {
         let geometry = self.array.geometry();
         let lost = |group: u32| {
@@ -156,8 +158,9 @@ impl Audit<'_> {
         (0..geometry.groups).any(|group| lost(group) > geometry.parity())
     }
 
-    /// Whether a request over these pages of the array may fail, given the faults that happened meanwhile: because a
-    /// row has lost more than its code bears and, for a read or without parity, one of its pages is among what is lost.
+    /// Whether a request over these pages of the array may fail, given the faults that happened meanwhile:
+    /// because a row has lost more than its code bears and, for a read or without parity, one of its pages is
+    /// among what is lost.
     pub(crate) fn may_fail(&self, pages: impl Iterator<Item = u64>, is_read: bool, faults: &[Fault]) -> bool {
         let geometry = self.array.geometry();
         pages.filter_map(|page| self.array.locate(page)).any(|(row, member)| {

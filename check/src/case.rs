@@ -1,4 +1,5 @@
-//! A case: all that decides one run of the checker. Cases are drawn from seeds, written by hand, or read from files.
+//! A case: all that decides one run of the checker. Cases are drawn from seeds, written by hand, or read from
+//! files.
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::geometry::Geometry;

@@ -1,4 +1,5 @@
-//! Small devices of every kind: planes of a few blocks of a few pages, so that garbage is collected all the time.
+//! Small devices of every kind: planes of a few blocks of a few pages, so that garbage is collected all the
+//! time.
 
 use std::str::FromStr;
 

@@ -1,8 +1,9 @@
-//! The checking simulation: the very controller and the very event loop of timed runs, but over real bytes, with
-//! colliding requests, pages that go bad and elements that die, and an oracle that knows what every sector may hold.
+//! The checking simulation: the very controller and the very event loop of timed runs, but over real bytes,
+//! with colliding requests, pages that go bad and elements that die, and an oracle that knows what every
+//! sector may hold.
 //!
-//! A [`Case`] is all that decides a run; [`storm::case`] draws one from a seed. [`run`] plays it and returns the first
-//! promise of the fault contract (`docs/checking.md`) that was broken.
+//! A [`Case`] is all that decides a run; [`storm::case`] draws one from a seed. [`run`] plays it and returns
+//! the first promise of the fault contract (`docs/checking.md`) that was broken.
 
 #![forbid(unsafe_code)]
 

@@ -1,18 +1,20 @@
-//! Runs seeds through the checking simulation: `stripewise-check --seeds 0..1000`, `stripewise-check --seed 7 --verbose`.
+//! Runs seeds through the checking simulation: `stripewise-check --seeds 0..1000`, `stripewise-check --seed 7
+//! --verbose`.
 
 use std::cell::RefCell;
 use std::io::{IsTerminal as _, Write as _};
 use std::ops::Range;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::Parser;
-use stripewise_check::{Case, Failure, Options, Planted, Summary, run, shrink, storm};
+use stripewise_check::{Case, Failure, Options, Planted, Summary, Tracer, run, shrink, storm};
 
-/// Runs the array controller over modelled flash with real bytes, colliding requests and faults, and checks every
-/// promise of the fault contract (docs/checking.md). Exit code 1: a promise was broken; the last line tells how to
-/// replay it.
+/// Runs the array controller over modelled flash with real bytes, colliding requests and faults, and checks
+/// every promise of the fault contract (docs/checking.md). Exit code 1: a promise was broken; the last line
+/// tells how to replay it.
 #[derive(Parser)]
 #[command(name = "stripewise-check")]
 struct Arguments {
@@ -67,7 +69,26 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
+/// The run under way: when it began, and the line that is printed if it never ends.
+static RUNNING: Mutex<Option<(Instant, String)>> = Mutex::new(None);
+
+/// A run takes milliseconds. One that takes this long is caught in a loop within one event.
+const HANGS: Duration = Duration::from_secs(120);
+
+fn watch() {
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        if let Some((begin, line)) = &*RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+            && begin.elapsed() > HANGS
+        {
+            println!("{line}");
+            std::process::exit(1);
+        }
+    }
+}
+
 fn main() -> ExitCode {
+    std::thread::spawn(watch);
     // A panic of the controller is a finding like any other: its place is told with it.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
@@ -103,9 +124,15 @@ impl Arguments {
         Ok(self.many(self.from..u64::MAX, Duration::try_from_secs_f64(minutes * 60.0)?))
     }
 
-    fn run(&self, case: &Case, tracer: Option<stripewise_check::Tracer>) -> Result<Summary, Failure> {
+    /// Runs a case; `name` and `replay` are told if it never ends.
+    fn run(&self, case: &Case, name: &str, replay: &str, tracer: Option<Tracer>) -> Result<Summary, Failure> {
         PLACE.take();
-        run(case, Options { tracer, bug: self.bug }).map_err(|mut failure| {
+        let hangs = Failure { event: 0, what: format!("no end of one event in {} s", HANGS.as_secs()) };
+        let set = |state| *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        set(Some((Instant::now(), self.line(name, &hangs, replay))));
+        let result = run(case, Options { tracer, bug: self.bug });
+        set(None);
+        result.map_err(|mut failure| {
             failure.what.push_str(&PLACE.take());
             failure
         })
@@ -113,21 +140,22 @@ impl Arguments {
 
     /// One case, with all that can be told about it.
     fn one(&self, case: &Case, name: &str, replay: &str) -> bool {
-        let tracer: Option<stripewise_check::Tracer> = self.verbose.then(|| {
+        let tracer: Option<Tracer> = self.verbose.then(|| {
             println!("{}", Case { requests: Vec::new(), ..case.clone() }.to_toml());
             let print = |event: u64, line: &str| println!("[{event}] {line}");
-            Box::new(print) as stripewise_check::Tracer
+            Box::new(print) as Tracer
         });
-        let result = self.run(case, tracer);
+        let result = self.run(case, name, replay, tracer);
         match &result {
             Ok(summary) => println!("{name} passes: {summary:?}"),
             Err(failure) => {
                 if self.shrink {
-                    let small = shrink(case, 20_000, |case| self.run(case, None).is_err());
-                    let failure = self.run(&small, None).err().unwrap_or_else(|| failure.clone());
+                    let fails = |case: &Case| self.run(case, name, replay, None).err();
+                    let small = shrink(case, 20_000, |case| fails(case).is_some());
+                    let failure = fails(&small).unwrap_or_else(|| failure.clone());
                     println!("# {}\n{}", failure.to_string().replace('\n', "\n# "), small.to_toml());
                 }
-                self.report(name, failure, replay);
+                println!("{}", self.line(name, failure, replay));
             }
         }
         result.is_ok()
@@ -139,10 +167,11 @@ impl Arguments {
         let (mut count, mut failed, mut events, mut told) = (0, 0, 0, Duration::ZERO);
         let shows = std::io::stderr().is_terminal();
         for seed in seeds {
-            match self.run(&storm::case(seed), None) {
+            let (name, replay) = (format!("seed {seed}"), format!("--seed {seed}"));
+            match self.run(&storm::case(seed), &name, &replay, None) {
                 Ok(summary) => events += summary.events,
                 Err(failure) => {
-                    self.report(&format!("seed {seed}"), &failure, &format!("--seed {seed}"));
+                    println!("{}", self.line(&name, &failure, &replay));
                     failed += 1;
                     if !self.keep_going {
                         return false;
@@ -166,13 +195,13 @@ impl Arguments {
         failed == 0
     }
 
-    fn report(&self, name: &str, failure: &Failure, replay: &str) {
+    /// What broke, and how to see it again.
+    fn line(&self, name: &str, failure: &Failure, replay: &str) -> String {
         // Assertions of the controller are checked in the profile that they were found in.
         let profile = if cfg!(debug_assertions) { "" } else { " --release" };
         let feature = if cfg!(feature = "planted-bugs") { " --features planted-bugs" } else { "" };
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name())).unwrap_or_default();
-        println!(
-            "{name} fails at {failure}; replay: cargo run{profile} -p stripewise-check{feature} -- {replay}{bug} --verbose"
-        );
+        let command = format!("cargo run{profile} -p stripewise-check{feature} -- {replay}{bug} --verbose");
+        format!("{name} fails at {failure}; replay: {command}")
     }
 }

@@ -1,7 +1,7 @@
 //! Bytes at the physical pages of small devices, and the faults that the contract allows.
 //!
-//! Content is kept where the flash puts it, so that a wrong map, a page moved to nowhere or a block erased too early is
-//! seen as wrong content by whoever reads it.
+//! Content is kept where the flash puts it, so that a wrong map, a page moved to nowhere or a block erased
+//! too early is seen as wrong content by whoever reads it.
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::{Operation, OperationId, OperationKind, Outcome, PageMemory};
@@ -57,7 +57,8 @@ enum State {
     Lost,
 }
 
-/// What an operation inside an element carries: the content of a write on its way in, of a read on its way out.
+/// What an operation inside an element carries: the content of a write on its way in, of a read on its way
+/// out.
 #[derive(Clone, Debug, Default)]
 struct Cargo {
     bytes: Box<[u8]>,

@@ -1,7 +1,7 @@
 //! The oracle: which versions every sector may hold.
 //!
-//! Updates (writes and trims) are numbered in the order of their submission, from 1; version 0 of a sector is zeros.
-//! A sector's *floor* is the version below which no later read may fall back.
+//! Updates (writes and trims) are numbered in the order of their submission, from 1; version 0 of a sector is
+//! zeros. A sector's *floor* is the version below which no later read may fall back.
 
 use crate::stamp::Found;
 

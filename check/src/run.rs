@@ -29,7 +29,8 @@ const READ_BACK: u64 = 37;
 pub struct Summary {
     /// Events.
     pub events: u64,
-    /// Of those, events until the case's requests had ended: losses come before one of them, or after the last.
+    /// Of those, events until the case's requests had ended: losses come before one of them, or after the
+    /// last.
     pub played: u64,
     /// Simulated time.
     pub time_ns: u64,
@@ -338,8 +339,9 @@ impl<'a> Run<'a> {
         self.settle()
     }
 
-    /// Takes away each element in turn and decodes everything. A controller that gathers is needed to find its pages
-    /// again, and loses but one element for good; else a new controller finds everything where its address says.
+    /// Takes away each element in turn and decodes everything. A controller that gathers is needed to find
+    /// its pages again, and loses but one element for good; else a new controller finds everything where its
+    /// address says.
     fn fail_each(&mut self) -> Result<(), String> {
         let geometry = self.simulation.array.geometry().clone();
         if geometry.parity() == 0 {

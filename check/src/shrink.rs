@@ -19,8 +19,8 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
     };
     loop {
         let mut smaller = false;
-        // Halves of the requests, then quarters, down to single ones; from the end, because what follows the failure
-        // is of no use.
+        // Halves of the requests, then quarters, down to single ones; from the end, because what follows the
+        // failure is of no use.
         let mut size = best.requests.len().div_ceil(2).max(1);
         loop {
             let mut end = best.requests.len();

@@ -1,5 +1,5 @@
-//! What the sectors of a write hold: bytes that tell which write they belong to and which sector, so that whatever is
-//! wrong with a sector can be said in words.
+//! What the sectors of a write hold: bytes that tell which write they belong to and which sector, so that
+//! whatever is wrong with a sector can be said in words.
 
 use std::fmt;
 
@@ -22,7 +22,8 @@ pub(crate) fn fill(bytes: &mut [u8], first: u64, write: u32) {
     }
 }
 
-/// The first two words tell write and sector, all others depend on both, so that no sum of sectors looks like one.
+/// The first two words tell write and sector, all others depend on both, so that no sum of sectors looks like
+/// one.
 fn word_of(write: u32, sector: u64, at: usize) -> u64 {
     match at {
         0 => MAGIC | u64::from(write),

@@ -1,7 +1,8 @@
 //! The storm: from one seed a small array over a small device, requests that collide, and faults.
 //!
-//! Everything is drawn from all members of its axis, with the small and the odd preferred: what breaks a controller
-//! are full queues, rows that everybody wants, and blocks that must be collected at every other write.
+//! Everything is drawn from all members of its axis, with the small and the odd preferred: what breaks a
+//! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
+//! write.
 
 use stripewise_array::Scheme;
 use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};

@@ -1,5 +1,6 @@
-//! Small cases, all of them: one row, every set of its chunks written in whole or in part, every element lost before
-//! every event of the run, every read failed in turn, under each update policy. Nothing is drawn at random.
+//! Small cases, all of them: one row, every set of its chunks written in whole or in part, every element lost
+//! before every event of the run, every read failed in turn, under each update policy. Nothing is drawn at
+//! random.
 
 use stripewise_array::placement::FirstWrites;
 use stripewise_array::update::{Tie, Update};
@@ -74,8 +75,8 @@ fn ask(what: What, sector: u64, sectors: u64) -> Ask {
     Ask { gap_ns: 0, what, sector, sectors }
 }
 
-/// The requests: each chunk of the row is left alone, written in its first sector, or written as a whole, all at once;
-/// and everything is read while that goes on.
+/// The requests: each chunk of the row is left alone, written in its first sector, or written as a whole, all
+/// at once; and everything is read while that goes on.
 fn requests(before: Before, data: u64, mut pattern: u64) -> Vec<Ask> {
     let row = data * PAGE;
     let mut requests = Vec::new();
@@ -170,7 +171,8 @@ fn any_read_may_fail_and_the_row_bears_it_as_long_as_no_element_is_lost() {
                     case.faults.failed_read = Some(failed_read);
                     case.losses = Vec::new();
                     assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
-                    // With an element lost as well some requests must fail; which of them may, the checker knows.
+                    // With an element lost as well some requests must fail; which of them may, the checker
+                    // knows.
                     let element = (failed_read % u64::from(elements)) as u16;
                     case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
                     failed_twice += check(&case).seen.failed;
