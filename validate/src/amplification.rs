@@ -18,9 +18,9 @@ pub(crate) const CLOSED_FORM: Check = Check {
     about: "Uniform writes of single pages over all of a device of one plane. Collecting the block written longest ago \
             amplifies by A(α) = α / (α + W₀(-α e^-α)) (Desnoyers, SYSTOR 2012), collecting any block by 1 / (1 - 1/α); \
             greedy collection and d-choices as the mean field of Van Houdt (SIGMETRICS 2013) says for blocks of 64 \
-            pages. Measured and computed must be within 1 % (2 % in the quick form). α is what holds data over what is exported: all blocks but \
-            the one in reserve and the one being written, and for FIFO but the half of a victim that, in the mean, is \
-            younger than the page in question.",
+            pages. Measured and computed must be within 1 % (2 % in the quick form). α is what holds data over what is \
+            exported: all blocks but the one in reserve and the one being written, and for FIFO but the half of a \
+            victim that, in the mean, is younger than the page in question.",
     bends: &[Bend::IdleSpare, Bend::AnyVictim],
     run: closed_forms,
 };
@@ -90,7 +90,7 @@ fn steady(lab: &Lab, device: &DeviceSpec) -> anyhow::Result<f64> {
 }
 
 fn closed_forms(lab: &Lab) -> anyhow::Result<Vec<Row>> {
-    let blocks = lab.pick(512, 2048);
+    let blocks = lab.pick(1024, 2048);
     let mut rows = Vec::new();
     let quick: &[f64] = &[0.15, 0.28, 0.5];
     for &spare in lab.pick(quick, &[0.07, 0.1, 0.15, 0.2, 0.25, 0.28, 0.3, 0.5, 1.0]) {

@@ -104,13 +104,13 @@ impl Sink for Latencies {
 fn idle(lab: &Lab) -> anyhow::Result<Vec<Row>> {
     // Device, what its elements are, and one read and one program by hand, in nanoseconds.
     let devices = [
-        // 35 + 45,000 + 8192 · 5 and 35 + 700,000 + 8192 · 5: ALGORITHMS' 86.0 and 741.0 us.
+        // 35 + 45,000 + 8192 · 5 and 35 + 700,000 + 8192 · 5.
         ("ssdsim-5+1", "channel:1", 85_995, 740_995),
         ("ssdsim-7+1", "channel:1", 85_995, 740_995),
         // 25,000 + (4096 + 128) · 25 and 200,000 + the same, and 8 sectors of 238.4 ns on the interface.
         ("disksim-suite", "ssd:1", 132_507, 307_507),
         ("disksim", "ssd:1", 132_507, 307_507),
-        // The same without an interface: ALGORITHMS' 0.1306 and 0.3056 ms.
+        // The same without an interface.
         ("disksim", "channel:1", 130_600, 305_600),
         // 290 + 75,000 + 8192 · 3 and 361 + 750,000 + the same.
         ("mqsim-gc-2gib", "ssd:1", 99_866, 774_937),

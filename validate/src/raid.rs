@@ -154,16 +154,9 @@ fn degraded_reads(lab: &Lab, n: u32) -> anyhow::Result<Row> {
     let lost_at = chunks * 1_000_000 - 1;
     let counts = rig.run_with_loss(&mut Made::new(2 * chunks, make), 1, lost_at)?;
     let reads: u64 = counts.iter().map(|of| of[Class::HostRead as usize] + of[Class::Decode as usize]).sum();
-    let expected = 2.0 * d as f64 / f64::from(n);
-    let found = reads as f64 / chunks as f64;
-    // Exact but for the last bit of the quotient.
-    Ok(Row::within(
-        format!("n = {n}, reads for a page, one element lost"),
-        Unit::Ratio,
-        expected,
-        1e-12,
-        found,
-    ))
+    let expected = chunks * 2 * d / u64::from(n);
+    let case = format!("n = {n}, one element lost: reads for {chunks} pages");
+    Ok(Row::exact(case, Unit::Count, expected as f64, reads as f64))
 }
 
 fn parity_shares(lab: &Lab, n: u32, rotation: &str) -> anyhow::Result<Row> {
