@@ -3,8 +3,11 @@
 CARGO ?= cargo
 # Cases of each property test under `make fuzz`.
 CASES ?= 20000
+# Length and first seed of `make storm`.
+MINUTES ?= 5
+FROM ?= 1000000
 
-.PHONY: help setup build compare test lint fmt speed bench fuzz deny doc clean
+.PHONY: help setup build compare test storm lint fmt speed bench fuzz deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -24,6 +27,9 @@ test: ## Run all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
 	$(CARGO) test -p stripewise-check --features planted-bugs --locked --test planted --test command
 	$(CARGO) test -p stripewise-sim --release --locked --test same_digest
+
+storm: ## Run new seeds through the checking simulation (MINUTES=5 FROM=1000000)
+	$(CARGO) run --release --locked -p stripewise-check -- --minutes $(MINUTES) --from $(FROM)
 
 lint: ## Check the format and the lints
 	$(CARGO) fmt --all --check
