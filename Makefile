@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test storm lint fmt speed bench fuzz deny doc clean
+.PHONY: help setup build compare test storm lint fmt speed bench validate fuzz deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -43,6 +43,9 @@ speed: ## Measure the simulator's speed beside a bare yardstick; close other pro
 
 bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked
+
+validate: ## Hold the simulator against theory and other simulators (docs/validation.md)
+	$(CARGO) run --release --locked -p stripewise-validate
 
 fuzz: ## Run the tests with many more cases of each property (CASES=20000)
 	PROPTEST_CASES=$(CASES) $(CARGO) test --release --workspace --locked

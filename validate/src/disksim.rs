@@ -33,8 +33,8 @@ pub(crate) const TRACES: Check = Check {
     about: "The same device under the suite's Postmark and IOzone traces, where STRIPEWISE_TRACES has them (`disksim/`): \
             mean response within 2 % of the documented one, blocks cleaned within 2 %. The means of reads and of writes \
             alone, from the output file, within 5 %: the total is DiskSim's, but reads come out some 3 % shorter and writes \
-            as much longer, for who goes first in a burst is also up to DiskSim's driver, its controller and its bus \
-            arbitration, which have no counterpart here.",
+            as much longer. Why is not known; requests at one instant, rows that are held, and what is cleaned are not \
+            the cause. DiskSim's driver, controller and bus arbitration have no counterpart here.",
     bends: &[Bend::SlowService],
     run: traces,
 };
