@@ -48,11 +48,10 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         match step {
             Step::Compute { pages: 0 } => text.push_str("merge with old content"),
             Step::Compute { pages } => {
-                let _ = write!(
-                    text,
-                    "compute parity over {pages} exclusive-or{}",
-                    if pages == 1 { "" } else { "s" }
-                );
+                let work =
+                    if plan.purpose == Purpose::Read { "decode what is lost" } else { "compute parity" };
+                let plural = if pages == 1 { "" } else { "s" };
+                let _ = write!(text, "{work} over {pages} exclusive-or{plural}");
             }
             Step::Operations { .. } => {
                 let operations: Vec<String> = plan
