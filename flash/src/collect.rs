@@ -69,6 +69,7 @@ impl<M: Media> Flash<M> {
                     span += t.read + t.move_program(filled) + if filled { t.summary_bus } else { 0 };
                 }
                 self.dies[die as usize].phase = Phase::Span;
+                self.record(now, die, Phase::Span, (0, span));
                 self.schedule_die(now + span, die, agenda);
             }
         }
@@ -125,9 +126,13 @@ impl<M: Media> Flash<M> {
             }
             // Nobody else uses the bus: all steps of the move end at a known time.
             let t = &self.times;
-            let time = t.read_command + t.read + t.move_bus(filled) + t.move_program(filled);
+            let sense = (t.read_command, t.read);
+            let program = (t.move_bus(filled), t.move_program(filled));
+            let half = now + sense.0 + sense.1;
             self.dies[die as usize].phase = Phase::MoveProgram;
-            return self.schedule_die(now + time, die, agenda);
+            self.record(now, die, Phase::MoveSense, sense);
+            self.record(half, die, Phase::MoveProgram, program);
+            return self.schedule_die(half + program.0 + program.1, die, agenda);
         }
         self.begin(now, die, Phase::Erase, agenda);
         if self.erase_blocking != self.gc.blocking {

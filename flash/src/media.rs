@@ -1,8 +1,59 @@
 //! What physical pages hold. Timed simulation needs nothing; a checking simulation keeps real bytes here, at
-//! *physical* addresses, so that a wrong map or a block erased too early shows as wrong content.
+//! *physical* addresses, so that a wrong map or a block erased too early shows as wrong content. A recorder is told here
+//! what every die does when.
+
+use stripewise_base::Nanos;
+
+/// What a die does for a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Reads a page for whoever drives the element: the command on the bus, then the cells.
+    Sense,
+    /// Gives that page out: the bus alone. The operation is complete.
+    Out,
+    /// Programs a page for whoever drives the element: command and data on the bus, then the cells.
+    Program,
+    /// Reads a valid page of a victim block.
+    MoveSense,
+    /// Programs that page elsewhere: out and in again on the bus, then the cells.
+    MoveProgram,
+    /// Erases a block.
+    Erase,
+    /// Collects a block as one busy span, moves and erase together.
+    Collection,
+}
+
+/// A stretch of time on one die: its bus for `bus_ns` from `start_ns` on, then its cells for `cell_ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Number of the die, over all elements.
+    pub die: u32,
+    /// What it does.
+    pub work: Work,
+    /// For whom: what the caller of [`crate::Flash::start`] named it. `None` is garbage collection.
+    pub token: Option<u32>,
+    /// Plane, over all elements.
+    pub plane: u32,
+    /// Victim block within the plane; 0 when it is not garbage collection.
+    pub block: u32,
+    /// Moves that it holds: 1 for a [`Work::MoveProgram`], all of the block's for a [`Work::Collection`], else 0.
+    pub moves: u32,
+    /// When the die has its bus, if it needs it; else when its cells begin.
+    pub start_ns: Nanos,
+    /// Time on the bus.
+    pub bus_ns: Nanos,
+    /// Time in the cells, after it.
+    pub cell_ns: Nanos,
+}
 
 /// Content of physical pages. Pages count within their element. `token` is the operation's.
 pub trait Media {
+    /// Whether [`Self::stretch`] is called. What records nothing costs nothing.
+    const RECORDS: bool = false;
+
+    /// A die begins something; times ahead of it are known.
+    fn stretch(&mut self, _stretch: &Stretch) {}
+
     /// The content of the operation is written to a page.
     fn program(&mut self, _element: u32, _page: u32, _token: u32) {}
 

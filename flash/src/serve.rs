@@ -228,8 +228,11 @@ impl<M: Media> Flash<M> {
             let t = &self.times;
             if self.exclusive {
                 let cell = self.slots[slot as usize].cell;
+                let (command, page) = (t.read_command, t.page);
                 self.dies[die as usize].phase = Phase::Out;
-                return self.schedule_die(now + t.read_command + cell + t.page, die, agenda);
+                self.record(now, die, Phase::Sense, (command, cell));
+                self.record(now + command + cell, die, Phase::Out, (page, 0));
+                return self.schedule_die(now + command + cell + page, die, agenda);
             }
             return self.begin(now, die, Phase::Sense, agenda);
         }
@@ -260,6 +263,7 @@ impl<M: Media> Flash<M> {
         self.dies[die as usize].phase = phase;
         let (bus_time, then) = self.durations(die, phase);
         if self.exclusive || bus_time == 0 {
+            self.record(now, die, phase, (bus_time, then));
             return self.schedule_die(now + bus_time + then, die, agenda);
         }
         let bus = self.shape.bus_of_die(die);
@@ -267,6 +271,7 @@ impl<M: Media> Flash<M> {
         let admitted = matches!(phase, Phase::Sense | Phase::Program);
         if self.buses.is_idle(bus, now) || admitted && self.buses.is_free(bus, now) {
             self.buses.occupy(bus, now + bus_time);
+            self.record(now, die, phase, (bus_time, then));
             return self.schedule_die(now + bus_time + then, die, agenda);
         }
         self.dies[die as usize].due = NEVER;
@@ -343,8 +348,10 @@ impl<M: Media> Flash<M> {
         let turn = self.buses.turn(bus, now, |element| self.ready.is_refused(element));
         match turn {
             Some(Turn::Die(die)) => {
-                let (bus_time, then) = self.durations(die, self.dies[die as usize].phase);
+                let phase = self.dies[die as usize].phase;
+                let (bus_time, then) = self.durations(die, phase);
                 self.buses.occupy(bus, now + bus_time);
+                self.record(now, die, phase, (bus_time, then));
                 self.schedule_die(now + bus_time + then, die, agenda);
             }
             Some(Turn::Element(element)) => self.ready.report(element),

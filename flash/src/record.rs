@@ -1,0 +1,41 @@
+//! Tells what dies do when, to media that record it.
+
+use stripewise_base::Nanos;
+
+use crate::die::Phase;
+use crate::flash::Flash;
+use crate::media::{Media, Stretch, Work};
+
+impl<M: Media> Flash<M> {
+    /// A die begins a phase, or is known to begin it at a later `start`, with so much time on the bus and in the cells.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, start: Nanos, die: u32, phase: Phase, (bus_ns, cell_ns): (Nanos, Nanos)) {
+        if !M::RECORDS {
+            return;
+        }
+        let work = match phase {
+            Phase::Sense => Work::Sense,
+            Phase::Out => Work::Out,
+            Phase::Program => Work::Program,
+            Phase::MoveSense => Work::MoveSense,
+            Phase::MoveProgram => Work::MoveProgram,
+            Phase::Erase => Work::Erase,
+            Phase::Span => Work::Collection,
+            Phase::Idle | Phase::Offer => return,
+        };
+        let (token, plane, block) = if matches!(work, Work::Sense | Work::Out | Work::Program) {
+            let slot = &self.slots[self.dies[die as usize].slot as usize];
+            (Some(slot.token), slot.plane, 0)
+        } else {
+            let collection = &self.collections[die as usize];
+            (None, collection.plane, collection.block)
+        };
+        let moves = match work {
+            Work::MoveProgram => 1,
+            Work::Collection => self.collections[die as usize].moved,
+            _ => 0,
+        };
+        let stretch = Stretch { die, work, token, plane, block, moves, start_ns: start, bus_ns, cell_ns };
+        self.media.stretch(&stretch);
+    }
+}
