@@ -244,16 +244,6 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    fn dies_of(&self, die: u32, domain: Option<Domain>) -> std::ops::Range<u32> {
-        let around = |count: u32| die / count * count..die / count * count + count;
-        match domain {
-            None => 0..0,
-            Some(Domain::Plane | Domain::Die) => die..die + 1,
-            Some(Domain::Channel) => around(self.shape.dies_per_bus),
-            Some(Domain::Device) => around(self.shape.dies_per_device),
-        }
-    }
-
     /// Ends the pin of a page's old version, if there is one. To be called after the program that pinned it is
     /// done; elements that waited for space may be ready then, see [`Self::next_ready`].
     pub fn release(&mut self, now: Nanos, element: u32, page: u32, agenda: &mut Agenda) {

@@ -24,10 +24,19 @@ use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit};
 use crate::times::Times;
 use crate::validate::SpecError;
 
+/// What collection did, for averages that no reset interrupts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Carried {
+    pub(crate) moves: u64,
+    pub(crate) erases: u64,
+}
+
 /// An element's own state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Element {
     pub(crate) counters: Counters,
+    /// What collection did before counters were last reset.
+    pub(crate) carried: Carried,
     /// Page operations inside it (kept for whole SSDs).
     pub(crate) in_flight: u32,
     /// Dies with garbage collection on them, since when, and the time with any before that.
@@ -218,11 +227,9 @@ impl<M: Media> Flash<M> {
 
     /// What an element would tell of itself. Takes time in proportion to its planes.
     pub fn estimate(&self, element: u32) -> Estimate {
-        let first = self.shape.first_plane(element);
-        let planes = first..first + self.shape.planes_per_element;
         Estimate {
             collecting: self.is_collecting(element),
-            free_pages: planes.map(|plane| self.ftl.free_pages(plane)).sum(),
+            free_pages: self.planes_of(element).map(|plane| self.ftl.free_pages(plane)).sum(),
             in_flight: self.elements[element as usize].in_flight,
         }
     }
@@ -264,6 +271,8 @@ impl<M: Media> Flash<M> {
     /// Starts counting anew, for all elements.
     pub fn reset_counters(&mut self, now: Nanos) {
         for element in &mut self.elements {
+            element.carried.moves += element.counters.gc_move_pages;
+            element.carried.erases += element.counters.erase_blocks;
             element.counters = Counters::default();
             element.gc_origin = element.gc_clock(now);
         }
@@ -286,9 +295,7 @@ impl<M: Media> Flash<M> {
 
     /// Valid pages of every block of an element that is written to its end.
     pub fn valid_pages(&self, element: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = self.shape.first_plane(element);
-        let planes = first..first + self.shape.planes_per_element;
-        let counts = planes.flat_map(|plane| self.ftl.valid_of(plane));
+        let counts = self.planes_of(element).flat_map(|plane| self.ftl.valid_of(plane));
         counts.filter(|&&count| count < OPEN).map(|&count| count.into())
     }
 

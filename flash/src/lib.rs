@@ -15,6 +15,7 @@ mod counters;
 mod die;
 mod divide;
 mod flash;
+mod forecast;
 mod ftl;
 #[cfg(test)]
 mod fusing;

@@ -9,7 +9,7 @@
 
 use stripewise_base::prng::Prng;
 
-use crate::flash::Flash;
+use crate::flash::{Carried, Flash};
 use crate::gc;
 use crate::geometry::Level;
 use crate::media::Media;
@@ -63,6 +63,7 @@ impl<M: Media> Flash<M> {
             State::Steady => self.stamp_all(pages / self.shape.planes_per_element, &mut random),
         }
         self.reset_counters(0);
+        self.elements.iter_mut().for_each(|element| element.carried = Carried::default());
     }
 
     /// Writes the first `pages` pages of each element, in order.

@@ -1,0 +1,107 @@
+//! What a controller may ask an element about its near future: how long collections take, how long a read takes.
+
+use std::ops::Range;
+
+use stripewise_base::Nanos;
+
+use crate::die::{NEVER, Phase};
+use crate::flash::Flash;
+use crate::ftl::{FREE, OPEN};
+use crate::list::NONE;
+use crate::media::Media;
+use crate::spec::{Domain, GcSpan};
+
+impl<M: Media> Flash<M> {
+    /// Expected length of a collection of one block of an element: `(t_R + t_W) * moves / erases + t_E` from the
+    /// element's running counters, cell times only (paper 000, section III-B, Eq. 3), to the nearest nanosecond.
+    ///
+    /// The counters run from the end of preconditioning on; [`Self::reset_counters`] does not stop them. Before the
+    /// first erase the paper leaves the quotient open. Our choice: the pages of a block that holds its share of the
+    /// element's valid pages; finding that takes time in proportion to the element's blocks.
+    pub fn gc_average_ns(&self, element: u32) -> Nanos {
+        let e = &self.elements[element as usize];
+        let moves = e.carried.moves + e.counters.gc_move_pages;
+        let erases = e.carried.erases + e.counters.erase_blocks;
+        let (moves, erases) = if erases == 0 { self.valid_share(element) } else { (moves, erases) };
+        let cells = u128::from(self.times.read + self.times.program) * u128::from(moves);
+        let erases = u128::from(erases);
+        ((cells + erases / 2) / erases) as Nanos + self.times.erase
+    }
+
+    /// Valid pages of an element, and its blocks.
+    fn valid_share(&self, element: u32) -> (u64, u64) {
+        let planes = self.planes_of(element);
+        let held = |plane: u32| {
+            let counts = self.ftl.valid_of(plane).iter().filter(|&&count| count != FREE);
+            let pages: u64 = counts.map(|&count| u64::from(count & !OPEN)).sum();
+            // A block being written counts as if it were full.
+            pages - self.ftl.writing(plane).len() as u64
+        };
+        (planes.map(held).sum(), u64::from(self.shape.blocks_per_element()))
+    }
+
+    /// Time until the last of the collections in hand is over that run on an element or hold it up; 0 when there is
+    /// none. Only the blocks being collected now count, not those that may follow.
+    ///
+    /// Exact where a collection is one busy span, or stepwise and undisturbed; otherwise an estimate, because host
+    /// operations may still invalidate pages to be moved, or take the bus or the die in between.
+    pub fn gc_remaining_ns(&self, now: Nanos, element: u32) -> Nanos {
+        if !self.is_collecting(element) {
+            return 0;
+        }
+        let first = element * self.shape.dies_per_element;
+        let own = first..first + self.shape.dies_per_element;
+        let around = self.dies_of(first, Some(self.gc.blocking));
+        let dies = own.start.min(around.start)..own.end.max(around.end);
+        let concerns = |die: &u32| {
+            let held: Range<u32> = self.dies_of(*die, self.collections[*die as usize].held);
+            held.start < own.end && own.start < held.end
+        };
+        dies.filter(concerns).map(|die| self.remaining_of(now, die)).max().unwrap_or(0)
+    }
+
+    /// Time that the collection of one block still takes on its die.
+    fn remaining_of(&self, now: Nanos, die: u32) -> Nanos {
+        let (d, c, t) = (&self.dies[die as usize], &self.collections[die as usize], &self.times);
+        if c.block == NONE {
+            return 0;
+        }
+        let until = |whole: Nanos| if d.due == NEVER { whole } else { d.due.saturating_sub(now) };
+        if self.gc.span == GcSpan::Busy {
+            return until(0);
+        }
+        let a_move = t.read_command + t.read + t.move_bus(false) + t.move_program(false);
+        let erase = t.erase_command + t.erase;
+        let later = u64::from(c.end - c.next) * a_move + erase;
+        let program = t.move_bus(c.filled) + t.move_program(c.filled);
+        match d.phase {
+            Phase::MoveSense => until(t.read_command + t.read) + program + later,
+            Phase::MoveProgram => until(program) + later,
+            Phase::Erase => until(erase),
+            // A host operation on another plane goes first.
+            _ => until(0) + later,
+        }
+    }
+
+    /// Cell time of reading a logical page of an element now; 0 where it is not mapped, since nothing is read then.
+    pub fn read_ns(&self, element: u32, page: u32) -> Nanos {
+        self.ftl.lookup(element, page).map_or(0, |_| self.times.read)
+    }
+
+    /// The planes of an element.
+    pub(crate) fn planes_of(&self, element: u32) -> Range<u32> {
+        let first = self.shape.first_plane(element);
+        first..first + self.shape.planes_per_element
+    }
+
+    /// The dies of a domain around a die.
+    pub(crate) fn dies_of(&self, die: u32, domain: Option<Domain>) -> Range<u32> {
+        let around = |count: u32| die / count * count..die / count * count + count;
+        match domain {
+            None => 0..0,
+            Some(Domain::Plane | Domain::Die) => die..die + 1,
+            Some(Domain::Channel) => around(self.shape.dies_per_bus),
+            Some(Domain::Device) => around(self.shape.dies_per_device),
+        }
+    }
+}
