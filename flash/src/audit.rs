@@ -50,6 +50,7 @@ impl<M: Media> Flash<M> {
         let writing = ftl.writing(plane);
         let (mut free, mut open, mut valid_pages) = (0, 0, 0);
         for (block, &count) in ftl.valid_of(plane).iter().enumerate() {
+            ftl.wear.audit(plane as usize * shape.blocks_per_plane as usize + block)?;
             let first = (local * shape.blocks_per_plane + block as u32) * shape.pages_per_block;
             let data = first..first + shape.data_pages;
             if count == FREE {

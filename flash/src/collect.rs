@@ -57,7 +57,7 @@ impl<M: Media> Flash<M> {
         let end = self.ftl.list_valid(element, first, &mut self.valid_lists[list]) as u32;
         let held = self.collections[die as usize].held;
         self.collections[die as usize] =
-            Collection { plane, block, first, next: 0, end, moved: 0, filled: false, start: now, held };
+            Collection { plane, block, first, end, start: now, held, ..Collection::default() };
         self.dies[die as usize].active = true;
         self.hold(now, die, Some(self.gc.blocking), agenda);
         match self.gc.span {
@@ -66,7 +66,9 @@ impl<M: Media> Flash<M> {
                 let mut span = self.times.erase;
                 while let Some(filled) = self.move_next(die, element) {
                     let t = &self.times;
-                    span += t.read + t.move_program(filled) + if filled { t.summary_bus } else { 0 };
+                    span += self.collections[die as usize].sense
+                        + t.move_program(filled)
+                        + if filled { t.summary_bus } else { 0 };
                 }
                 self.dies[die as usize].phase = Phase::Span;
                 self.record(now, die, Phase::Span, (0, span));
@@ -102,9 +104,12 @@ impl<M: Media> Flash<M> {
         }
         let keep_map = self.planted.is(Bug::GcKeepsMapping);
         let (to, filled) = self.ftl.relocate(element, c.plane, from, tenant_of, keep_map);
+        let sense = self.sense(element, from);
+        let c = &mut self.collections[die as usize];
         c.moved += 1;
-        c.filled = filled;
+        (c.filled, c.sense) = (filled, sense);
         self.media.copy(element, from, to);
+        self.elements[element as usize].carried.sense += sense;
         let counters = &mut self.elements[element as usize].counters;
         counters.gc_move_pages += 1;
         counters.summary_pages += u64::from(filled && self.times.summary_cell > 0);
@@ -126,7 +131,7 @@ impl<M: Media> Flash<M> {
             }
             // Nobody else uses the bus: all steps of the move end at a known time.
             let t = &self.times;
-            let sense = (t.read_command, t.read);
+            let sense = (t.read_command, self.collections[die as usize].sense);
             let program = (t.move_bus(filled), t.move_program(filled));
             let half = now + sense.0 + sense.1;
             self.dies[die as usize].phase = Phase::MoveProgram;

@@ -2,6 +2,8 @@
 
 use stripewise_base::Nanos;
 
+use crate::spec::LEVELS;
+
 /// What one element did since its counters were last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -23,6 +25,8 @@ pub struct Counters {
     pub erase_blocks: u64,
     /// Collections given up because every written block was full of valid or pinned pages.
     pub gc_stalls: u64,
+    /// Page reads that needed each read level, those of garbage collection included; all 0 without `[ldpc]`.
+    pub level_reads: [u64; LEVELS],
     /// Time with garbage collection active on at least one die, or holding it up.
     pub gc_busy_ns: Nanos,
     /// Cell time, summed over dies.
@@ -37,10 +41,26 @@ impl Counters {
         self.read_pages + self.gc_move_pages
     }
 
+    /// Retries of all reads: a read of level `l` (from 1) senses `l - 1` times more than once.
+    pub fn read_retries(&self) -> u64 {
+        (0..).zip(self.level_reads).map(|(retries, reads)| retries * reads).sum()
+    }
+
     /// Pages programmed in all.
     pub fn flash_program_pages(&self) -> u64 {
         self.program_pages + self.gc_move_pages + self.summary_pages
     }
+}
+
+/// How often the blocks of an element were erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WearRange {
+    /// Of the block that was erased least.
+    pub least_erases: u32,
+    /// Of the block that was erased most.
+    pub most_erases: u32,
+    /// Of all blocks together.
+    pub total_erases: u64,
 }
 
 /// One block's collection.

@@ -98,6 +98,8 @@ pub(crate) struct Collection {
     pub(crate) end: u32,
     /// Pages moved so far.
     pub(crate) moved: u32,
+    /// Cell time of reading the page being moved.
+    pub(crate) sense: Nanos,
     /// The page being moved was the last of the block it goes to.
     pub(crate) filled: bool,
     pub(crate) start: Nanos,

@@ -10,7 +10,7 @@ use crate::alloc::Pools;
 use crate::bugs::Planted;
 use crate::bus::Buses;
 use crate::command::Commands;
-use crate::counters::{Collected, Counters, Estimate};
+use crate::counters::{Collected, Counters, Estimate, WearRange};
 use crate::die::{Collection, Die};
 use crate::ftl::{Ftl, OPEN};
 use crate::geometry::{Level, Shape};
@@ -29,6 +29,8 @@ use crate::validate::SpecError;
 pub(crate) struct Carried {
     pub(crate) moves: u64,
     pub(crate) erases: u64,
+    /// Cell time of the reads of all moves, before the last reset and since.
+    pub(crate) sense: Nanos,
 }
 
 /// An element's own state.
@@ -137,6 +139,8 @@ impl<M: Media> Flash<M> {
         let times = Times::new(spec);
         let linked = level == Level::Ssd && times.link > 0;
         let by_command = spec.timing.host_link_unit == LinkUnit::Command;
+        let mut ftl = Ftl::new(spec, &shape, !pools.is_static());
+        ftl.age(spec.age);
         Ok(Self {
             spec: spec.clone(),
             times,
@@ -146,7 +150,7 @@ impl<M: Media> Flash<M> {
             read_priority: spec.scheduling.read_priority,
             exclusive: shape.dies_per_bus == 1,
             max_valid: spec.max_valid_per_plane(),
-            ftl: Ftl::new(spec, &shape, !pools.is_static()),
+            ftl,
             turns: vec![0; (shape.elements * pools.count.get()) as usize],
             pools,
             dies: vec![Die::new(); shape.dies as usize],
@@ -256,7 +260,7 @@ impl<M: Media> Flash<M> {
         let moves_bus = if busy_span { 0 } else { t.read_command + t.move_bus(false) };
         Counters {
             gc_busy_ns: e.gc_clock(now) - e.gc_origin,
-            cell_busy_ns: c.flash_read_pages() * t.read
+            cell_busy_ns: self.ftl.wear.time_of(&c.level_reads).unwrap_or(c.flash_read_pages() * t.read)
                 + c.flash_program_pages() * t.program
                 + c.erase_blocks * t.erase,
             bus_busy_ns: c.read_pages * (t.read_command + t.page)
@@ -266,6 +270,23 @@ impl<M: Media> Flash<M> {
                 + if busy_span { 0 } else { c.erase_blocks * t.erase_command },
             ..c
         }
+    }
+
+    /// The erases that an element's blocks have had, those of their age included. Takes time in proportion to its
+    /// blocks. `None` where the device does not keep them, see [`DeviceSpec::wear`].
+    pub fn wear(&self, element: u32) -> Option<WearRange> {
+        if !self.ftl.wear.is_kept() {
+            return None;
+        }
+        let blocks = self.shape.blocks_per_element() as usize;
+        let first = element as usize * blocks;
+        let mut range = WearRange { least_erases: u32::MAX, ..WearRange::default() };
+        for erases in (first..first + blocks).map(|block| self.ftl.wear.erases(block)) {
+            range.least_erases = range.least_erases.min(erases);
+            range.most_erases = range.most_erases.max(erases);
+            range.total_erases += u64::from(erases);
+        }
+        Some(range)
     }
 
     /// Starts counting anew, for all elements.

@@ -17,13 +17,19 @@ impl<M: Media> Flash<M> {
     ///
     /// The counters run from the end of preconditioning on; [`Self::reset_counters`] does not stop them. Before the
     /// first erase the paper leaves the quotient open. Our choice: the pages of a block that holds its share of the
-    /// element's valid pages; finding that takes time in proportion to the element's blocks.
+    /// element's valid pages, read without retries; finding that takes time in proportion to the element's blocks.
+    /// With read levels `t_R` is the mean of the moves' own reads (paper 000, section IV-A, adjusts it to them).
     pub fn gc_average_ns(&self, element: u32) -> Nanos {
         let e = &self.elements[element as usize];
         let moves = e.carried.moves + e.counters.gc_move_pages;
         let erases = e.carried.erases + e.counters.erase_blocks;
-        let (moves, erases) = if erases == 0 { self.valid_share(element) } else { (moves, erases) };
-        let cells = u128::from(self.times.read + self.times.program) * u128::from(moves);
+        let (sense, moves, erases) = if erases == 0 {
+            let (pages, blocks) = self.valid_share(element);
+            (u128::from(pages) * u128::from(self.times.read), pages, blocks)
+        } else {
+            (u128::from(e.carried.sense), moves, erases)
+        };
+        let cells = sense + u128::from(self.times.program) * u128::from(moves);
         let erases = u128::from(erases);
         ((cells + erases / 2) / erases) as Nanos + self.times.erase
     }
@@ -70,12 +76,13 @@ impl<M: Media> Flash<M> {
         if self.gc.span == GcSpan::Busy {
             return until(0);
         }
-        let a_move = t.read_command + t.read + t.move_bus(false) + t.move_program(false);
+        let sense = self.cell_read_ns(self.shape.element_of_die(die), c.first);
+        let a_move = t.read_command + sense + t.move_bus(false) + t.move_program(false);
         let erase = t.erase_command + t.erase;
         let later = u64::from(c.end - c.next) * a_move + erase;
         let program = t.move_bus(c.filled) + t.move_program(c.filled);
         match d.phase {
-            Phase::MoveSense => until(t.read_command + t.read) + program + later,
+            Phase::MoveSense => until(t.read_command + c.sense) + program + later,
             Phase::MoveProgram => until(program) + later,
             Phase::Erase => until(erase),
             // A host operation on another plane goes first.
@@ -85,7 +92,13 @@ impl<M: Media> Flash<M> {
 
     /// Cell time of reading a logical page of an element now; 0 where it is not mapped, since nothing is read then.
     pub fn read_ns(&self, element: u32, page: u32) -> Nanos {
-        self.ftl.lookup(element, page).map_or(0, |_| self.times.read)
+        self.ftl.lookup(element, page).map_or(0, |page| self.cell_read_ns(element, page))
+    }
+
+    /// Cell time of reading a physical page of an element now.
+    fn cell_read_ns(&self, element: u32, page: u32) -> Nanos {
+        let level = self.ftl.wear.has_levels().then(|| self.ftl.block_at(element, page));
+        level.and_then(|block| self.ftl.wear.read_time(block)).unwrap_or(self.times.read)
     }
 
     /// The planes of an element.

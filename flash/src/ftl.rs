@@ -10,8 +10,9 @@ use stripewise_base::huge::Huge;
 
 use crate::geometry::Shape;
 use crate::pins::Pins;
-use crate::spec::{DeviceSpec, Victim};
+use crate::spec::{AgeSpec, DeviceSpec, Victim};
 use crate::validate::Threshold;
+use crate::wear::Wear;
 
 /// Mark of a block that is being written, beside its count.
 pub(crate) const OPEN: u16 = 0x8000;
@@ -69,6 +70,7 @@ pub(crate) struct Ftl {
     /// For each plane a ring of its written blocks, oldest first; empty unless victims are chosen so.
     closed: Vec<u16>,
     pub(crate) pins: Pins,
+    pub(crate) wear: Wear,
     shape: Shape,
     low: Threshold,
     high: Threshold,
@@ -97,6 +99,7 @@ impl Ftl {
             free: (0..planes).flat_map(|_| 0..blocks as u16).collect(),
             closed: if fifo { vec![0; planes * blocks as usize] } else { Vec::new() },
             pins: Pins::new(),
+            wear: Wear::new(spec, shape),
             shape: *shape,
             low: spec.threshold(spec.gc.low_watermark),
             high: spec.threshold(spec.gc.high_watermark.unwrap_or(spec.gc.low_watermark)),
@@ -112,6 +115,7 @@ impl Ftl {
             + size_of_val(&self.planes[..])
             + size_of_val(&self.free[..])
             + size_of_val(&self.closed[..])
+            + self.wear.bytes()
     }
 
     #[inline(always)]
@@ -124,8 +128,9 @@ impl Ftl {
         element as usize * self.shape.pages_per_element as usize + page as usize
     }
 
+    /// The number of a page's block among those of all elements.
     #[inline(always)]
-    fn block_at(&self, element: u32, page: u32) -> usize {
+    pub(crate) fn block_at(&self, element: u32, page: u32) -> usize {
         element as usize * self.shape.blocks_per_element() as usize + self.shape.block_of_page(page) as usize
     }
 
@@ -324,6 +329,13 @@ impl Ftl {
         self.free[ring + place as usize] = block as u16;
         p.free_blocks += 1;
         p.free_pages += self.shape.data_pages;
+        self.wear.erase(ring + block as usize);
+    }
+
+    /// Gives every block the age that the device starts with.
+    pub(crate) fn age(&mut self, age: Option<AgeSpec>) {
+        let valid = &self.valid;
+        self.wear.age(age, |block| valid[block] != FREE);
     }
 
     /// Data pages of a block.

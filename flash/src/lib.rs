@@ -37,10 +37,11 @@ mod share;
 pub mod spec;
 mod times;
 mod validate;
+mod wear;
 
 pub use alloc::Order;
 pub use bugs::Bug;
-pub use counters::{Collected, Counters, Estimate};
+pub use counters::{Collected, Counters, Estimate, WearRange};
 pub use flash::Flash;
 pub use geometry::{Level, Shape};
 pub use media::{Media, Stretch, Work};

@@ -40,7 +40,7 @@ const ADVANCE: Share = Share(500_000);
 
 impl<M: Media> Flash<M> {
     /// Brings a fresh device to `state`, with the first `fill` of each element's logical pages mapped. Takes no
-    /// simulated time and counts nothing. Media are not told.
+    /// simulated time and counts nothing, erases of blocks included: they have the device's age. Media are not told.
     ///
     /// # Panics
     /// When the device has been used.
@@ -62,6 +62,7 @@ impl<M: Media> Flash<M> {
             }
             State::Steady => self.stamp_all(pages / self.shape.planes_per_element, &mut random),
         }
+        self.ftl.age(self.spec.age);
         self.reset_counters(0);
         self.elements.iter_mut().for_each(|element| element.carried = Carried::default());
     }

@@ -145,7 +145,8 @@ impl<M: Media> Flash<M> {
         self.elements[element as usize].counters.read_pages += 1;
         let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
         let slot = self.new_slot(now, element, token, op, plane);
-        self.slots[slot as usize].cell = self.service.read(self.times.read);
+        let sense = self.sense(element, page);
+        self.slots[slot as usize].cell = self.service.read(sense);
         self.slots[slot as usize].bus = self.times.read_command + self.times.page;
         if self.shape.level != Level::Ssd {
             self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
@@ -154,6 +155,18 @@ impl<M: Media> Flash<M> {
         } else {
             self.give(now, element, slot, agenda);
         }
+    }
+
+    /// A physical page of an element is read: its cell time, and what that does to its block.
+    #[inline(always)]
+    pub(crate) fn sense(&mut self, element: u32, page: u32) -> Nanos {
+        if !self.ftl.wear.has_levels() {
+            return self.times.read;
+        }
+        let block = self.ftl.block_at(element, page);
+        let Some((level, time)) = self.ftl.wear.read(block) else { return self.times.read };
+        self.elements[element as usize].counters.level_reads[level] += 1;
+        time
     }
 
     fn start_program(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
@@ -291,7 +304,7 @@ impl<M: Media> Flash<M> {
                 (slot.bus - slot.link, slot.cell)
             }
             Phase::Sense => (t.read_command, self.slots[self.dies[die as usize].slot as usize].cell),
-            Phase::MoveSense => (t.read_command, t.read),
+            Phase::MoveSense => (t.read_command, self.collections[die as usize].sense),
             Phase::Out => (t.page, 0),
             Phase::MoveProgram => {
                 let filled = self.collections[die as usize].filled;

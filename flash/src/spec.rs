@@ -8,6 +8,14 @@ use crate::alloc::Order;
 use crate::rate::Rate;
 use crate::share::Share;
 
+mod gc;
+mod ldpc;
+mod wear;
+
+pub use gc::{Domain, GcSpan, GcSpec, GcStart, Victim, Watermark};
+pub use ldpc::{BINS, LEVELS, LdpcSpec};
+pub use wear::{AgeSpec, WearSpec};
+
 /// A modelled flash device, as a TOML file describes it. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +33,15 @@ pub struct DeviceSpec {
     pub scheduling: Scheduling,
     /// How it collects garbage.
     pub gc: GcSpec,
+    /// How long reads take as blocks wear; not given: every read takes `timing.read`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ldpc: Option<LdpcSpec>,
+    /// How wear is spread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<WearSpec>,
+    /// What its blocks went through before the first request; not given: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<AgeSpec>,
 }
 
 /// What a device is built of. Everything is counted within the next larger part.
@@ -163,96 +180,12 @@ impl Default for Scheduling {
     }
 }
 
-/// How a device collects garbage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GcSpec {
-    /// Which block is collected.
-    pub victim: Victim,
-    /// A plane is collected when an allocation leaves it with this much free space or less.
-    pub low_watermark: Watermark,
-    /// It is collected, block after block, until more than this is free; the low watermark when not given.
-    #[serde(default)]
-    pub high_watermark: Option<Watermark>,
-    /// What host operations cannot use while a block is collected.
-    pub blocking: Domain,
-    /// The same during the erase at its end; as `blocking` when not given.
-    #[serde(default)]
-    pub erase_blocking: Option<Domain>,
-    /// What a collection is made of.
-    #[serde(default)]
-    pub span: GcSpan,
-    /// When it starts.
-    #[serde(default)]
-    pub start: GcStart,
-}
-
-/// Which block is collected: always one that is written to its end, of the plane that ran low.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Victim {
-    /// Fewest valid pages; the first of equals.
-    Greedy,
-    /// Fewest valid pages among so many random ones (Van Houdt, SIGMETRICS 2013; MQSim's RGA).
-    DChoices(u32),
-    /// The one filled longest ago.
-    Fifo,
-    /// Any.
-    Random,
-}
-
-/// An amount of free space of a plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Watermark {
-    /// A share of the plane's pages; pages of the block being written count while they are free.
-    Pages(Share),
-    /// A share of the plane's blocks; the block being written is not free.
-    Blocks(Share),
-    /// So many blocks; the block being written is not free.
-    BlockCount(u32),
-}
-
-/// What host operations cannot use while garbage is collected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Domain {
-    /// The plane: operations on other planes of the die run between two steps.
-    Plane,
-    /// The die.
-    Die,
-    /// All dies of the channel (SSDsim).
-    Channel,
-    /// All dies of the device.
-    Device,
-}
-
-/// What a collection is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GcSpan {
-    /// Every moved page takes its cell times and its transfers, step by step.
-    #[default]
-    Steps,
-    /// The die is busy for one span, the cell times of all moves and the erase; the bus is not used (DiskSim).
-    Busy,
-}
-
-/// When a collection that is due starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GcStart {
-    /// As soon as the die is idle.
-    #[default]
-    AtOnce,
-    /// When the next host operation asks for the die, which then waits (DiskSim's foreground cleaning).
-    OnDemand,
-}
-
 /// The devices that come with the program, by name.
-pub const PRESETS: [(&str, &str); 8] = [
+pub const PRESETS: [(&str, &str); 10] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
+    ("ssdsim-5+1-ldpc", include_str!("../presets/ssdsim-5+1-ldpc.toml")),
+    ("ssdsim-7+1-ldpc", include_str!("../presets/ssdsim-7+1-ldpc.toml")),
     ("disksim", include_str!("../presets/disksim.toml")),
     ("disksim-chips", include_str!("../presets/disksim-chips.toml")),
     ("disksim-2gib", include_str!("../presets/disksim-2gib.toml")),

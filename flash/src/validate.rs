@@ -48,6 +48,20 @@ pub enum SpecError {
     /// An erase would block more than the collection that it belongs to.
     #[error("gc.erase_blocking is wider than gc.blocking; narrow it or leave it out")]
     EraseBlocking,
+    /// Limits that do not rise.
+    #[error("{key} must rise from each number to the next; sort them")]
+    Unsorted {
+        /// Which ones.
+        key: &'static str,
+    },
+    /// No number lies between the two.
+    #[error("age.erases runs from {from} to below {below}, where nothing lies; raise the second number")]
+    AgeRange {
+        /// The first.
+        from: u32,
+        /// The second.
+        below: u32,
+    },
     /// Too many elements, or none.
     #[error("{found} elements; there must be from 1 to {limit}: change the level or the number of devices")]
     Elements {
@@ -85,6 +99,7 @@ impl DeviceSpec {
     /// The first thing that is wrong.
     pub fn validate(&self) -> Result<(), SpecError> {
         self.validate_ranges()?;
+        self.validate_wear()?;
         let (raw, block) = (self.raw_per_plane(), u64::from(self.data_pages()));
         let exported = u64::from(self.logical_per_plane());
         if exported == 0 {
@@ -147,6 +162,7 @@ impl DeviceSpec {
             ("timing.program_command (ns)", t.program_command.0),
             ("timing.erase_command (ns)", t.erase_command.0),
             ("timing.host_link_command (ns)", t.host_link_command.0),
+            ("ldpc.retry_step (ns)", self.ldpc.map_or(0, |ldpc| ldpc.retry_step.0)),
             ("timing.bus (ns a page)", t.bus.time_of(bus_bytes)),
             ("timing.host_link (ns a page)", t.host_link.time_of(g.page_bytes.0)),
         ];
@@ -154,6 +170,24 @@ impl DeviceSpec {
         let wrong =
             counts.into_iter().chain(times).find(|&(_, found, least, most)| found < least || found > most);
         wrong.map_or(Ok(()), |(key, found, least, most)| Err(SpecError::Range { key, found, least, most }))
+    }
+
+    fn validate_wear(&self) -> Result<(), SpecError> {
+        if let Some(ldpc) = &self.ldpc {
+            for (key, rises) in [
+                ("ldpc.level_rber_ppm", ldpc.level_rber_ppm.is_sorted()),
+                ("ldpc.erase_bins", ldpc.erase_bins.is_sorted()),
+            ] {
+                if !rises {
+                    return Err(SpecError::Unsorted { key });
+                }
+            }
+        }
+        let age = self.age.unwrap_or_default();
+        if age.erases[0] >= age.erases[1] {
+            return Err(SpecError::AgeRange { from: age.erases[0], below: age.erases[1] });
+        }
+        Ok(())
     }
 
     /// Pages of a block that hold data.

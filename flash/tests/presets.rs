@@ -29,6 +29,7 @@ fn every_preset_is_valid_and_named_as_it_is_found() {
 #[test]
 fn presets_have_the_sizes_of_their_sources() {
     assert_eq!([raw_gib("ssdsim-5+1"), raw_gib("ssdsim-7+1")], [24.0, 32.0]);
+    assert_eq!([raw_gib("ssdsim-5+1-ldpc"), raw_gib("ssdsim-7+1-ldpc")], [24.0, 32.0]);
     assert_eq!([raw_gib("disksim"), raw_gib("disksim-chips"), raw_gib("disksim-2gib")], [32.0, 256.0, 2.0]);
     assert_eq!([raw_gib("disksim-suite"), raw_gib("mqsim"), raw_gib("mqsim-gc-2gib")], [32.0, 512.0, 2.0]);
 }

@@ -1,0 +1,91 @@
+//! How a device collects garbage: the section `[gc]`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::share::Share;
+
+/// How a device collects garbage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GcSpec {
+    /// Which block is collected.
+    pub victim: Victim,
+    /// A plane is collected when an allocation leaves it with this much free space or less.
+    pub low_watermark: Watermark,
+    /// It is collected, block after block, until more than this is free; the low watermark when not given.
+    #[serde(default)]
+    pub high_watermark: Option<Watermark>,
+    /// What host operations cannot use while a block is collected.
+    pub blocking: Domain,
+    /// The same during the erase at its end; as `blocking` when not given.
+    #[serde(default)]
+    pub erase_blocking: Option<Domain>,
+    /// What a collection is made of.
+    #[serde(default)]
+    pub span: GcSpan,
+    /// When it starts.
+    #[serde(default)]
+    pub start: GcStart,
+}
+
+/// Which block is collected: always one that is written to its end, of the plane that ran low.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// Fewest valid pages; the first of equals.
+    Greedy,
+    /// Fewest valid pages among so many random ones (Van Houdt, SIGMETRICS 2013; MQSim's RGA).
+    DChoices(u32),
+    /// The one filled longest ago.
+    Fifo,
+    /// Any.
+    Random,
+}
+
+/// An amount of free space of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watermark {
+    /// A share of the plane's pages; pages of the block being written count while they are free.
+    Pages(Share),
+    /// A share of the plane's blocks; the block being written is not free.
+    Blocks(Share),
+    /// So many blocks; the block being written is not free.
+    BlockCount(u32),
+}
+
+/// What host operations cannot use while garbage is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Domain {
+    /// The plane: operations on other planes of the die run between two steps.
+    Plane,
+    /// The die.
+    Die,
+    /// All dies of the channel (SSDsim).
+    Channel,
+    /// All dies of the device.
+    Device,
+}
+
+/// What a collection is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcSpan {
+    /// Every moved page takes its cell times and its transfers, step by step.
+    #[default]
+    Steps,
+    /// The die is busy for one span, the cell times of all moves and the erase; the bus is not used (DiskSim).
+    Busy,
+}
+
+/// When a collection that is due starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcStart {
+    /// As soon as the die is idle.
+    #[default]
+    AtOnce,
+    /// When the next host operation asks for the die, which then waits (DiskSim's foreground cleaning).
+    OnDemand,
+}
