@@ -8,13 +8,14 @@ use crate::read::Batches;
 use crate::schema::Table;
 use bytes::Bytes;
 use std::io::Write;
-use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
+use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink};
 
 /// The tables of one run, while it goes on.
 pub struct TableSink<W: Write + Send> {
     inputs: RunInputs,
     requests: Option<TableWriter<RequestRow, W>>,
     elements: TableWriter<ElementRow, W>,
+    latencies: TableWriter<LatencyRow, W>,
     samples: TableWriter<SampleRow, W>,
     gcs: TableWriter<GcRow, W>,
     totals: Output<W>,
@@ -52,6 +53,7 @@ impl<W: Write + Send> TableSink<W> {
             inputs: inputs.clone(),
             requests: requests.then(|| start(inputs, open(Table::Requests)?)).transpose()?,
             elements: start(inputs, open(Table::Elements)?)?,
+            latencies: start(inputs, open(Table::Latencies)?)?,
             samples: start(inputs, open(Table::Samples)?)?,
             gcs: start(inputs, open(Table::Gcs)?)?,
             totals: open(Table::Totals)?,
@@ -74,6 +76,7 @@ impl<W: Write + Send> TableSink<W> {
         let mut tables = vec![
             table(totals?),
             table(self.elements.finish()?),
+            table(self.latencies.finish()?),
             table(self.samples.finish()?),
             table(self.gcs.finish()?),
         ];
@@ -87,6 +90,7 @@ impl<W: Write + Send> TableSink<W> {
     pub fn memory_bytes(&self) -> usize {
         self.requests.as_ref().map_or(0, TableWriter::memory_bytes)
             + self.elements.memory_bytes()
+            + self.latencies.memory_bytes()
             + self.samples.memory_bytes()
             + self.gcs.memory_bytes()
     }
@@ -115,6 +119,11 @@ impl<W: Write + Send> Sink for TableSink<W> {
     #[inline]
     fn gc(&mut self, row: &GcRow) {
         self.gcs.push(row);
+    }
+
+    #[inline]
+    fn latency(&mut self, row: &LatencyRow) {
+        self.latencies.push(row);
     }
 }
 

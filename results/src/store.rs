@@ -13,7 +13,7 @@ use crate::sink::{Output, TableSink};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
+use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink};
 
 /// What names the files of a run that is not finished, before the run digest.
 const PARTIAL: &str = ".partial-";
@@ -218,6 +218,11 @@ impl Sink for RunWriter {
     #[inline]
     fn gc(&mut self, row: &GcRow) {
         self.sink.gc(row);
+    }
+
+    #[inline]
+    fn latency(&mut self, row: &LatencyRow) {
+        self.sink.latency(row);
     }
 }
 

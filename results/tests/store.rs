@@ -85,6 +85,7 @@ fn a_finished_run_is_found_and_read_back() {
         [
             "elements.parquet",
             "gcs.parquet",
+            "latencies.parquet",
             "requests.parquet",
             "run.toml",
             "samples.parquet",

@@ -5,7 +5,7 @@ mod common;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{RecordBatch, RecordBatchReader};
-use common::{element, gc, inputs, request, rows, sample};
+use common::{element, gc, inputs, latency, request, rows, sample};
 use proptest::prelude::*;
 use std::io::{self, Write};
 use stripewise_base::prng::Prng;
@@ -76,6 +76,14 @@ proptest! {
         check(&run, &samples);
         check(&run, &gcs);
         check(&run, &elements);
+    }
+
+    #[test]
+    fn points_of_distributions_come_back_as_they_went(seed: u64, count in 0usize..1200) {
+        let latencies = rows(count, &mut Prng::new(seed), latency);
+        let mut sink = MemorySink::in_memory(&inputs(1), false).unwrap();
+        latencies.iter().for_each(|row| sink.latency(row));
+        check(&sink.finish_in_memory(&[], &totals()).unwrap(), &latencies);
     }
 
     #[test]
@@ -261,5 +269,5 @@ fn known_rows_have_the_same_results_digest_in_every_build() {
     let gcs = rows(257, &mut prng, gc);
     let elements = rows(6, &mut prng, element);
     let digest = run(&requests, &samples, &gcs, &elements).results_digest();
-    assert_eq!(digest.to_string(), "883ba50121365dc0dda03b501c49f2b66a0d98d24fba9dd1aff535f4a2036490");
+    assert_eq!(digest.to_string(), "7910891e02a869baa21dd42d0ff8e630959f45899be3f0304de4cf77c13b959c");
 }

@@ -14,6 +14,7 @@ mod run;
 mod simulation;
 pub mod tables;
 mod totals;
+pub mod uniformity;
 
 pub use layout::Layout;
 pub use metrics::{Metrics, Responses};

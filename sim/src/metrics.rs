@@ -1,9 +1,12 @@
-//! What a run counts of host requests: means, percentiles, largest values.
+//! What a run counts of host requests and of elements' operations: means, percentiles, largest values, distributions.
 
 use hdrhistogram::Histogram;
 use stripewise_base::Nanos;
 
-/// Response times of one kind of request. Means are exact; percentiles to three digits.
+use crate::tables::{LatencyKind, LatencyRow};
+
+/// Response times of one kind of request, or times of one element's operations. Means are exact; percentiles to three
+/// digits.
 #[derive(Clone, Debug)]
 pub struct Responses {
     /// Requests.
@@ -62,6 +65,21 @@ impl Responses {
         (self.sum_squares / count).saturating_sub(square_of_mean).isqrt() as Nanos
     }
 
+    /// The cumulative distribution, as rows of `kind`: every value that the histogram tells apart from 99 % on, where
+    /// tails are read; below, at most one for each 0.1 % of the requests.
+    fn rows(&self, kind: LatencyKind, element: u32, give: &mut dyn FnMut(&LatencyRow)) {
+        let (mut seen, mut given) = (0, 0);
+        for value in self.histogram.iter_recorded() {
+            seen += value.count_at_value();
+            let is_tail = u128::from(seen) * 100 >= u128::from(self.count) * 99;
+            if is_tail || (seen - given) * 1000 >= self.count {
+                given = seen;
+                let latency_ns = value.value_iterated_to().min(self.max_ns);
+                give(&LatencyRow { kind: kind as u8, element, latency_ns, count: seen });
+            }
+        }
+    }
+
     /// The smallest value that this share (in parts of 10,000) of the requests do not exceed.
     pub fn percentile_ns(&self, parts_of_10000: u32) -> Nanos {
         if self.count == 0 {
@@ -97,11 +115,13 @@ pub struct Metrics {
     pub written_bytes: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// Reads and writes of pages, by element.
+    pub operations: Vec<Responses>,
 }
 
 impl Metrics {
-    /// Nothing yet; the first `warmup` requests will not count.
-    pub fn new(warmup: u64) -> Self {
+    /// Nothing yet, over so many elements; the first `warmup` requests will not count.
+    pub fn new(warmup: u64, elements: u32) -> Self {
         Self {
             warmup,
             reads: Responses::new(),
@@ -111,6 +131,17 @@ impl Metrics {
             read_bytes: 0,
             written_bytes: 0,
             failed: 0,
+            operations: (0..elements).map(|_| Responses::new()).collect(),
+        }
+    }
+
+    /// Every distribution, as rows of the table of latencies.
+    pub fn latencies(&self, give: &mut dyn FnMut(&LatencyRow)) {
+        self.reads.rows(LatencyKind::Read, 0, give);
+        self.writes.rows(LatencyKind::Write, 0, give);
+        self.reads.with(&self.writes).rows(LatencyKind::Both, 0, give);
+        for (element, operations) in (0..).zip(&self.operations) {
+            operations.rows(LatencyKind::Operation, element, give);
         }
     }
 
@@ -118,6 +149,12 @@ impl Metrics {
     #[inline]
     pub(crate) fn counts(&self, index: u64) -> bool {
         index >= self.warmup
+    }
+
+    /// A page operation ended.
+    #[inline]
+    pub(crate) fn operation(&mut self, element: u16, latency_ns: Nanos) {
+        self.operations[usize::from(element)].record(latency_ns);
     }
 
     #[inline]
@@ -156,6 +193,12 @@ mod tests {
             assert!(found.abs_diff(exact) * 1_000 <= exact, "{parts}: {found} instead of {exact}");
         }
         assert_eq!((responses.mean_ns(), responses.max_ns), (5_000_500, 10_000_000));
+        let mut rows = Vec::new();
+        responses.rows(LatencyKind::Both, 7, &mut |row| rows.push(*row));
+        assert!(rows.len() <= 990 + 100, "thinned below 99 %, nothing left out above: {}", rows.len());
+        assert!(rows.iter().all(|row| row.element == 7 && row.kind == LatencyKind::Both as u8));
+        assert!(rows.iter().all(|row| row.latency_ns.abs_diff(row.count * 1_000) * 1_000 <= row.latency_ns));
+        assert_eq!(rows.last().map(|row| (row.latency_ns, row.count)), Some((10_000_000, 10_000)));
         assert_eq!(responses.with(&responses).percentile_ns(5_000), responses.percentile_ns(5_000));
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use stripewise_array::{Acknowledgement, HostRequest, NoMemory, RequestKind, SubmitError};
+use stripewise_array::{
+    Acknowledgement, HostRequest, NoMemory, Operation, OperationKind, RequestKind, SubmitError,
+};
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_duration;
 use stripewise_trace::{Kind, Request, Source, TraceError};
@@ -122,14 +124,15 @@ pub struct Replay<'a> {
     previewed: usize,
     preview: [u64; PREVIEW],
     limit: u64,
-    /// Requests of this many bytes at the end of the array's address space are the most it takes.
-    capacity: u64,
     refused: Option<SubmitError>,
     pub(crate) metrics: Metrics,
     sink: &'a mut dyn Sink,
     wants_rows: bool,
+    warmup: u64,
     /// Blocked requests are counted when requests arrive; the run loop reads this.
     pub(crate) arrivals: u64,
+    /// And when they are acknowledged: those that count.
+    pub(crate) served: u64,
 }
 
 impl fmt::Debug for Replay<'_> {
@@ -142,12 +145,12 @@ impl fmt::Debug for Replay<'_> {
 }
 
 impl<'a> Replay<'a> {
-    /// Replays at most `limit` requests of `source` on an array of `capacity` bytes; the first `warmup` count for
+    /// Replays at most `limit` requests of `source` on an array of so many `elements`; the first `warmup` count for
     /// nothing.
     pub fn new(
         source: &'a mut dyn Source,
         pacing: Pacing,
-        capacity: u64,
+        elements: u32,
         limit: u64,
         warmup: u64,
         wants_rows: bool,
@@ -167,12 +170,13 @@ impl<'a> Replay<'a> {
             previewed: 0,
             preview: [0; PREVIEW],
             limit,
-            capacity,
             refused: None,
-            metrics: Metrics::new(warmup),
+            metrics: Metrics::new(warmup, elements),
             sink,
             wants_rows,
+            warmup,
             arrivals: 0,
+            served: 0,
         }
     }
 
@@ -305,10 +309,6 @@ impl Host<NoMemory> for Replay<'_> {
         self.sent += 1;
         self.outstanding += 1;
         self.arrivals += 1;
-        debug_assert!(
-            request.offset + u64::from(request.bytes) <= self.capacity,
-            "folding keeps requests inside"
-        );
         let host =
             HostRequest { tag: u64::from(tag), arrival, offset: request.offset, bytes: request.bytes, kind };
         (host, ())
@@ -326,6 +326,14 @@ impl Host<NoMemory> for Replay<'_> {
     }
 
     #[inline]
+    fn operated(&mut self, operation: &Operation, latency_ns: Nanos) {
+        let is_page = matches!(operation.kind, OperationKind::Read | OperationKind::Write);
+        if is_page && self.arrivals > self.warmup {
+            self.metrics.operation(operation.element, latency_ns);
+        }
+    }
+
+    #[inline]
     fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, (): ()) {
         self.outstanding -= 1;
         if let Pacing::Think { think_ns, .. } = self.pacing {
@@ -334,6 +342,7 @@ impl Host<NoMemory> for Replay<'_> {
         let tag = acknowledgement.tag as u32;
         let UnderWay { index, offset, bytes, volume, kind } = self.under_way[tag as usize];
         self.free.push(tag);
+        self.served += u64::from(self.metrics.counts(index));
         let latency_ns = acknowledgement.at - acknowledgement.arrival;
         self.metrics.request(index, kind, bytes, latency_ns, acknowledgement.failed);
         if self.wants_rows && self.metrics.counts(index) {

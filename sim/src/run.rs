@@ -134,7 +134,7 @@ pub fn run_on(
     let replay = Replay::new(
         source,
         config.pacing,
-        u64::MAX,
+        flash.shape().elements,
         config.limit_requests,
         config.warmup_requests,
         config.request_rows,
@@ -176,13 +176,11 @@ pub fn run_on(
         return Err(RunError::Stuck { now_ns: simulation.now() });
     }
     meter.give_gc_rows(&mut simulation);
+    meter.look_at_served(&simulation);
     let elements = meter.elements(&simulation);
-    Ok(Totals {
-        requests: std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0)),
-        elements,
-        simulated_ns: simulation.now() - meter.began_ns,
-        page_bytes,
-    })
+    let requests = std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0, 0));
+    requests.latencies(&mut |row| simulation.world.host.sink().latency(row));
+    Ok(Totals { requests, elements, simulated_ns: simulation.now() - meter.began_ns, page_bytes })
 }
 
 fn page_bytes(config: &RunConfig) -> u32 {
@@ -199,7 +197,9 @@ struct Meter {
     /// Operations by class at the end of warm-up.
     base: Vec<ClassCounts>,
     arrivals: u64,
+    served: u64,
     blocked: Vec<u64>,
+    blocked_served: Vec<u64>,
     queue_max: Vec<u64>,
     sample_every: Nanos,
     next_sample: Nanos,
@@ -219,7 +219,9 @@ impl Meter {
             began_ns: 0,
             base: simulation.world.counts.clone(),
             arrivals: 0,
+            served: 0,
             blocked: vec![0; count],
+            blocked_served: vec![0; count],
             queue_max: vec![0; count],
             sample_every: config.sample_every.0,
             next_sample: 0,
@@ -228,9 +230,11 @@ impl Meter {
         }
     }
 
-    /// Ends the warm-up just before the first request that counts is sent.
+    /// Looks at what the last event led to, before anything is sent; ends the warm-up just before the first request
+    /// that counts is sent.
     #[inline]
     fn begin(&mut self, simulation: &mut Timed<'_>) {
+        self.look_at_served(simulation);
         if !self.warm && simulation.world.host.arrivals >= self.warmup {
             self.begin_counting(simulation);
         }
@@ -254,7 +258,8 @@ impl Meter {
     fn look(&mut self, simulation: &mut Timed<'_>, arrival: Option<Nanos>) {
         let arrivals = simulation.world.host.arrivals;
         if arrivals != self.arrivals {
-            // Paper 000, section II-C, counts what an arriving request finds in the queues, its own parts included.
+            // What an arriving request finds in the queues, its own parts included: a choice, as the public fork of
+            // the simulator of paper 000 does. Its section II-C counts after a request is serviced.
             let new = arrivals - self.arrivals;
             self.arrivals = arrivals;
             if self.warm {
@@ -270,6 +275,21 @@ impl Meter {
         self.looks = self.looks.wrapping_add(1);
         if self.gc_rows && self.looks.is_multiple_of(LOOKS_PER_GC_ROWS) {
             self.give_gc_rows(simulation);
+        }
+    }
+
+    /// Counts what requests that were acknowledged meanwhile left behind in the queues.
+    #[inline]
+    fn look_at_served(&mut self, simulation: &Timed<'_>) {
+        let served = simulation.world.host.served;
+        if served != self.served {
+            let new = served - self.served;
+            self.served = served;
+            let loads = simulation.array.loads();
+            let sides = loads.reads.iter().zip(&loads.writes);
+            for (blocked, (reads, writes)) in self.blocked_served.iter_mut().zip(sides) {
+                *blocked += u64::from(reads + writes) * new;
+            }
         }
     }
 
@@ -323,6 +343,7 @@ impl Meter {
         classes
             .map(|(element, (class, class_base))| {
                 let flash = world.flash.counters(simulation.now(), element as u32);
+                let operations = &world.host.metrics.operations[element];
                 let of = |which: Class| class[which as usize] - class_base[which as usize];
                 ElementRow {
                     element: element as u32,
@@ -343,7 +364,11 @@ impl Meter {
                     cell_busy_ns: flash.cell_busy_ns,
                     bus_busy_ns: flash.bus_busy_ns,
                     blocked_sum: self.blocked[element],
+                    blocked_sum_served: self.blocked_served[element],
                     queue_max: self.queue_max[element],
+                    operation_mean_ns: operations.mean_ns(),
+                    operation_p99_ns: operations.percentile_ns(9_900),
+                    operation_p999_ns: operations.percentile_ns(9_990),
                 }
             })
             .collect()

@@ -55,6 +55,8 @@ pub trait Host<M: Memory> {
     fn refused(&mut self, request: HostRequest, payload: M::Host, error: SubmitError);
     /// A request is acknowledged.
     fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, payload: M::Host);
+    /// A page operation ended, this long after it was put into its element's queue.
+    fn operated(&mut self, _operation: &Operation, _latency_ns: Nanos) {}
     /// A plan was made.
     fn planned(&mut self, _plan: &PlanView<'_>) {}
     /// First bytes of requests that come next, where they are known; each is shown once.
@@ -361,6 +363,8 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             if M::CARRIES_DATA && operation.kind == OperationKind::Read && outcome == Outcome::Done {
                 self.world.flash.media_mut().fetch(done.token, page, self.array.memory());
             }
+            let latency_ns = self.world.now - self.array.queued_at(done.token);
+            self.world.host.operated(&operation, latency_ns);
             self.array.completed(self.world.now, done.token, outcome, timing, &mut self.world);
         }
         self.done.clear();

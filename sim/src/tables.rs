@@ -79,8 +79,16 @@ pub struct ElementRow {
     pub bus_busy_ns: u64,
     /// Sum over arriving requests of the operations then queued or in flight (the papers' blocked requests).
     pub blocked_sum: u64,
+    /// The same, over served requests, looked at when each had just been acknowledged.
+    pub blocked_sum_served: u64,
     /// Largest number of operations queued or in flight.
     pub queue_max: u64,
+    /// Mean time that a read or write of a page took, from the element's queue to its end.
+    pub operation_mean_ns: u64,
+    /// The time that 99 % of them did not exceed.
+    pub operation_p99_ns: u64,
+    /// The time that 99.9 % of them did not exceed.
+    pub operation_p999_ns: u64,
 }
 
 /// State of one element at a sampled instant.
@@ -117,6 +125,33 @@ pub struct GcRow {
     pub moved_pages: u32,
 }
 
+/// What a [`LatencyRow`] is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LatencyKind {
+    /// Response times of reads.
+    Read,
+    /// Response times of writes.
+    Write,
+    /// Response times of reads and writes together.
+    Both,
+    /// Times of one element's page operations.
+    Operation,
+}
+
+/// One point of a cumulative distribution of latencies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LatencyRow {
+    /// [`LatencyKind`] as a number.
+    pub kind: u8,
+    /// Number of the element, for operations; else 0.
+    pub element: u32,
+    /// This time ...
+    pub latency_ns: u64,
+    /// ... was not exceeded by so many requests or operations.
+    pub count: u64,
+}
+
 /// Where rows go while a run goes on. Every method has an empty default, so a sink takes only what it wants.
 pub trait Sink {
     /// A request was acknowledged.
@@ -125,6 +160,8 @@ pub trait Sink {
     fn sample(&mut self, _row: &SampleRow) {}
     /// A garbage collection ended.
     fn gc(&mut self, _row: &GcRow) {}
+    /// A point of a distribution of latencies; all come at the end of the run.
+    fn latency(&mut self, _row: &LatencyRow) {}
 }
 
 /// Takes nothing.

@@ -4,6 +4,7 @@ use stripewise_base::Nanos;
 
 use crate::metrics::Metrics;
 use crate::tables::ElementRow;
+use crate::uniformity::{chi2, variation};
 
 /// One total's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,17 +39,9 @@ impl Totals {
         ratio(self.sum(|row| row.flash_program_pages), self.sum(array_writes))
     }
 
-    /// Coefficient of variation, over the elements, of the mean number of blocked operations that an arriving request
-    /// finds (paper 000, section II-C; population deviation).
-    pub fn blocked_cv(&self) -> f64 {
-        let count = self.elements.len() as f64;
-        let mean = self.sum(|row| row.blocked_sum) as f64 / count;
-        if mean == 0.0 {
-            return 0.0;
-        }
-        let squares: f64 =
-            self.elements.iter().map(|row| row.blocked_sum as f64 - mean).map(|gap| gap * gap).sum();
-        (squares / count).sqrt() / mean
+    /// The sums of blocked operations of the elements, at one of the two sampling points.
+    fn blocked(&self, column: Column) -> impl ExactSizeIterator<Item = u64> + Clone {
+        self.elements.iter().map(column)
     }
 
     /// Every total with its name, in the order of the table's columns.
@@ -115,7 +108,14 @@ impl Totals {
             "programs_per_host_page",
             Real(ratio(self.sum(|row| row.flash_program_pages), host_pages)),
         ));
-        figures.push(("blocked_cv", Real(self.blocked_cv())));
+        // The mean over requests divides deviation and mean alike: sums vary as much as they do.
+        let (arrival, served): (Column, Column) = (|row| row.blocked_sum, |row| row.blocked_sum_served);
+        figures.extend([
+            ("blocked_cv", Real(variation(self.blocked(arrival)))),
+            ("blocked_cv_served", Real(variation(self.blocked(served)))),
+            ("blocked_chi2", Real(chi2(self.blocked(arrival)))),
+            ("blocked_chi2_served", Real(chi2(self.blocked(served)))),
+        ]);
         figures
     }
 }
@@ -130,25 +130,4 @@ fn array_writes(row: &ElementRow) -> u64 {
 
 fn ratio(over: u64, under: u64) -> f64 {
     if under == 0 { 0.0 } else { over as f64 / under as f64 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocked_means_of_five_ones_and_a_seven_vary_by_1_1180() {
-        // Mean 2, population deviation sqrt(5) = 2.2361, so 1.1180.
-        let elements =
-            [1, 1, 1, 1, 1, 7].map(|blocked_sum| ElementRow { blocked_sum, ..ElementRow::default() });
-        let totals = |elements: &[ElementRow]| Totals {
-            requests: Metrics::new(0),
-            elements: elements.to_vec(),
-            simulated_ns: 1,
-            page_bytes: 4096,
-        };
-        assert!((totals(&elements).blocked_cv() - 1.118_034).abs() < 1e-6);
-        assert_eq!(totals(&elements[..5]).blocked_cv(), 0.0, "equal means do not vary");
-        assert_eq!(totals(&[ElementRow::default()]).blocked_cv(), 0.0, "nor does what was never blocked");
-    }
 }

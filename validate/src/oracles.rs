@@ -35,7 +35,7 @@ pub const ORACLES: &[Oracle] = &[
     },
     Oracle {
         case: "blocked requests with means (1, 1, 1, 1, 1, 7) have a coefficient of variation of 1.1180",
-        file: "sim/src/totals.rs",
+        file: "sim/src/uniformity.rs",
         test: "blocked_means_of_five_ones_and_a_seven_vary_by_1_1180",
     },
     Oracle {

@@ -173,7 +173,8 @@ impl Rig {
         let flash = Flash::new(device, elements.level, elements.devices, *seed)?;
         let page_bytes = u32::try_from(device.geometry.page_bytes.0)?;
         let mut sink = ();
-        let replay = Replay::new(source, Pacing::default(), self.capacity()?, u64::MAX, 0, false, &mut sink);
+        let replay =
+            Replay::new(source, Pacing::default(), flash.shape().elements, u64::MAX, 0, false, &mut sink);
         let mut simulation = Simulation::new(scheme, flash, page_bytes, NoMemory, replay)?;
         while simulation.now() < lost_at && simulation.step() {}
         simulation.fail_element(element);

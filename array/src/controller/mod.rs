@@ -218,6 +218,12 @@ impl<M: Memory> Array<M> {
         self.settle(driver);
     }
 
+    /// When operation `id`, which is under way, was put into its element's queue.
+    #[inline]
+    pub fn queued_at(&self, id: OperationId) -> Nanos {
+        self.slots[id as usize].queued_at
+    }
+
     /// The parity computation of `plan` ended at time `now`.
     pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
         self.advance(now);

@@ -3,7 +3,7 @@
 
 use stripewise_base::prng::Prng;
 use stripewise_results::RunInputs;
-use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow};
+use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow};
 
 pub(crate) fn inputs(seed: u64) -> RunInputs {
     RunInputs::new("[array]\nlevel = \"raid-5\"\n", "mode = \"open\"\n", "trace", seed, "0.1.0").unwrap()
@@ -55,6 +55,15 @@ pub(crate) fn gc(prng: &mut Prng) -> GcRow {
         start_ns: value(prng),
         end_ns: value(prng),
         moved_pages: value(prng) as u32,
+    }
+}
+
+pub(crate) fn latency(prng: &mut Prng) -> LatencyRow {
+    LatencyRow {
+        kind: value(prng) as u8,
+        element: value(prng) as u32,
+        latency_ns: value(prng),
+        count: value(prng),
     }
 }
 
