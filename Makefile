@@ -3,14 +3,14 @@
 CARGO ?= cargo
 # Cases of each property test under `make fuzz`.
 CASES ?= 20000
-# Length and first seed of `make storm`.
+# Length of `make storm`, and of each target of `make fuzz-readers`; first seed of `make storm`.
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test storm lint fmt speed bench validate fuzz deny doc clean
+.PHONY: help setup build compare test storm lint fmt speed bench validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 setup: ## Fetch what a build needs, so that the rest works without a network
 	$(CARGO) --version
@@ -49,6 +49,9 @@ validate: ## Hold the simulator against theory and other simulators (docs/valida
 
 fuzz: ## Run the tests with many more cases of each property (CASES=20000)
 	PROPTEST_CASES=$(CASES) $(CARGO) test --release --workspace --locked
+
+fuzz-readers: ## Fuzz everything that reads files, each target MINUTES=5 long (needs cargo-fuzz; docs/fuzzing.md)
+	fuzz/all.sh $(MINUTES)
 
 deny: ## Check licences and origins of dependencies (needs cargo-deny)
 	$(CARGO) deny check bans licenses sources

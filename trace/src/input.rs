@@ -37,6 +37,8 @@ pub(crate) struct Input {
     consumed: Arc<AtomicU64>,
     /// Size of the file, where it is one.
     pub(crate) size: Option<u64>,
+    /// What stopped a read that had yielded something.
+    pending: Option<io::Error>,
 }
 
 /// Formats of files that hold a trace only after a step that is the user's: first bytes, and what to do.
@@ -100,7 +102,7 @@ impl Content {
                     .map_err(|source| TraceError::Io { path: path.to_owned(), source })?,
             ),
         };
-        Ok(Self::Stream(Input { path: path.to_owned(), bytes, compression, consumed, size }))
+        Ok(Self::Stream(Input { path: path.to_owned(), bytes, compression, consumed, size, pending: None }))
     }
 }
 
@@ -109,14 +111,21 @@ impl Input {
         &self.path
     }
 
-    /// Reads some bytes, zero only at the end.
+    /// Reads until `into` is full or the end is reached, so that what comes of it does not depend on the pieces in
+    /// which a stream yields its bytes. An error waits until what was read before it has been taken.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<usize, TraceError> {
-        loop {
-            match self.bytes.read(into) {
-                Ok(count) => return Ok(count),
+        let mut filled = 0;
+        while filled < into.len() && self.pending.is_none() {
+            match self.bytes.read(&mut into[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.explain(error)),
+                Err(error) => self.pending = Some(error),
             }
+        }
+        match self.pending.take_if(|_| filled == 0) {
+            Some(error) => Err(self.explain(error)),
+            None => Ok(filled),
         }
     }
 

@@ -1,0 +1,12 @@
+//! What must hold for whatever is read from outside, as functions of any bytes. A check panics where something does
+//! not hold; the fuzz targets call it with bytes that libFuzzer makes up, and tests of the workspace with those kept in
+//! `corpus`.
+
+pub mod detect;
+pub mod device;
+pub mod packed;
+pub mod parquet;
+pub mod profile;
+pub mod reader;
+pub mod scheme;
+pub mod settings;
