@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
-use crate::{compare, completions, device, explain, profile, run, scheme, trace};
+use crate::presets::{self, Devices, Profiles, Schemes};
+use crate::{compare, completions, explain, run, trace};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies on a built-in workload"),
@@ -42,9 +43,9 @@ enum Command {
     Run(run::Args),
     Explain(explain::Args),
     Trace(trace::Args),
-    Scheme(scheme::Args),
-    Device(device::Args),
-    Profile(profile::Args),
+    Scheme(presets::Args<Schemes>),
+    Device(presets::Args<Devices>),
+    Profile(presets::Args<Profiles>),
     Completions(completions::Args),
 }
 
@@ -75,9 +76,9 @@ impl App {
             Command::Run(args) => run::run(args, context),
             Command::Explain(args) => explain::run(args, context),
             Command::Trace(args) => trace::run(args, context),
-            Command::Scheme(args) => scheme::run(args, context),
-            Command::Device(args) => device::run(args, context),
-            Command::Profile(args) => profile::run(args, context),
+            Command::Scheme(args) => presets::run(args, context),
+            Command::Device(args) => presets::run(args, context),
+            Command::Profile(args) => presets::run(args, context),
             Command::Completions(args) => completions::run(args, context),
         }
     }

@@ -6,12 +6,13 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 use stripewise_results::Figure;
 use stripewise_results::summary::{Entry, Summary};
+use stripewise_study::Finished;
 
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
-use crate::study::{Finished, Study, StudyArgs};
+use crate::study::{self, StudyArgs};
 use crate::wrap::wrap;
 
 /// What is compared when nothing is named.
@@ -72,7 +73,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let defaults = || DEFAULT_SCHEMES.map(str::to_owned).to_vec();
     let schemes = if args.scheme.is_empty() { defaults() } else { args.scheme };
     let json = args.study.json;
-    let study = Study::new(args.study, &schemes)?;
+    let study = args.study.study(&schemes)?;
     let settings = study.settings()?;
     if !json && !context.quiet {
         print_settings(&settings, context)?;
@@ -82,10 +83,10 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
     let mut finished = Vec::with_capacity(study.len());
     let mut failures = Vec::new();
-    for outcome in study.run(threads, context) {
+    for outcome in study::run(&study, threads, context) {
         match outcome {
             Ok(run) => finished.push(run),
-            Err(failure) => failures.push(failure),
+            Err(error) => failures.push(Failure::from(error)),
         }
     }
     if failures.contains(&Failure::Interrupted) {

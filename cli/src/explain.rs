@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 use stripewise_array::explain::explain;
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, Elements, HostRequest, NoMemory, Operation, OperationId,
-    Outcome as Ended, PRESETS as SCHEMES, PlanView, RequestKind, Timing,
+    Outcome as Ended, PlanView, RequestKind, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
 use stripewise_flash::Shape;
-use stripewise_flash::spec::PRESETS as DEVICES;
 use stripewise_sim::Layout;
+use stripewise_study::{
+    self as study, DEFAULT_DEVICE, Document, SchemeSpec, Setting, What, describe_elements,
+};
 
 use crate::compare::print_settings;
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
-use crate::overlay::{self, Setting, Target};
-use crate::study::{DEFAULT_DEVICE, describe_elements};
+use crate::human;
 use crate::wrap::wrap;
-use crate::{human, named};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise explain --write 24KiB@0", "what an update of three chunks pre-reads, and why"),
@@ -217,17 +217,12 @@ fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos)
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let scheme = named::find("scheme", &args.scheme, &SCHEMES)?;
-    let device = named::find("device", &args.device, &DEVICES)?;
-    let (mut for_scheme, mut for_device) = (Vec::new(), Vec::new());
-    for setting in args.set {
-        match setting.target(&scheme, &device)? {
-            Target::Scheme => for_scheme.push(setting),
-            Target::Device => for_device.push(setting),
-        }
-    }
-    let scheme = overlay::scheme(&scheme, &for_scheme)?;
-    let device = overlay::device(&device, &for_device)?;
+    let scheme = SchemeSpec::parse(&args.scheme)?;
+    let device = Document::find(What::Device, &args.device)?;
+    let (for_scheme, for_device) = study::sort(&args.set, std::slice::from_ref(&scheme), &device)?;
+    let all: Vec<Setting> = scheme.settings.into_iter().chain(for_scheme).collect();
+    let scheme = study::scheme(&scheme.document, &all)?;
+    let device = study::device(&device, &for_device)?;
     let shape = Shape::new(&device, args.elements.level, args.elements.devices)?;
     let page_bytes = u32::try_from(device.geometry.page_bytes.0).unwrap_or(u32::MAX);
     let (count, pages) = (shape.elements, shape.logical_pages);

@@ -1,12 +1,12 @@
 //! How a command ends when it does not succeed, and with which exit code.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use stripewise_array::SchemeError;
-use stripewise_base::suggest::ConfigError;
 use stripewise_flash::SpecError;
-use stripewise_sim::RunError;
+use stripewise_study::{Error, What};
 use stripewise_trace::TraceError;
 
 /// Why a command did not succeed.
@@ -104,12 +104,6 @@ impl From<TraceError> for Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
-        Self::Usage(error.to_string())
-    }
-}
-
 impl From<SchemeError> for Failure {
     fn from(error: SchemeError) -> Self {
         Self::Usage(error.to_string())
@@ -128,15 +122,28 @@ impl From<stripewise_results::Error> for Failure {
     }
 }
 
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         match error {
-            RunError::Device(error) => error.into(),
-            RunError::Scheme(error) => error.into(),
-            RunError::Replay(stripewise_sim::ReplayError::Trace(error)) => error.into(),
-            RunError::Stopped { .. } => Self::Interrupted,
-            other => Self::Failed(other.to_string()),
+            Error::Setting { setting, message } => Self::Usage(format!("--set {setting}: {message}")),
+            Error::Unknown { what, name, message } => {
+                Self::Usage(format!("{message}\n  {}", where_to_look(what, &name)))
+            }
+            Error::Trace(error) => error.into(),
+            Error::Store(error) => error.into(),
+            Error::Run(error) => Self::Failed(error.to_string()),
+            Error::Stopped => Self::Interrupted,
+            Error::Within { scheme, source } => Self::from(*source).within(&format!("scheme {scheme}")),
+            understood_nothing => Self::Usage(understood_nothing.to_string()),
         }
+    }
+}
+
+/// What to do about a name that nothing has.
+fn where_to_look(what: What, name: &str) -> String {
+    match Path::new(name).exists() {
+        true => format!("to read the file of that name, write ./{name}"),
+        false => format!("`stripewise {what} list` shows all; a file ends in .toml"),
     }
 }
 

@@ -8,23 +8,17 @@ mod app;
 mod compare;
 mod completions;
 mod context;
-mod device;
 mod examples;
 mod explain;
 mod failure;
 mod histogram;
-mod human;
 mod interrupt;
-mod named;
-mod overlay;
-mod profile;
+mod presets;
 mod progress;
 mod run;
-mod scheme;
 mod study;
 mod table;
 mod trace;
-mod workload;
 mod wrap;
 
 use std::ffi::OsString;
@@ -35,6 +29,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use app::App;
 use context::Context;
+use stripewise_study::human;
 
 /// The whole command line interface, for help texts, completions and tests.
 pub fn command() -> clap::Command {

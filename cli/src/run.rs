@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
-use crate::study::{Study, StudyArgs};
+use crate::study::{self, StudyArgs};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise run", "the built-in workload through the scheme baseline"),
@@ -50,13 +50,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let json = args.study.json;
-    let study = Study::new(args.study, std::slice::from_ref(&args.scheme))?;
+    let study = args.study.study(std::slice::from_ref(&args.scheme))?;
     let settings = study.settings()?;
     if !json && !context.quiet {
         print_settings(&settings, context)?;
         context.out.flush()?;
     }
-    let finished = study.run(1, context).into_iter().next().unwrap_or(Err(Failure::Interrupted))?;
+    let finished = study::run(&study, 1, context).pop().ok_or(Failure::Interrupted)??;
     let entry = Entry::of(&finished.scheme, &finished.run)?;
     if json {
         let mut value = Summary::new(vec![entry])?.json()["runs"][0].take();

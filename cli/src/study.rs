@@ -1,30 +1,70 @@
-//! What `compare` and `run` share: the settings of a study, its runs on several threads, and the store of
-//! results.
+//! The options that `compare` and `run` share: what a study is asked to do; and its progress on the terminal.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
-use rustix::time::{ClockId, clock_gettime};
-use stripewise_array::{PRESETS as SCHEMES, Scheme};
 use stripewise_base::units::{Count, Span};
-use stripewise_flash::spec::PRESETS as DEVICES;
-use stripewise_flash::{DeviceSpec, State};
-use stripewise_results::summary::CPU_NS;
-use stripewise_results::{Figure, Figures, FinishedRun, RunInputs, Store, Table};
-use stripewise_sim::{Layout, Pacing, Precondition, RunConfig, capacity};
+use stripewise_sim::{Layout, Pacing, Precondition};
+use stripewise_study::{
+    DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Document, Error, Finished, Observer, Origin,
+    SchemeSpec, Setting, Study, StudySpec, Tables, What, WorkloadSpec,
+};
+use stripewise_trace::fold::Fold;
+use stripewise_trace::generate::Generator;
+use stripewise_trace::{FormatName, OpenOptions};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::named::{self, Document};
-use crate::overlay::{self, Setting, Target};
+use crate::interrupt;
 use crate::progress::{Line, Progress};
-use crate::workload::{Workload, WorkloadArgs};
-use crate::{device, human, interrupt};
 
-/// The device of the main job.
-pub(crate) const DEFAULT_DEVICE: &str = "ssdsim-5+1";
+/// Which requests are replayed.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Workload")]
+pub(crate) struct WorkloadArgs {
+    /// Replay this trace
+    ///
+    /// Text or Parquet, gzip or zstd; `stripewise trace formats` lists the formats.
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["generator", "profile"])]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// The trace's format, where it is not to be detected
+    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    pub(crate) format: Option<FormatName>,
+
+    /// Pass over as many as N lines that are no requests, and count them
+    #[arg(long, value_name = "N", default_value = "0", requires = "trace")]
+    pub(crate) skip_bad: Count,
+
+    /// Replay what a generator yields, as in `uniform:size=8KiB`
+    ///
+    /// `stripewise trace gen --help` lists the generators and their keys.
+    #[arg(short, long = "gen", value_name = "SPEC", conflicts_with = "profile")]
+    pub(crate) generator: Option<Generator>,
+
+    /// Replay a workload with these statistics [default: paper000/hm_0]
+    ///
+    /// `stripewise profile list` shows those that come with the program; `trace info --profile-out` makes one
+    /// from a trace.
+    #[arg(short, long, value_name = "NAME|FILE.toml")]
+    pub(crate) profile: Option<String>,
+
+    /// Replay N requests only [default: all; of the default profile 2M]
+    ///
+    /// Of a trace or generator the first N. A profile is generated with N requests (with 10k, if N is less,
+    /// of which the first N are taken), and its footprint scales along.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) requests: Option<Count>,
+
+    /// How addresses are folded onto the array: `modulo`, `dense[:UNIT]` or `regions[:N]`
+    ///
+    /// `modulo`: the offset modulo the array's capacity; volumes lie on top of each other. `dense`: only what
+    /// the trace touches, in units of 1MiB, volume after volume. `regions`: an equal part of the array for
+    /// each volume. What was moved is counted in the results.
+    #[arg(long, value_name = "HOW", default_value = "modulo")]
+    pub(crate) fold: Fold,
+}
 
 /// The settings that all runs of a study share.
 #[derive(Clone, Debug, Args)]
@@ -104,300 +144,103 @@ pub(crate) struct StudyArgs {
     pub(crate) json: bool,
 }
 
-/// A study that can be run: every name resolved, every setting understood.
-pub(crate) struct Study {
-    args: StudyArgs,
-    workload: Workload,
-    pacing: Pacing,
-    /// What is folded onto: the filled part of the smallest array of the study, so that all get the same
-    /// requests.
-    fold_bytes: u64,
-    jobs: Vec<Job>,
+impl WorkloadArgs {
+    fn spec(&self) -> Outcome<WorkloadSpec> {
+        let mut requests = self.requests.map(|count| count.0);
+        if requests == Some(0) {
+            return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
+        }
+        let origin = match (&self.trace, &self.generator, &self.profile) {
+            (Some(path), ..) => {
+                let skip_bad = self.skip_bad.0;
+                let options = OpenOptions { format: self.format, skip_bad, ..OpenOptions::default() };
+                Origin::Trace(path.clone(), options)
+            }
+            (None, Some(generator), _) => Origin::Generator(Box::new(generator.clone())),
+            (None, None, Some(name)) => Origin::Profile(name.clone()),
+            (None, None, None) => {
+                requests = requests.or(Some(DEFAULT_REQUESTS));
+                Origin::Profile(DEFAULT_PROFILE.to_owned())
+            }
+        };
+        Ok(WorkloadSpec { origin, requests, fold: self.fold })
+    }
 }
 
-/// One run of a study.
-struct Job {
-    config: RunConfig,
-    capacity: u64,
-}
-
-/// A run that is on disk.
-pub(crate) struct Finished {
-    /// The scheme's name.
-    pub(crate) scheme: String,
-    /// Its results.
-    pub(crate) run: FinishedRun,
-    /// Whether it was computed now, and in how much time of the processor; otherwise it was there already.
-    pub(crate) cpu_ns: Option<u64>,
-}
-
-impl Study {
-    /// Resolves the names and settings of `args` and `schemes`, and checks that every run can be.
+impl StudyArgs {
+    /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`.
     ///
     /// # Errors
-    /// What was not understood; a trace that cannot be read.
-    pub(crate) fn new(args: StudyArgs, schemes: &[String]) -> Outcome<Self> {
-        let device = named::find("device", &args.device, &DEVICES)?;
-        let schemes: Vec<_> = schemes.iter().map(|name| parse_scheme(name)).collect::<Outcome<_>>()?;
-        let (for_schemes, for_device) = sort(&args.set, &schemes, &device)?;
-        let device = overlay::device(&device, &for_device)?;
-        let workload = Workload::new(&args.workload, args.seed)?;
-        let default = if workload.has_no_times() { Pacing::Closed { depth: 16 } } else { Pacing::default() };
-        let pacing = args.pacing.unwrap_or(default);
-        let mut jobs = Vec::new();
-        for (document, own) in &schemes {
-            let settings: Vec<Setting> = own.iter().chain(&for_schemes).cloned().collect();
-            let mut scheme = overlay::scheme(document, &settings)?;
-            for setting in own {
-                scheme.name.push_str(&format!(",{setting}"));
-            }
-            if jobs.iter().any(|job: &Job| job.config.scheme.name == scheme.name) {
-                let remedy = "give each a name of its own, or leave one out";
-                return Err(Failure::usage(format!("two schemes are called `{}`; {remedy}", scheme.name)));
-            }
-            let config = config(&args, pacing, scheme, device.clone());
-            let capacity = capacity(&config)?;
-            jobs.push(Job { config, capacity });
-        }
-        let smallest = jobs.iter().map(|job| job.capacity).min().unwrap_or(0);
-        let fold_bytes = filled(args.precondition, smallest);
-        Ok(Self { args, workload, pacing, fold_bytes, jobs })
-    }
-
-    /// The settings that all runs share: what they are called and what they are.
-    pub(crate) fn settings(&self) -> Outcome<Vec<(&'static str, String)>> {
-        let Some(job) = self.jobs.first() else { return Ok(Vec::new()) };
-        let mut lines = vec![("workload", self.workload.describe())];
-        lines.push(("device", device::describe(&job.config.device)?));
-        lines.push(("elements", describe_elements(self.args.elements, &job.config.device)?));
-        lines.push(("pacing", self.describe_pacing()));
-        if self.args.warmup.0 > 0 {
-            lines.push(("warm-up", format!("{} requests", human::count(self.args.warmup.0))));
-        }
-        lines.push(("state", self.describe_state()));
-        let capacities = || self.jobs.iter().map(|job| job.capacity);
-        let filled = if self.fold_bytes < capacities().min().unwrap_or(0) { ", what is filled" } else { "" };
-        let differ = capacities().min() != capacities().max();
-        let least = if differ { " of the smallest of these arrays" } else { "" };
-        let onto = human::bytes(self.fold_bytes);
-        lines.push(("fold", format!("{} onto {onto}{filled}{least}", self.workload.fold())));
-        if !self.args.set.is_empty() {
-            let set: Vec<String> = self.args.set.iter().map(ToString::to_string).collect();
-            lines.push(("set", set.join(" ")));
-        }
-        Ok(lines)
-    }
-
-    fn describe_state(&self) -> String {
-        let meaning = match self.args.precondition {
-            Precondition::Fresh => "nothing was ever written",
-            Precondition::Filled(State::Sequential, _) => "of the pages written once, in order",
-            Precondition::Filled(State::Steady | State::Written, _) => {
-                "of the pages in use, after long random writes"
-            }
+    /// What was not understood; a trace that cannot be read; the user's interruption.
+    pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
+        let spec = StudySpec {
+            workload: self.workload.spec()?,
+            pacing: self.pacing,
+            warmup: self.warmup.0,
+            seed: self.seed,
+            device: Document::find(What::Device, &self.device)?,
+            elements: self.elements,
+            precondition: self.precondition,
+            schemes: schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?,
+            settings: self.set,
+            tables: Tables { requests: self.rows, gcs: self.gc_rows, sample_every: self.sample_every },
+            out: self.out,
+            force: self.force,
         };
-        format!("{} ({meaning})", self.args.precondition)
+        Ok(Study::new(spec, &Patient)?)
     }
+}
 
-    fn describe_pacing(&self) -> String {
-        let meaning = match self.pacing {
-            Pacing::Open { numerator, denominator } if numerator == denominator => {
-                "at the requests' own times".into()
-            }
-            Pacing::Open { numerator, denominator: 1 } => {
-                format!("at the requests' times, {numerator} times as fast")
-            }
-            Pacing::Open { .. } => "at the requests' times, scaled".to_owned(),
-            Pacing::Closed { depth } => format!("{depth} at a time"),
-            Pacing::Think { users, think_ns } => {
-                format!("{users} users who pause {} after each request", human::time(think_ns))
-            }
-        };
-        format!("{} ({meaning})", self.pacing)
+/// Goes on until the user interrupts.
+pub(crate) struct Patient;
+
+impl Observer for Patient {
+    fn go_on(&self) -> bool {
+        !interrupt::requested()
     }
+}
 
-    /// How many runs there are.
-    pub(crate) fn len(&self) -> usize {
-        self.jobs.len()
-    }
+/// Shows a line of progress for each run, until the user interrupts.
+struct Lines {
+    progress: Progress,
+    lines: Vec<Mutex<Option<Line>>>,
+}
 
-    /// The directory of results.
-    pub(crate) fn out(&self) -> &Path {
-        &self.args.out
-    }
-
-    /// Makes every run that is not there, on `threads` threads. The runs come in the order of the schemes;
-    /// one that failed does not keep the others from being made.
-    pub(crate) fn run(&self, threads: usize, context: &Context<'_>) -> Vec<Outcome<Finished>> {
-        if let Some(note) = self.workload.note() {
-            context.remark(&note);
+impl Lines {
+    fn set(&self, run: usize, line: Option<Line>) {
+        if let Ok(mut place) = self.lines[run].lock() {
+            *place = line;
         }
-        let progress = Progress::new(context.quiet);
-        let next = AtomicUsize::new(0);
-        let results: Vec<Mutex<Option<Outcome<Finished>>>> =
-            self.jobs.iter().map(|_| Mutex::new(None)).collect();
-        let work = || {
-            loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(job) = self.jobs.get(place) else { return };
-                let outcome = self.make(job, &progress);
-                *results[place].lock().expect("no thread panics while it holds a result") = Some(outcome);
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads.min(self.jobs.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let taken = results.into_iter().map(|result| result.into_inner().ok().flatten());
-        taken.map(|outcome| outcome.unwrap_or(Err(Failure::Interrupted))).collect()
+    }
+}
+
+impl Observer for Lines {
+    fn go_on(&self) -> bool {
+        Patient.go_on()
     }
 
-    /// Makes one run, or finds it.
-    fn make(&self, job: &Job, progress: &Progress) -> Outcome<Finished> {
-        interrupt::check()?;
-        let scheme = job.config.scheme.name.clone();
-        let store = Store::new(&self.args.out);
-        let inputs = self.inputs(job)?;
-        if !self.args.force
-            && let Some(run) = store.find(inputs.digest())?
-            && (!self.args.rows || run.has(Table::Requests))
+    fn began(&self, run: usize, scheme: &str) {
+        self.set(run, Some(self.progress.line(scheme)));
+    }
+
+    fn advanced(&self, run: usize, progress: stripewise_sim::Progress) {
+        if let Ok(place) = self.lines[run].lock()
+            && let Some(line) = &*place
         {
-            return Ok(Finished { scheme, run, cpu_ns: None });
-        }
-        let line = progress.line(&scheme);
-        let within = |failure: Failure| match self.jobs.len() {
-            1 => failure,
-            _ => failure.within(&format!("scheme {scheme}")),
-        };
-        let (run, cpu_ns) = self.compute(job, &store, &inputs, &line).map_err(within)?;
-        Ok(Finished { scheme, run, cpu_ns: Some(cpu_ns) })
-    }
-
-    fn compute(
-        &self,
-        job: &Job,
-        store: &Store,
-        inputs: &RunInputs,
-        line: &Line,
-    ) -> Outcome<(FinishedRun, u64)> {
-        let mut source = self.workload.folded(self.fold_bytes)?;
-        let mut writer = store.begin(inputs, self.args.rows)?;
-        let limit = self.workload.limit();
-        let began_ns = thread_cpu_ns();
-        let totals = stripewise_sim::run(&job.config, &mut source, &mut writer, &mut |progress| {
-            let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
-            line.update(progress.requests, share, Some(progress.now_ns));
-            !interrupt::requested()
-        })?;
-        let cpu_ns = thread_cpu_ns() - began_ns;
-        // The stream ends early when the user interrupts: what was computed is then not the run that was
-        // asked for.
-        interrupt::check()?;
-        let mut figures = Figures::from_list(&totals.figures())?;
-        let fold = source.report();
-        let read = source.source().source().report().unwrap_or_default();
-        figures.add("array_bytes", Figure::Count(job.capacity))?;
-        figures.add("folded_requests", Figure::Count(fold.moved))?;
-        figures.add("shifted_requests", Figure::Count(fold.shifted))?;
-        figures.add("skipped_lines", Figure::Count(read.skipped_bad))?;
-        figures.add("clamped_times", Figure::Count(read.clamped_times))?;
-        figures.add_measured(CPU_NS, Figure::Count(cpu_ns))?;
-        Ok((writer.finish(&totals.elements, &figures)?, cpu_ns))
-    }
-
-    /// All that decides the run.
-    fn inputs(&self, job: &Job) -> Outcome<RunInputs> {
-        let broken =
-            |error: toml::ser::Error| Failure::failed(format!("cannot write the configuration: {error}"));
-        let mut configuration = toml::Table::new();
-        configuration.insert("elements".to_owned(), self.args.elements.to_string().into());
-        let scheme = toml::Value::try_from(&job.config.scheme).map_err(broken)?;
-        configuration.insert("scheme".to_owned(), scheme);
-        let device = toml::Value::try_from(&job.config.device).map_err(broken)?;
-        configuration.insert("device".to_owned(), device);
-        let mut replay = self.workload.settings();
-        let mut set = |key: &str, value: String| _ = replay.insert(key.to_owned(), value.into());
-        set("pacing", self.pacing.to_string());
-        set("precondition", job.config.precondition.to_string());
-        set("warmup_requests", job.config.warmup_requests.to_string());
-        set("fold", self.workload.fold().to_string());
-        set("fold_bytes", self.fold_bytes.to_string());
-        set("sample_every", job.config.sample_every.to_string());
-        set("gc_rows", job.config.gc_rows.to_string());
-        let text = |table| toml::to_string(&table).map_err(broken);
-        let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES);
-        let digest = self.workload.digest();
-        Ok(RunInputs::new(&text(configuration)?, &text(replay)?, &digest, self.args.seed, &version)?)
-    }
-}
-
-/// `NAME|FILE.toml[,KEY=VALUE]...`: a scheme and settings that are its own.
-fn parse_scheme(argument: &str) -> Outcome<(Document, Vec<Setting>)> {
-    if Path::new(argument).is_file() || !argument.contains(',') {
-        return Ok((named::find("scheme", argument, &SCHEMES)?, Vec::new()));
-    }
-    let mut parts = argument.split(',');
-    let document = named::find("scheme", parts.next().unwrap_or_default(), &SCHEMES)?;
-    let refuse = |error: String| Failure::usage(format!("--scheme {argument}: {error}"));
-    let settings = parts.map(|part| part.parse::<Setting>().map_err(refuse)).collect::<Outcome<_>>()?;
-    Ok((document, settings))
-}
-
-/// Settings of schemes and settings of the device.
-fn sort(
-    settings: &[Setting],
-    schemes: &[(Document, Vec<Setting>)],
-    device: &Document,
-) -> Outcome<(Vec<Setting>, Vec<Setting>)> {
-    let (mut for_schemes, mut for_device) = (Vec::new(), Vec::new());
-    let Some((first, _)) = schemes.first() else { return Ok((for_schemes, for_device)) };
-    for setting in settings {
-        match setting.target(first, device)? {
-            Target::Scheme => for_schemes.push(setting.clone()),
-            Target::Device => for_device.push(setting.clone()),
+            line.update(progress.requests, progress.share, Some(progress.now_ns));
         }
     }
-    Ok((for_schemes, for_device))
-}
 
-fn config(args: &StudyArgs, pacing: Pacing, scheme: Scheme, device: DeviceSpec) -> RunConfig {
-    RunConfig {
-        elements: args.elements,
-        precondition: args.precondition,
-        pacing,
-        warmup_requests: args.warmup.0,
-        // The workload ends by itself, so that only what is replayed is folded and counted.
-        limit_requests: u64::MAX,
-        seed: args.seed,
-        sample_every: args.sample_every,
-        request_rows: args.rows,
-        gc_rows: args.gc_rows,
-        scheme,
-        device,
+    fn ended(&self, run: usize) {
+        self.set(run, None);
     }
 }
 
-/// The part of an array of so many bytes that holds data before the first request; all of it where nothing
-/// does. Whole MiB where there are any, so that no chunk is cut.
-fn filled(precondition: Precondition, bytes: u64) -> u64 {
-    if precondition == Precondition::Fresh {
-        return bytes;
+/// Makes the runs of `study` on `threads` threads, and shows how far they are.
+pub(crate) fn run(study: &Study, threads: usize, context: &Context<'_>) -> Vec<Result<Finished, Error>> {
+    if let Some(note) = study.note() {
+        context.remark(&note);
     }
-    let filled = precondition.pages(bytes);
-    if filled >> 20 > 0 { filled >> 20 << 20 } else { filled / 4096 * 4096 }
-}
-
-/// How many elements there are, and what.
-pub(crate) fn describe_elements(layout: Layout, device: &DeviceSpec) -> Outcome<String> {
-    let shape = stripewise_flash::Shape::new(device, layout.level, layout.devices)?;
-    let size = human::bytes(u64::from(shape.logical_pages) * device.geometry.page_bytes.0);
-    Ok(format!("{layout} ({} elements of {size})", shape.elements))
-}
-
-/// Processor time of this thread.
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    let lines = (0..study.len()).map(|_| Mutex::new(None)).collect();
+    study.run(threads, &Lines { progress: Progress::new(context.quiet), lines })
 }

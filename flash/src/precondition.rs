@@ -37,6 +37,8 @@ const GENERATIONS: u64 = 20;
 /// Between two stamps up to this share of the template's blocks is erased, many times what lies between two
 /// collections.
 const ADVANCE: Share = Share(500_000);
+/// Random writes between two looks at whether to go on: some hundredths of a second.
+const WRITES_PER_LOOK: u64 = 1 << 18;
 
 impl<M: Media> Flash<M> {
     /// Brings a fresh device to `state`, with the first `fill` of each element's logical pages mapped. Takes no
@@ -45,6 +47,21 @@ impl<M: Media> Flash<M> {
     /// # Panics
     /// When the device has been used.
     pub fn precondition(&mut self, state: State, fill: Share, seed: u64) {
+        self.precondition_while(state, fill, seed, &mut || true);
+    }
+
+    /// [`Flash::precondition`] as long as `go_on`, asked now and then, is true; whether it came to its end. If it did
+    /// not, the device is good for nothing.
+    ///
+    /// # Panics
+    /// When the device has been used.
+    pub fn precondition_while(
+        &mut self,
+        state: State,
+        fill: Share,
+        seed: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let used = self.elements.iter().any(|element| element.counters.program_pages > 0);
         assert!(!used, "only a fresh device can be preconditioned");
         let mut random = Prng::stream(seed, 0x7072_6563);
@@ -52,33 +69,48 @@ impl<M: Media> Flash<M> {
         let pools = self.pools.count.get();
         let pages = fill.of(u64::from(self.shape.logical_pages / pools)) as u32 * pools;
         if pages == 0 {
-            return;
+            return true;
         }
-        match state {
-            State::Sequential => self.write_in_order(pages),
-            State::Written => {
-                self.write_in_order(pages);
-                self.write_randomly(pages, u64::from(pages) * ROUNDS, &mut random);
-            }
-            State::Steady => self.stamp_all(pages / self.shape.planes_per_element, &mut random),
-        }
+        let done = match state {
+            State::Sequential => self.fill_all(pages, go_on),
+            State::Written => self.fill_all(pages, go_on) && self.rewrite_all(pages, &mut random, go_on),
+            State::Steady => self.stamp_all(pages / self.shape.planes_per_element, &mut random, go_on),
+        };
         self.ftl.age(self.spec.age);
         self.reset_counters(0);
         self.elements.iter_mut().for_each(|element| element.carried = Carried::default());
+        done
     }
 
     /// Writes the first `pages` pages of each element, in order.
-    fn write_in_order(&mut self, pages: u32) {
-        for element in 0..self.shape.elements {
-            (0..pages).for_each(|page| self.write_untimed(element, page));
-        }
+    fn fill_all(&mut self, pages: u32, go_on: &mut dyn FnMut() -> bool) -> bool {
+        (0..self.shape.elements).all(|element| {
+            self.write_in_order(element, pages);
+            go_on()
+        })
     }
 
-    /// Writes random pages, among the first `pages`, to each element.
-    fn write_randomly(&mut self, pages: u32, writes: u64, random: &mut Prng) {
-        for element in 0..self.shape.elements {
-            (0..writes).for_each(|_| self.write_untimed(element, random.below(pages.into()) as u32));
-        }
+    /// Writes to each element [`ROUNDS`] times as many random pages as are mapped.
+    fn rewrite_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
+        (0..self.shape.elements).all(|element| {
+            let mut left = u64::from(pages) * ROUNDS;
+            while left > 0 && go_on() {
+                let now = left.min(WRITES_PER_LOOK);
+                self.write_randomly(element, pages, now, random);
+                left -= now;
+            }
+            left == 0
+        })
+    }
+
+    /// Writes the first `pages` pages of an element, in order.
+    fn write_in_order(&mut self, element: u32, pages: u32) {
+        (0..pages).for_each(|page| self.write_untimed(element, page));
+    }
+
+    /// Writes random pages of an element, among the first `pages`.
+    fn write_randomly(&mut self, element: u32, pages: u32, writes: u64, random: &mut Prng) {
+        (0..writes).for_each(|_| self.write_untimed(element, random.below(pages.into()) as u32));
     }
 
     /// Writes a page through the map and collects what that makes due, all in no time. Media are not told. Not to be
@@ -113,10 +145,10 @@ impl<M: Media> Flash<M> {
     }
 
     /// Brings one plane to its steady state and stamps it on all, with `pages` logical pages for each.
-    fn stamp_all(&mut self, pages: u32, random: &mut Prng) {
+    fn stamp_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
         let blocks = u64::from(self.shape.blocks_per_plane);
         let mut template = self.template(random.next_u64());
-        template.write_in_order(pages);
+        template.write_in_order(0, pages);
         template.write_until(pages, blocks * GENERATIONS, random);
         let pools = self.pools.count.get();
         let per_pool = self.shape.planes_per_element / pools;
@@ -124,15 +156,19 @@ impl<M: Media> Flash<M> {
             for pool in 0..pools {
                 let scatter = Scatter::new(pages * per_pool, random);
                 for member in 0..per_pool {
+                    if !go_on() {
+                        return false;
+                    }
                     template.write_until(pages, random.below(ADVANCE.of(blocks) + 1), random);
                     // Not just after an erase, but anywhere between two.
-                    template.write_randomly(pages, random.below(self.shape.data_pages.into()), random);
+                    template.write_randomly(0, pages, random.below(self.shape.data_pages.into()), random);
                     let plane = self.shape.first_plane(element) + self.pools.planes(pool)[member as usize];
                     let logical = |page: u32| scatter.at(member * pages + page) * pools + pool;
                     self.ftl.stamp(element, plane, &template.ftl, logical);
                 }
             }
         }
+        true
     }
 
     /// Writes random pages until so many more blocks of the only element are erased, [`ROUNDS`] times each page at most.

@@ -24,6 +24,19 @@ impl Precondition {
         }
     }
 
+    /// [`Precondition::apply`] as long as `go_on` is true; whether it came to its end.
+    pub fn apply_while<M: Media>(
+        self,
+        flash: &mut Flash<M>,
+        seed: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        match self {
+            Self::Fresh => true,
+            Self::Filled(state, share) => flash.precondition_while(state, share, seed, go_on),
+        }
+    }
+
     /// Pages of an array of `pages` that hold data.
     pub fn pages(self, pages: u64) -> u64 {
         match self {

@@ -99,8 +99,8 @@ pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
 }
 
 /// Runs `source`, already folded onto the array's capacity, and gives rows to `sink` while it goes on. `report` is
-/// told how far the run has come, first when the device is ready and then now and then; when it returns false the run
-/// stops.
+/// told how far the run has come, first while the device is made ready and then now and then; when it returns false the
+/// run stops.
 ///
 /// # Errors
 /// What is wrong with the configuration, or what ended the trace early.
@@ -112,7 +112,10 @@ pub fn run(
 ) -> Result<Totals, RunError> {
     let Layout { level, devices } = config.elements;
     let mut flash = Flash::<()>::new(&config.device, level, devices, config.seed)?;
-    config.precondition.apply(&mut flash, config.seed);
+    let mut go_on = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
+    if !config.precondition.apply_while(&mut flash, config.seed, &mut go_on) {
+        return Err(RunError::Stopped { requests: 0 });
+    }
     run_on(flash, config, source, sink, report)
 }
 

@@ -3,7 +3,7 @@
 use crate::Complaint;
 
 /// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -11,8 +11,9 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("array", &["base", "code"]),
     ("sim", &["base", "code", "flash", "trace", "array"]),
     ("results", &["base", "sim"]),
+    ("study", &["base", "flash", "trace", "array", "sim", "results"]),
     ("engine", &["base", "code", "trace", "array"]),
-    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "engine"]),
+    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "study", "engine"]),
     ("check", &["base", "code", "flash", "array", "sim"]),
     ("validate", &["base", "flash", "trace", "array", "sim"]),
     ("tidy", &[]),

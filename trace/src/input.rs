@@ -169,8 +169,21 @@ impl<R: Read> Read for Counting<R> {
 /// # Errors
 /// The operating system's.
 pub fn digest(path: &Path) -> Result<String, TraceError> {
+    digest_while(path, &mut || true).map(Option::unwrap_or_default)
+}
+
+/// [`digest`], or nothing as soon as `go_on`, asked at every MiB, is false.
+///
+/// # Errors
+/// The operating system's.
+pub fn digest_while(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<String>, TraceError> {
     let io = |source| TraceError::Io { path: path.to_owned(), source };
     let mut hasher = blake3::Hasher::new();
-    io::copy(&mut File::open(path).map_err(io)?, &mut hasher).map_err(io)?;
-    Ok(hasher.finalize().to_hex().to_string())
+    let mut file = File::open(path).map_err(io)?;
+    while go_on() {
+        if io::copy(&mut file.by_ref().take(1 << 20), &mut hasher).map_err(io)? == 0 {
+            return Ok(Some(hasher.finalize().to_hex().to_string()));
+        }
+    }
+    Ok(None)
 }

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use stripewise_base::units::Count;
+use stripewise_study::{Origin, Workload, WorkloadSpec};
 use stripewise_trace::FormatName;
+use stripewise_trace::fold::Fold;
 use stripewise_trace::generate::catalog;
 
 use super::copy::{Output, format_for};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::Outcome;
-use crate::workload::Workload;
+use crate::study::Patient;
 
 const EXAMPLES: &[Example] = &[
     (
@@ -69,6 +71,8 @@ fn generators() -> String {
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let format = format_for(&args.out, args.to, None, "--to")?;
-    let source = Workload::generated(&args.what, args.requests.map(|count| count.0), args.seed)?.open()?;
+    let requests = args.requests.map(|count| count.0);
+    let spec = WorkloadSpec { origin: Origin::generated(&args.what)?, requests, fold: Fold::Modulo };
+    let source = Workload::new(&spec, args.seed, &Patient)?.open(&Patient)?;
     args.output.write(source, &args.out, format, |_| None, context)
 }

@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 /// A whole number with a comma at every third digit.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -14,12 +14,12 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A size, to three digits and in the largest unit that leaves a whole part.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
 }
 
 /// A time in nanoseconds, to three digits and in the largest unit that leaves a whole part.
-pub(crate) fn time(ns: u64) -> String {
+pub fn time(ns: u64) -> String {
     const MINUTE: u64 = 60_000_000_000;
     match ns {
         0 => "0 s".to_owned(),

@@ -1,4 +1,4 @@
-//! `--set KEY=VALUE`: changes to a scheme or a device, made on the command line.
+//! `KEY=VALUE`: changes to a scheme or a device.
 
 use std::str::FromStr;
 
@@ -8,12 +8,13 @@ use stripewise_base::suggest::{self, ConfigError};
 use stripewise_flash::DeviceSpec;
 use toml::{Table, Value};
 
-use crate::failure::{Failure, Outcome};
+use crate::error::{Error, What};
 use crate::named::Document;
+use crate::spec::SchemeSpec;
 
 /// One `KEY=VALUE`: the key as a path through TOML tables.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Setting {
+pub struct Setting {
     path: Vec<String>,
     value: Value,
     typed: String,
@@ -21,7 +22,7 @@ pub(crate) struct Setting {
 
 /// What a setting changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub enum Target {
     /// Every scheme.
     Scheme,
     /// The device.
@@ -61,7 +62,7 @@ impl Setting {
     ///
     /// # Errors
     /// A key that neither has, with the nearest known one.
-    pub(crate) fn target(&self, scheme: &Document, device: &Document) -> Outcome<Target> {
+    pub fn target(&self, scheme: &Document, device: &Document) -> Result<Target, Error> {
         match self.path[0].as_str() {
             "scheme" => return Ok(Target::Scheme),
             "device" => return Ok(Target::Device),
@@ -98,8 +99,8 @@ impl Setting {
         }
     }
 
-    fn refuse(&self, message: &str) -> Failure {
-        Failure::usage(format!("--set {self}: {message}"))
+    fn refuse(&self, message: &str) -> Error {
+        Error::Setting { setting: self.to_string(), message: message.to_owned() }
     }
 
     /// Puts the value at its place.
@@ -131,44 +132,57 @@ fn read<T: DeserializeOwned>(document: &Document, table: &Table) -> Result<T, Co
 /// The scheme of `document` with `settings`.
 ///
 /// # Errors
-/// What is wrong with the file, with line and caret; or with a setting.
-pub(crate) fn scheme(document: &Document, settings: &[Setting]) -> Outcome<Scheme> {
-    let plain = Scheme::from_toml(&document.shown, &document.text)?;
-    if settings.is_empty() {
-        return Ok(plain);
-    }
-    let (_, scheme) = overlaid(document, settings)?;
-    Ok(scheme)
+/// What is wrong with the text, with line and caret; or with a setting.
+pub fn scheme(document: &Document, settings: &[Setting]) -> Result<Scheme, Error> {
+    overlaid(What::Scheme, document, settings)
 }
 
 /// The device of `document` with `settings`.
 ///
 /// # Errors
-/// What is wrong with the file, with line and caret; with a setting; or with the device that they make
+/// What is wrong with the text, with line and caret; with a setting; or with the device that they make
 /// together.
-pub(crate) fn device(document: &Document, settings: &[Setting]) -> Outcome<DeviceSpec> {
-    let plain = DeviceSpec::from_toml(&document.shown, &document.text)?;
-    if settings.is_empty() {
-        return Ok(plain);
-    }
-    let (_, spec): (Table, DeviceSpec) = overlaid(document, settings)?;
-    let all: Vec<String> = settings.iter().map(|setting| format!("--set {setting}")).collect();
-    spec.validate()
-        .map_err(|error| Failure::usage(format!("{} with {}: {error}", document.shown, all.join(" "))))?;
+pub fn device(document: &Document, settings: &[Setting]) -> Result<DeviceSpec, Error> {
+    let what = What::Device;
+    DeviceSpec::from_toml(&document.shown, &document.text).map_err(|error| Error::Text { what, error })?;
+    let spec: DeviceSpec = overlaid(what, document, settings)?;
+    let all: Vec<&str> = settings.iter().map(|setting| setting.typed.as_str()).collect();
+    let refuse = |message| Error::Setting { setting: all.join(" "), message };
+    spec.validate().map_err(|error| refuse(format!("{error} ({})", document.shown)))?;
     Ok(spec)
 }
 
-fn overlaid<T: DeserializeOwned>(document: &Document, settings: &[Setting]) -> Outcome<(Table, T)> {
+fn overlaid<T: DeserializeOwned>(what: What, document: &Document, settings: &[Setting]) -> Result<T, Error> {
+    let plain = |error| Error::Text { what, error };
+    let mut spec = suggest::read_toml(&document.shown, &document.text).map_err(plain)?;
     let parsed = document.text.parse::<Table>();
-    let mut table = parsed.map_err(|error| Failure::usage(format!("{}: {error}", document.shown)))?;
-    let mut spec = None;
+    let mut table = parsed.map_err(|error| Error::spec(format!("{}: {error}", document.shown)))?;
     for setting in settings {
         let refuse = |message: String| setting.refuse(&format!("{message} ({})", document.shown));
         setting.insert(&mut table).map_err(refuse)?;
-        spec = Some(read(document, &table).map_err(|error| refuse(error.message))?);
+        spec = read(document, &table).map_err(|error| refuse(error.message))?;
     }
-    let spec = spec.expect("there is a setting");
-    Ok((table, spec))
+    Ok(spec)
+}
+
+/// Settings of schemes and settings of the device.
+///
+/// # Errors
+/// A key that neither has, or both.
+pub fn sort(
+    settings: &[Setting],
+    schemes: &[SchemeSpec],
+    device: &Document,
+) -> Result<(Vec<Setting>, Vec<Setting>), Error> {
+    let (mut for_schemes, mut for_device) = (Vec::new(), Vec::new());
+    let Some(first) = schemes.first() else { return Ok((for_schemes, for_device)) };
+    for setting in settings {
+        match setting.target(&first.document, device)? {
+            Target::Scheme => for_schemes.push(setting.clone()),
+            Target::Device => for_device.push(setting.clone()),
+        }
+    }
+    Ok((for_schemes, for_device))
 }
 
 #[cfg(test)]
@@ -178,22 +192,19 @@ mod tests {
     use stripewise_base::units::Bytes;
 
     fn baseline() -> Document {
-        crate::named::find("scheme", "baseline", &stripewise_array::PRESETS).unwrap()
+        Document::find(What::Scheme, "baseline").unwrap()
     }
 
     fn ssdsim() -> Document {
-        crate::named::find("device", "ssdsim-5+1", &stripewise_flash::spec::PRESETS).unwrap()
+        Document::find(What::Device, "ssdsim-5+1").unwrap()
     }
 
     fn set(text: &str) -> Setting {
         text.parse().unwrap()
     }
 
-    fn refusal<T: std::fmt::Debug>(outcome: Outcome<T>) -> String {
-        match outcome {
-            Err(Failure::Usage(message)) => message,
-            other => panic!("{other:?}"),
-        }
+    fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> String {
+        outcome.unwrap_err().to_string()
     }
 
     #[test]
@@ -223,27 +234,27 @@ mod tests {
 
     #[test]
     fn a_key_finds_its_target_where_it_is_known() {
-        let target = |text: &str| set(text).target(&baseline(), &ssdsim());
-        assert_eq!(target("update.tie=rcw"), Ok(Target::Scheme));
-        assert_eq!(target("geometry.chunk=16KiB"), Ok(Target::Scheme));
-        assert_eq!(target("geometry.blocks=100"), Ok(Target::Device));
-        assert_eq!(target("gc.victim=fifo"), Ok(Target::Device));
-        assert_eq!(target("device.geometry.blocks=100"), Ok(Target::Device));
+        let target = |text: &str| set(text).target(&baseline(), &ssdsim()).unwrap();
+        assert_eq!(target("update.tie=rcw"), Target::Scheme);
+        assert_eq!(target("geometry.chunk=16KiB"), Target::Scheme);
+        assert_eq!(target("geometry.blocks=100"), Target::Device);
+        assert_eq!(target("gc.victim=fifo"), Target::Device);
+        assert_eq!(target("device.geometry.blocks=100"), Target::Device);
     }
 
     #[test]
     fn an_unknown_key_gets_the_nearest_one() {
         let message = refusal(set("geometry.chunck=16KiB").target(&baseline(), &ssdsim()));
-        assert!(message.contains("--set geometry.chunck=16KiB"), "{message}");
+        assert!(message.contains("setting geometry.chunck=16KiB"), "{message}");
         assert!(message.contains("did you mean `chunk`?"), "{message}");
     }
 
     #[test]
     fn only_the_one_that_has_the_section_speaks_of_its_keys() {
         let message = refusal(set("update.tei=rcw").target(&baseline(), &ssdsim()));
-        assert_eq!(message, "--set update.tei=rcw: unknown key `tei`; did you mean `tie`?");
+        assert_eq!(message, "setting update.tei=rcw: unknown key `tei`; did you mean `tie`?");
         let message = refusal(set("gc.victm=fifo").target(&baseline(), &ssdsim()));
-        assert_eq!(message, "--set gc.victm=fifo: unknown key `victm`; did you mean `victim`?");
+        assert_eq!(message, "setting gc.victm=fifo: unknown key `victm`; did you mean `victim`?");
     }
 
     #[test]
@@ -257,7 +268,10 @@ mod tests {
     #[test]
     fn a_device_that_settings_spoil_together_is_refused_with_the_reason() {
         let message = refusal(device(&ssdsim(), &[set("ftl.over_provisioning=1%")]));
-        assert!(message.contains("--set ftl.over_provisioning=1%") && message.contains("raise"), "{message}");
+        assert!(
+            message.contains("setting ftl.over_provisioning=1%") && message.contains("raise"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -1,0 +1,123 @@
+//! What can go wrong with a study.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use stripewise_array::SchemeError;
+use stripewise_base::suggest::ConfigError;
+use stripewise_flash::SpecError;
+use stripewise_sim::{ReplayError, RunError};
+use stripewise_trace::TraceError;
+
+/// What a name or a file stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A scheme.
+    Scheme,
+    /// A device.
+    Device,
+    /// A profile of a workload.
+    Profile,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheme => "scheme",
+            Self::Device => "device",
+            Self::Profile => "profile",
+        })
+    }
+}
+
+/// Why a study could not be made, or one of its runs.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Something that was asked for has no meaning.
+    #[error("{0}")]
+    Spec(String),
+    /// A setting, `KEY=VALUE`, that has no meaning.
+    #[error("setting {setting}: {message}")]
+    Setting {
+        /// The setting as it was typed.
+        setting: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A name that nothing has.
+    #[error("{message}")]
+    Unknown {
+        /// Of what.
+        what: What,
+        /// The name.
+        name: String,
+        /// That it is unknown, with the nearest known one.
+        message: String,
+    },
+    /// A file that cannot be read.
+    #[error("{}: cannot read the {what}: {source}", path.display())]
+    Unreadable {
+        /// What was to be read.
+        what: What,
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// A text that is no scheme, device or profile.
+    #[error("{error}")]
+    Text {
+        /// What it was to be.
+        what: What,
+        /// Where and why not.
+        error: ConfigError,
+    },
+    /// A profile that cannot be used.
+    #[error("{0}")]
+    Profile(TraceError),
+    /// A scheme that has no meaning over these elements.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
+    /// A device that cannot be.
+    #[error(transparent)]
+    Device(#[from] SpecError),
+    /// A trace that cannot be read or folded.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Results that cannot be written or read.
+    #[error(transparent)]
+    Store(#[from] stripewise_results::Error),
+    /// A run that failed.
+    #[error(transparent)]
+    Run(RunError),
+    /// The observer did not want to go on.
+    #[error("stopped")]
+    Stopped,
+    /// One run of several.
+    #[error("scheme {scheme}: {source}")]
+    Within {
+        /// The scheme's name.
+        scheme: String,
+        /// Why it failed.
+        source: Box<Error>,
+    },
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Device(error) => error.into(),
+            RunError::Scheme(error) => error.into(),
+            RunError::Replay(ReplayError::Trace(error)) => error.into(),
+            RunError::Stopped { .. } => Self::Stopped,
+            other => Self::Run(other),
+        }
+    }
+}
+
+impl Error {
+    pub(crate) fn spec(message: impl Into<String>) -> Self {
+        Self::Spec(message.into())
+    }
+}

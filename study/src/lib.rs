@@ -1,0 +1,28 @@
+//! Studies: names and settings become runs, runs are made on several threads, results go to the store.
+//!
+//! What the command and the Python package share. A [`StudySpec`] is plain data; [`Study::new`] resolves every
+//! name and checks that each run can be made; [`Study::run`] makes those that are not in the store yet. Whoever
+//! calls is told how far they have come, and may end them, through an [`Observer`].
+
+#![forbid(unsafe_code)]
+
+mod catalog;
+mod describe;
+mod error;
+pub mod human;
+mod named;
+mod observer;
+mod setting;
+mod spec;
+mod study;
+mod workload;
+
+pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
+pub use describe::{describe_device, describe_elements};
+pub use error::{Error, What};
+pub use named::Document;
+pub use observer::Observer;
+pub use setting::{Setting, Target, device, scheme, sort};
+pub use spec::{DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, SchemeSpec, StudySpec, Tables};
+pub use study::{Finished, Study};
+pub use workload::{Folding, Origin, Stream, Watched, Workload, WorkloadSpec};

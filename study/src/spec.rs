@@ -1,0 +1,108 @@
+//! What a study is asked to do, as plain data.
+
+use std::path::{Path, PathBuf};
+
+use stripewise_base::units::Span;
+use stripewise_flash::{Share, State};
+use stripewise_sim::{Layout, Pacing, Precondition};
+
+use crate::error::{Error, What};
+use crate::named::Document;
+use crate::setting::Setting;
+use crate::workload::WorkloadSpec;
+
+/// The device of the main job.
+pub const DEFAULT_DEVICE: &str = "ssdsim-5+1";
+/// The profile that is replayed when nothing else is asked for: paper 000, Table III and IV.
+pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
+/// How many of its 3,993,316 requests: what two cores compare three schemes over in some ten seconds.
+pub const DEFAULT_REQUESTS: u64 = 2_000_000;
+
+/// All that a study is: the same requests through several schemes, on one device.
+#[derive(Clone, Debug)]
+pub struct StudySpec {
+    /// Where the requests come from.
+    pub workload: WorkloadSpec,
+    /// When they are sent; by default at their times, or 16 at a time where they have none.
+    pub pacing: Option<Pacing>,
+    /// Requests at the start that count for nothing.
+    pub warmup: u64,
+    /// Seed of everything random: generated requests, random choices of the device.
+    pub seed: u64,
+    /// The device.
+    pub device: Document,
+    /// The array's elements.
+    pub elements: Layout,
+    /// What the devices hold before the first request.
+    pub precondition: Precondition,
+    /// The schemes, a run each.
+    pub schemes: Vec<SchemeSpec>,
+    /// Changes to every scheme or to the device.
+    pub settings: Vec<Setting>,
+    /// Which tables are kept.
+    pub tables: Tables,
+    /// The directory of results.
+    pub out: PathBuf,
+    /// Compute what is in the store already once more, and check that it yields the same.
+    pub force: bool,
+}
+
+impl StudySpec {
+    /// The main job: `schemes` over the default workload, on the default device.
+    ///
+    /// # Errors
+    /// None as long as the default device is shipped.
+    pub fn new(schemes: Vec<SchemeSpec>) -> Result<Self, Error> {
+        Ok(Self {
+            workload: WorkloadSpec::default(),
+            pacing: None,
+            warmup: 0,
+            seed: 1,
+            device: Document::find(What::Device, DEFAULT_DEVICE)?,
+            elements: Layout { level: stripewise_flash::Level::Channel, devices: 1 },
+            precondition: Precondition::Filled(State::Steady, Share(700_000)),
+            schemes,
+            settings: Vec::new(),
+            tables: Tables::default(),
+            out: "stripewise-results".into(),
+            force: false,
+        })
+    }
+}
+
+/// A scheme, and settings that are its own.
+#[derive(Clone, Debug)]
+pub struct SchemeSpec {
+    /// The scheme.
+    pub document: Document,
+    /// Its own settings, which its name in the results tells.
+    pub settings: Vec<Setting>,
+}
+
+impl SchemeSpec {
+    /// Reads `NAME|FILE.toml[,KEY=VALUE]...`.
+    ///
+    /// # Errors
+    /// An unknown name, a file that cannot be read, what is no setting.
+    pub fn parse(argument: &str) -> Result<Self, Error> {
+        if Path::new(argument).is_file() || !argument.contains(',') {
+            return Ok(Self { document: Document::find(What::Scheme, argument)?, settings: Vec::new() });
+        }
+        let mut parts = argument.split(',');
+        let document = Document::find(What::Scheme, parts.next().unwrap_or_default())?;
+        let refuse = |error: String| Error::spec(format!("scheme {argument}: {error}"));
+        let settings = parts.map(|part| part.parse().map_err(refuse)).collect::<Result<_, _>>()?;
+        Ok(Self { document, settings })
+    }
+}
+
+/// Which tables a run leaves beside its totals and its elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// A row of every request, its latency split into parts.
+    pub requests: bool,
+    /// A row of every garbage collection.
+    pub gcs: bool,
+    /// A row of every element's state every so often; zero for none.
+    pub sample_every: Span,
+}

@@ -1,0 +1,277 @@
+//! A study: its settings resolved, its runs made on several threads, their results in the store.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::time::{ClockId, clock_gettime};
+use stripewise_array::Scheme;
+use stripewise_flash::DeviceSpec;
+use stripewise_results::summary::CPU_NS;
+use stripewise_results::{Figure, Figures, FinishedRun, RunInputs, Store, Table};
+use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, capacity};
+
+use crate::describe::{self, describe_device, describe_elements};
+use crate::error::Error;
+use crate::human;
+use crate::observer::Observer;
+use crate::setting::{self, Setting};
+use crate::spec::StudySpec;
+use crate::workload::Workload;
+
+/// A study that can be run: every name resolved, every setting understood.
+#[derive(Clone, Debug)]
+pub struct Study {
+    spec: StudySpec,
+    workload: Workload,
+    pacing: Pacing,
+    /// What is folded onto: the filled part of the smallest array of the study, so that all get the same
+    /// requests.
+    fold_bytes: u64,
+    jobs: Vec<Job>,
+}
+
+/// One run of a study.
+#[derive(Clone, Debug)]
+struct Job {
+    config: RunConfig,
+    capacity: u64,
+}
+
+/// A run that is on disk.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The scheme's name.
+    pub scheme: String,
+    /// Its results.
+    pub run: FinishedRun,
+    /// Whether it was computed now, and in how much time of the processor; otherwise it was there already.
+    pub cpu_ns: Option<u64>,
+}
+
+impl Study {
+    /// Resolves the names and settings of `spec`, and checks that every run can be made. A trace is read to take
+    /// its digest.
+    ///
+    /// # Errors
+    /// What was not understood; a trace that cannot be read; [`Error::Stopped`].
+    pub fn new(spec: StudySpec, observer: &dyn Observer) -> Result<Self, Error> {
+        let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
+        let device = setting::device(&spec.device, &for_device)?;
+        let workload = Workload::new(&spec.workload, spec.seed, observer)?;
+        let default = if workload.has_no_times() { Pacing::Closed { depth: 16 } } else { Pacing::default() };
+        let pacing = spec.pacing.unwrap_or(default);
+        let mut jobs: Vec<Job> = Vec::new();
+        for named in &spec.schemes {
+            let settings: Vec<Setting> = named.settings.iter().chain(&for_schemes).cloned().collect();
+            let mut scheme = setting::scheme(&named.document, &settings)?;
+            for setting in &named.settings {
+                scheme.name.push_str(&format!(",{setting}"));
+            }
+            if jobs.iter().any(|job| job.config.scheme.name == scheme.name) {
+                let remedy = "give each a name of its own, or leave one out";
+                return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
+            }
+            let config = config(&spec, pacing, scheme, device.clone());
+            let capacity = capacity(&config)?;
+            jobs.push(Job { config, capacity });
+        }
+        let smallest = jobs.iter().map(|job| job.capacity).min().unwrap_or(0);
+        let fold_bytes = filled(spec.precondition, smallest);
+        Ok(Self { spec, workload, pacing, fold_bytes, jobs })
+    }
+
+    /// The settings that all runs share: what they are called and what they are.
+    ///
+    /// # Errors
+    /// When the device cannot be.
+    pub fn settings(&self) -> Result<Vec<(&'static str, String)>, Error> {
+        let Some(job) = self.jobs.first() else { return Ok(Vec::new()) };
+        let mut lines = vec![("workload", self.workload.describe())];
+        lines.push(("device", describe_device(&job.config.device)?));
+        lines.push(("elements", describe_elements(self.spec.elements, &job.config.device)?));
+        lines.push(("pacing", describe::pacing(self.pacing)));
+        if self.spec.warmup > 0 {
+            lines.push(("warm-up", format!("{} requests", human::count(self.spec.warmup))));
+        }
+        lines.push(("state", describe::state(self.spec.precondition)));
+        let capacities = || self.jobs.iter().map(|job| job.capacity);
+        let filled = if self.fold_bytes < capacities().min().unwrap_or(0) { ", what is filled" } else { "" };
+        let differ = capacities().min() != capacities().max();
+        let least = if differ { " of the smallest of these arrays" } else { "" };
+        let onto = human::bytes(self.fold_bytes);
+        lines.push(("fold", format!("{} onto {onto}{filled}{least}", self.workload.fold())));
+        if !self.spec.settings.is_empty() {
+            let set: Vec<String> = self.spec.settings.iter().map(ToString::to_string).collect();
+            lines.push(("set", set.join(" ")));
+        }
+        Ok(lines)
+    }
+
+    /// How many runs there are.
+    pub fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether there is nothing to run.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    /// The schemes' names, in the order of the runs.
+    pub fn schemes(&self) -> impl Iterator<Item = &str> {
+        self.jobs.iter().map(|job| job.config.scheme.name.as_str())
+    }
+
+    /// The directory of results.
+    pub fn out(&self) -> &Path {
+        &self.spec.out
+    }
+
+    /// What the choice of a trace's format left open, and whoever reads the results should know.
+    pub fn note(&self) -> Option<String> {
+        self.workload.note()
+    }
+
+    /// Makes every run that is not there, on at most `threads` threads, this one among them. The runs come in the
+    /// order of the schemes; one that failed does not keep the others from being made.
+    pub fn run(&self, threads: usize, observer: &dyn Observer) -> Vec<Result<Finished, Error>> {
+        let next = AtomicUsize::new(0);
+        let results: Vec<_> = self.jobs.iter().map(|_| Mutex::new(None)).collect();
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = self.jobs.get(place) else { return };
+                let outcome = self.make(place, job, observer);
+                *results[place].lock().expect("no thread panics while it holds a result") = Some(outcome);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(self.jobs.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let taken = results.into_iter().map(|result| result.into_inner().ok().flatten());
+        taken.map(|outcome| outcome.unwrap_or(Err(Error::Stopped))).collect()
+    }
+
+    /// Makes one run, or finds it.
+    fn make(&self, place: usize, job: &Job, observer: &dyn Observer) -> Result<Finished, Error> {
+        go_on(observer)?;
+        let scheme = job.config.scheme.name.clone();
+        let store = Store::new(&self.spec.out);
+        let inputs = self.inputs(job)?;
+        if !self.spec.force
+            && let Some(run) = store.find(inputs.digest())?
+            && (!self.spec.tables.requests || run.has(Table::Requests))
+        {
+            return Ok(Finished { scheme, run, cpu_ns: None });
+        }
+        observer.began(place, &scheme);
+        let outcome = self.compute(job, &store, &inputs, observer, place);
+        observer.ended(place);
+        match outcome {
+            Ok((run, cpu_ns)) => Ok(Finished { scheme, run, cpu_ns: Some(cpu_ns) }),
+            Err(source) if self.jobs.len() > 1 && !matches!(source, Error::Stopped) => {
+                Err(Error::Within { scheme, source: Box::new(source) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn compute(
+        &self,
+        job: &Job,
+        store: &Store,
+        inputs: &RunInputs,
+        observer: &dyn Observer,
+        place: usize,
+    ) -> Result<(FinishedRun, u64), Error> {
+        let mut source = self.workload.folded(self.fold_bytes, observer)?;
+        let mut writer = store.begin(inputs, self.spec.tables.requests)?;
+        let limit = self.workload.limit();
+        let began_ns = thread_cpu_ns();
+        let totals = stripewise_sim::run(&job.config, &mut source, &mut writer, &mut |progress| {
+            let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
+            observer.advanced(place, Progress { share, ..progress });
+            observer.go_on()
+        })?;
+        let cpu_ns = thread_cpu_ns() - began_ns;
+        // The stream ends early when the observer wants to stop: what was computed is then not the run that was
+        // asked for.
+        go_on(observer)?;
+        let mut figures = Figures::from_list(&totals.figures())?;
+        let fold = source.report();
+        let read = source.source().source().report().unwrap_or_default();
+        figures.add("array_bytes", Figure::Count(job.capacity))?;
+        figures.add("folded_requests", Figure::Count(fold.moved))?;
+        figures.add("shifted_requests", Figure::Count(fold.shifted))?;
+        figures.add("skipped_lines", Figure::Count(read.skipped_bad))?;
+        figures.add("clamped_times", Figure::Count(read.clamped_times))?;
+        figures.add_measured(CPU_NS, Figure::Count(cpu_ns))?;
+        Ok((writer.finish(&totals.elements, &figures)?, cpu_ns))
+    }
+
+    /// All that decides the run.
+    fn inputs(&self, job: &Job) -> Result<RunInputs, Error> {
+        let broken =
+            |error: toml::ser::Error| Error::spec(format!("cannot write the configuration: {error}"));
+        let mut configuration = toml::Table::new();
+        configuration.insert("elements".to_owned(), self.spec.elements.to_string().into());
+        let scheme = toml::Value::try_from(&job.config.scheme).map_err(broken)?;
+        configuration.insert("scheme".to_owned(), scheme);
+        let device = toml::Value::try_from(&job.config.device).map_err(broken)?;
+        configuration.insert("device".to_owned(), device);
+        let mut replay = self.workload.settings();
+        let mut set = |key: &str, value: String| _ = replay.insert(key.to_owned(), value.into());
+        set("pacing", self.pacing.to_string());
+        set("precondition", job.config.precondition.to_string());
+        set("warmup_requests", job.config.warmup_requests.to_string());
+        set("fold", self.workload.fold().to_string());
+        set("fold_bytes", self.fold_bytes.to_string());
+        set("sample_every", job.config.sample_every.to_string());
+        set("gc_rows", job.config.gc_rows.to_string());
+        let text = |table| toml::to_string(&table).map_err(broken);
+        let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES);
+        let digest = self.workload.digest();
+        Ok(RunInputs::new(&text(configuration)?, &text(replay)?, &digest, self.spec.seed, &version)?)
+    }
+}
+
+fn go_on(observer: &dyn Observer) -> Result<(), Error> {
+    if observer.go_on() { Ok(()) } else { Err(Error::Stopped) }
+}
+
+fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) -> RunConfig {
+    RunConfig {
+        elements: spec.elements,
+        precondition: spec.precondition,
+        pacing,
+        warmup_requests: spec.warmup,
+        // The workload ends by itself, so that only what is replayed is folded and counted.
+        limit_requests: u64::MAX,
+        seed: spec.seed,
+        sample_every: spec.tables.sample_every,
+        request_rows: spec.tables.requests,
+        gc_rows: spec.tables.gcs,
+        scheme,
+        device,
+    }
+}
+
+/// The part of an array of so many bytes that holds data before the first request; all of it where nothing
+/// does. Whole MiB where there are any, so that no chunk is cut.
+fn filled(precondition: Precondition, bytes: u64) -> u64 {
+    if precondition == Precondition::Fresh {
+        return bytes;
+    }
+    let filled = precondition.pages(bytes);
+    if filled >> 20 > 0 { filled >> 20 << 20 } else { filled / 4096 * 4096 }
+}
+
+/// Processor time of this thread.
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,0 +1,317 @@
+//! Where requests come from: a trace, a generator or a profile; and how they are folded onto an array.
+
+use std::path::{Path, PathBuf};
+
+use stripewise_trace::fold::{Fold, Folded};
+use stripewise_trace::generate::{Generator, catalog};
+use stripewise_trace::profile::Profile;
+use stripewise_trace::slice::{Selection, Slice};
+use stripewise_trace::{OpenOptions, ReadReport, Reader, Request, Source, TraceError};
+
+use crate::catalog::builtin_profile;
+use crate::error::Error;
+use crate::human;
+use crate::observer::Observer;
+use crate::spec::{DEFAULT_PROFILE, DEFAULT_REQUESTS};
+
+/// Which requests are replayed, as plain data.
+#[derive(Clone, Debug)]
+pub struct WorkloadSpec {
+    /// Where they come from.
+    pub origin: Origin,
+    /// How many of them: of a trace or generator the first so many; a profile is generated with so many (with
+    /// 10,000 if that is less, of which the first so many are taken), and its footprint scales along.
+    pub requests: Option<u64>,
+    /// How addresses are folded onto the array.
+    pub fold: Fold,
+}
+
+impl Default for WorkloadSpec {
+    fn default() -> Self {
+        let origin = Origin::Profile(DEFAULT_PROFILE.to_owned());
+        Self { origin, requests: Some(DEFAULT_REQUESTS), fold: Fold::Modulo }
+    }
+}
+
+/// Where requests come from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// A trace in a file.
+    Trace(PathBuf, OpenOptions),
+    /// A generator.
+    Generator(Box<Generator>),
+    /// A built-in profile's name, or a file that ends in `.toml`.
+    Profile(String),
+}
+
+impl Origin {
+    /// What the generator `SPEC` or the profile `NAME|FILE.toml` yields.
+    ///
+    /// # Errors
+    /// When it is written like a generator's specification and is none.
+    pub fn generated(what: &str) -> Result<Self, Error> {
+        let name = what.split(':').next().unwrap_or_default();
+        if catalog().iter().any(|about| about.name == name) || what.contains(':') {
+            return Ok(Self::Generator(Box::new(what.parse()?)));
+        }
+        Ok(Self::Profile(what.to_owned()))
+    }
+}
+
+/// Requests that can be streamed any number of times.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    source: Resolved,
+    /// The most requests to deliver.
+    limit: Option<u64>,
+    fold: Fold,
+}
+
+#[derive(Clone, Debug)]
+enum Resolved {
+    Trace { path: PathBuf, options: OpenOptions, format: String, note: Option<String>, digest: String },
+    Generator { generator: Box<Generator>, seed: u64, profile: Option<String>, shown: String },
+}
+
+/// A stream of a workload's requests, not yet folded.
+pub type Stream<'a> = Slice<Watched<'a>>;
+
+/// A stream of a workload's requests, folded onto an array.
+pub type Folding<'a> = Folded<Stream<'a>>;
+
+/// What a stream reads. It ends early when the observer does not want to go on: ask it once more at the end.
+pub struct Watched<'a> {
+    observer: &'a dyn Observer,
+    requests: Requests,
+}
+
+enum Requests {
+    Trace(Box<Reader>),
+    Generated(Box<dyn Source + Send>),
+}
+
+impl Source for Watched<'_> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        if !self.observer.go_on() {
+            batch.clear();
+            return Ok(());
+        }
+        match &mut self.requests {
+            Requests::Trace(reader) => reader.next_batch(batch),
+            Requests::Generated(source) => source.next_batch(batch),
+        }
+    }
+
+    fn progress(&self) -> Option<f64> {
+        match &self.requests {
+            Requests::Trace(reader) => reader.progress(),
+            Requests::Generated(source) => source.progress(),
+        }
+    }
+}
+
+impl Watched<'_> {
+    /// What reading a trace brought to light.
+    pub fn report(&self) -> Option<ReadReport> {
+        match &self.requests {
+            Requests::Trace(reader) => Some(reader.report()),
+            Requests::Generated(_) => None,
+        }
+    }
+}
+
+impl Workload {
+    /// The workload that `spec` asks for. A trace is opened to find its format, and read to take its digest.
+    ///
+    /// # Errors
+    /// An unknown profile; a trace that cannot be read; [`Error::Stopped`].
+    pub fn new(spec: &WorkloadSpec, seed: u64, observer: &dyn Observer) -> Result<Self, Error> {
+        let limit = spec.requests;
+        if limit == Some(0) {
+            return Err(Error::spec("0 requests: there is nothing to replay; give at least 1"));
+        }
+        let (source, limit) = match &spec.origin {
+            Origin::Trace(path, options) => (trace(path, options.clone(), observer)?, limit),
+            Origin::Generator(generator) => (Resolved::generator((**generator).clone(), seed), limit),
+            Origin::Profile(name) => profile(name, limit, seed)?,
+        };
+        Ok(Self { source, limit, fold: spec.fold })
+    }
+
+    /// Streams the requests from the first.
+    ///
+    /// # Errors
+    /// A trace that cannot be opened.
+    pub fn open<'a>(&self, observer: &'a dyn Observer) -> Result<Stream<'a>, Error> {
+        let requests = match &self.source {
+            Resolved::Trace { path, options, .. } => {
+                Requests::Trace(Box::new(stripewise_trace::open(path, options)?))
+            }
+            Resolved::Generator { generator, seed, .. } => Requests::Generated(generator.source(*seed)),
+        };
+        let selection = Selection { take: self.limit, ..Selection::default() };
+        Ok(Slice::new(Watched { observer, requests }, selection)?)
+    }
+
+    /// Streams the requests from the first, folded onto `capacity` bytes. May read the whole trace before.
+    ///
+    /// # Errors
+    /// A trace that cannot be read or folded; [`Error::Stopped`].
+    pub fn folded<'a>(&self, capacity: u64, observer: &'a dyn Observer) -> Result<Folding<'a>, Error> {
+        let folding = if self.fold.needs_scan() {
+            self.fold.onto(capacity, Some(&mut self.open(observer)?))
+        } else {
+            self.fold.onto(capacity, None)
+        };
+        if !observer.go_on() {
+            return Err(Error::Stopped);
+        }
+        let folding = folding.map_err(|error| match error {
+            TraceError::Fold(reason) => TraceError::Fold(format!("{}: {reason}", self.name())),
+            other => other,
+        })?;
+        Ok(Folded::new(self.open(observer)?, folding))
+    }
+
+    /// Requests that will come, if that is known.
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// How addresses are folded.
+    pub fn fold(&self) -> Fold {
+        self.fold
+    }
+
+    /// Whether all requests arrive at once, so that replaying at their times has no meaning.
+    pub fn has_no_times(&self) -> bool {
+        match &self.source {
+            Resolved::Trace { .. } => false,
+            Resolved::Generator { generator, .. } => generator.to_string().contains("arrival=none"),
+        }
+    }
+
+    /// What the choice of a trace's format left open, and its reader should know.
+    pub fn note(&self) -> Option<String> {
+        match &self.source {
+            Resolved::Trace { note: Some(note), .. } => Some(format!("{}: {note}", self.name())),
+            _ => None,
+        }
+    }
+
+    /// What names the requests in results: equal digests, equal requests.
+    pub fn digest(&self) -> String {
+        match &self.source {
+            Resolved::Trace { digest, .. } => format!("blake3:{digest}"),
+            Resolved::Generator { generator, seed, .. } => format!("{generator};seed={seed}"),
+        }
+    }
+
+    /// What decides the requests beside the digest: how the trace is read, what the profile says.
+    pub fn settings(&self) -> toml::Table {
+        let mut table = toml::Table::new();
+        let mut set = |key: &str, value: toml::Value| _ = table.insert(key.to_owned(), value);
+        match &self.source {
+            Resolved::Trace { format, options, .. } => {
+                set("format", format.clone().into());
+                set("skip_bad", (options.skip_bad as i64).into());
+            }
+            Resolved::Generator { profile: Some(profile), .. } => set("profile", profile.clone().into()),
+            Resolved::Generator { .. } => {}
+        }
+        if let Some(limit) = self.limit {
+            set("requests", limit.to_string().into());
+        }
+        table
+    }
+
+    /// Its name, for messages.
+    fn name(&self) -> String {
+        match &self.source {
+            Resolved::Trace { path, .. } => path.display().to_string(),
+            Resolved::Generator { generator, .. } => generator.to_string(),
+        }
+    }
+
+    /// Where the requests come from, for people.
+    pub fn describe(&self) -> String {
+        let first =
+            self.limit.map_or(String::new(), |limit| format!(", first {} requests", human::count(limit)));
+        match &self.source {
+            Resolved::Trace { path, format, .. } => format!("trace {} ({format}){first}", path.display()),
+            Resolved::Generator { shown, seed, .. } => format!("{shown}{first}, seed {seed}"),
+        }
+    }
+}
+
+impl Resolved {
+    fn generator(generator: Generator, seed: u64) -> Self {
+        let shown = format!("generator {generator}");
+        Self::Generator { generator: Box::new(generator), seed, profile: None, shown }
+    }
+}
+
+fn trace(path: &Path, options: OpenOptions, observer: &dyn Observer) -> Result<Resolved, Error> {
+    if path.as_os_str() == "-" {
+        return Err(Error::spec(
+            "a trace is replayed from a file, once for each scheme; write it to one first: \
+             `stripewise trace convert - trace.parquet`",
+        ));
+    }
+    let ReadReport { format, note, .. } = stripewise_trace::open(path, &options)?.report();
+    let digest = stripewise_trace::digest_while(path, &mut || observer.go_on())?.ok_or(Error::Stopped)?;
+    Ok(Resolved::Trace { path: path.to_owned(), options, format, note, digest })
+}
+
+/// The fewest requests that a profile is generated with: fewer cannot show its distributions.
+const LEAST_GENERATED: u64 = 10_000;
+
+/// The generator of the profile that `argument` names, and how many of its requests to take where it cannot
+/// be told to make fewer itself.
+fn profile(argument: &str, requests: Option<u64>, seed: u64) -> Result<(Resolved, Option<u64>), Error> {
+    if argument.ends_with(".toml") {
+        let profile = Profile::read(Path::new(argument)).map_err(Error::Profile)?;
+        let sample = Sample::of(&profile, requests);
+        let generator: Generator = format!("profile:file={argument}{}", sample.keys()).parse()?;
+        let shown = format!("profile {argument}, {sample}");
+        let (generator, profile) = (Box::new(generator), Some(profile.to_toml()));
+        return Ok((Resolved::Generator { generator, seed, profile, shown }, sample.first));
+    }
+    let found = builtin_profile(argument)?;
+    let about = format!("profile {} ({})", found.name, found.source);
+    let Some(profile) = found.profile else {
+        // A recipe of the paper's own, not statistics: it has its own number of requests.
+        let generator: Box<Generator> = Box::new(found.generator.parse()?);
+        let shown = format!("{about}, {generator}");
+        return Ok((Resolved::Generator { generator, seed, profile: Some(found.source), shown }, requests));
+    };
+    let sample = Sample::of(&profile, requests);
+    let generator = Box::new(format!("profile:name={}{}", found.name, sample.keys()).parse()?);
+    let shown = format!("{about}, {sample}");
+    Ok((Resolved::Generator { generator, seed, profile: Some(profile.to_toml()), shown }, sample.first))
+}
+
+/// How many requests a profile is generated with, and how many of them are taken where that is fewer.
+struct Sample {
+    generated: u64,
+    first: Option<u64>,
+}
+
+impl Sample {
+    fn of(profile: &Profile, requests: Option<u64>) -> Self {
+        let requests = requests.unwrap_or(profile.requests.0);
+        let generated = requests.max(LEAST_GENERATED.min(profile.requests.0));
+        Self { generated, first: (requests < generated).then_some(requests) }
+    }
+
+    /// What a generator's specification says of it.
+    fn keys(&self) -> String {
+        format!(",requests={}", self.generated)
+    }
+}
+
+impl std::fmt::Display for Sample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} requests", human::count(self.generated))
+    }
+}

@@ -1,0 +1,157 @@
+//! Studies are made, found again, watched and stopped.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use stripewise_sim::Progress;
+use stripewise_study::{Error, Observer, Origin, SchemeSpec, Study, StudySpec, WorkloadSpec};
+use stripewise_trace::OpenOptions;
+use stripewise_trace::fold::Fold;
+
+fn spec(out: &Path, requests: u64, schemes: &[&str]) -> StudySpec {
+    let schemes = schemes.iter().map(|name| SchemeSpec::parse(name).unwrap()).collect();
+    let mut spec = StudySpec::new(schemes).unwrap();
+    spec.settings =
+        vec!["device.geometry.blocks=64".parse().unwrap(), "device.geometry.chips=1".parse().unwrap()];
+    let origin = Origin::generated("uniform:write=1,size=8KiB,span=64MiB,interval=2ms").unwrap();
+    spec.workload = WorkloadSpec { origin, requests: Some(requests), fold: Fold::Modulo };
+    spec.out = out.join("results");
+    spec
+}
+
+/// Notes what it is told, and stops the study the so manieth time that it is asked.
+#[derive(Default)]
+struct Noting {
+    stop_at: usize,
+    asked: AtomicUsize,
+    notes: Mutex<Vec<String>>,
+    furthest: AtomicUsize,
+}
+
+impl Noting {
+    fn stopping_at(stop_at: usize) -> Self {
+        Self { stop_at, ..Self::default() }
+    }
+
+    fn note(&self, text: String) {
+        self.notes.lock().unwrap().push(text);
+    }
+}
+
+impl Observer for Noting {
+    fn go_on(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) + 1 != self.stop_at
+    }
+
+    fn began(&self, run: usize, scheme: &str) {
+        self.note(format!("{run} began: {scheme}"));
+    }
+
+    fn advanced(&self, _run: usize, progress: Progress) {
+        self.furthest.fetch_max(progress.requests as usize, Ordering::Relaxed);
+    }
+
+    fn ended(&self, run: usize) {
+        self.note(format!("{run} ended"));
+    }
+}
+
+#[test]
+fn a_study_is_made_once_and_found_the_second_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = Study::new(spec(folder.path(), 500, &["baseline", "baseline,update.tie=rcw"]), &()).unwrap();
+    assert_eq!(study.schemes().collect::<Vec<_>>(), ["baseline", "baseline,update.tie=rcw"]);
+    let watching = Noting::default();
+    let made: Vec<_> = study.run(1, &watching).into_iter().map(Result::unwrap).collect();
+    assert!(made.iter().all(|run| run.cpu_ns.is_some()));
+    let notes = watching.notes.lock().unwrap().join(", ");
+    assert_eq!(notes, "0 began: baseline, 0 ended, 1 began: baseline,update.tie=rcw, 1 ended");
+    assert_eq!(watching.furthest.load(Ordering::Relaxed), 500);
+
+    let again = Noting::default();
+    for (first, second) in made.iter().zip(study.run(2, &again)) {
+        let second = second.unwrap();
+        assert_eq!(second.cpu_ns, None);
+        assert_eq!(second.run.results_digest(), first.run.results_digest());
+    }
+    assert!(again.notes.lock().unwrap().is_empty(), "what is there is not computed");
+}
+
+#[test]
+fn a_study_can_be_stopped_at_any_look_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for state in ["written:70%", "steady:70%", "fresh"] {
+        let mut spec = spec(folder.path(), 200, &["baseline"]);
+        spec.precondition = state.parse().unwrap();
+        let out = spec.out.clone();
+        let study = Study::new(spec, &()).unwrap();
+        let mut stopped = 0;
+        for look in 1.. {
+            let observer = Noting::stopping_at(look);
+            match study.run(1, &observer).remove(0) {
+                Err(Error::Stopped) => stopped += 1,
+                // The look was the last of the source, or there are no so many.
+                Ok(run) => {
+                    std::fs::remove_dir_all(run.run.path()).unwrap();
+                    if observer.asked.load(Ordering::Relaxed) < look {
+                        break;
+                    }
+                }
+                Err(other) => panic!("{other}"),
+            }
+            assert_eq!(std::fs::read_dir(&out).map_or(0, Iterator::count), 0, "{state}, look {look}");
+        }
+        assert!(stopped > 3, "{state}: stopped {stopped} times");
+    }
+}
+
+#[test]
+fn reading_a_trace_for_its_digest_can_be_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.csv");
+    let line = "128166372000000000,host,0,Write,4096,4096,100\n";
+    std::fs::write(&path, line.repeat((3 << 20) / line.len())).unwrap();
+    let mut spec = spec(folder.path(), 500, &["baseline"]);
+    spec.workload.origin = Origin::Trace(path, OpenOptions::default());
+    let observer = Noting::stopping_at(2);
+    assert!(matches!(Study::new(spec, &observer), Err(Error::Stopped)));
+    assert_eq!(observer.asked.load(Ordering::Relaxed), 2, "at the second MiB");
+}
+
+#[test]
+fn a_run_that_fails_is_named_and_keeps_no_other_from_being_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.csv");
+    let line = "128166372000000000,host,0,Write,4096,4096,100\n";
+    std::fs::write(&path, line.repeat(300) + "128166372000000000,host,0,Wrote,4096,4096,100\n").unwrap();
+    let mut spec = spec(folder.path(), 500, &["baseline", "raid0"]);
+    spec.workload.origin = Origin::Trace(path, OpenOptions::default());
+    let outcomes = Study::new(spec, &()).unwrap().run(2, &());
+    assert_eq!(outcomes.len(), 2);
+    for (outcome, scheme) in outcomes.into_iter().zip(["baseline", "raid0"]) {
+        let message = outcome.unwrap_err().to_string();
+        assert!(message.starts_with(&format!("scheme {scheme}: ")), "{message}");
+        assert!(message.contains("trace.csv:301:"), "{message}");
+    }
+}
+
+#[test]
+fn what_is_asked_for_in_vain_is_told_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |change: &dyn Fn(&mut StudySpec)| {
+        let mut spec = spec(folder.path(), 500, &["baseline"]);
+        change(&mut spec);
+        Study::new(spec, &()).unwrap_err().to_string()
+    };
+    let twice = refusal(&|spec| spec.schemes.push(SchemeSpec::parse("baseline").unwrap()));
+    assert!(twice.contains("two schemes are called `baseline`"), "{twice}");
+    let none = refusal(&|spec| spec.workload.requests = Some(0));
+    assert!(none.contains("give at least 1"), "{none}");
+    let profile = refusal(&|spec| spec.workload.origin = Origin::Profile("paper000/hm_00".into()));
+    assert!(profile.contains("did you mean"), "{profile}");
+    let few = refusal(&|spec| spec.elements = "ssd:2".parse().unwrap());
+    assert!(few.contains("scheme `baseline`, section [geometry]"), "{few}");
+    let setting = refusal(&|spec| spec.settings.push("gc.victm=fifo".parse().unwrap()));
+    assert!(setting.contains("setting gc.victm=fifo") && setting.contains("victim"), "{setting}");
+}
