@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_profile_is_found_by_its_last_word_and_the_nearest_is_named() {
-        assert_eq!(builtin_profile("hm_0").unwrap().name, "paper000/hm_0");
+        assert_eq!(builtin_profile("lun1").unwrap().name, "paper000/lun1");
         let error = builtin_profile("paper000/hm_00").unwrap_err().to_string();
         assert!(error.contains("did you mean `paper000/hm_0`?"), "{error}");
     }

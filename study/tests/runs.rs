@@ -14,7 +14,7 @@ fn spec(out: &Path, requests: u64, schemes: &[&str]) -> StudySpec {
     let mut spec = StudySpec::new(schemes).unwrap();
     spec.settings =
         vec!["device.geometry.blocks=64".parse().unwrap(), "device.geometry.chips=1".parse().unwrap()];
-    let origin = Origin::generated("uniform:write=1,size=8KiB,span=64MiB,interval=2ms").unwrap();
+    let origin = Origin::generated("uniform:write=1,size=8KiB,span=64MiB").unwrap();
     spec.workload = WorkloadSpec { origin, requests: Some(requests), fold: Fold::Modulo };
     spec.out = out.join("results");
     spec
