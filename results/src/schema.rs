@@ -210,7 +210,7 @@ columns!(GcRow is Gcs {
 columns!(LatencyRow is Latencies {
     kind: u8 U8 "Of what: 0 reads, 1 writes, 2 reads and writes, 3 page operations of one element.",
     element: u32 U32 "Number of the element for kind 3, else 0.",
-    latency_ns: u64 U64 "A time, to three digits.",
+    latency_ns: u64 U64 "A time: to 0.1 % for requests, to 0.4 % for operations.",
     count: u64 U64 "Requests, or operations, that took at most this long.",
 });
 
@@ -241,7 +241,7 @@ pub fn documentation() -> String {
     part(
         "`latencies`",
         "One row a point of a cumulative distribution, for each kind and element in ascending order. From 99 % on \
-         every value that three digits tell apart; below, at most one for each 0.1 %. The last row of a kind \
+         every value that is told apart; below, at most one for each 0.1 %. The last row of a kind \
          counts all.",
         LatencyRow::COLUMNS,
     );

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod histogram;
 mod layout;
 mod metrics;
 mod precondition;

@@ -10,7 +10,7 @@ use stripewise_trace::{Kind, Request, Source, TraceError};
 
 /// Digest of every row of the run below. It changes when the model does: then say so in the changelog, and put the new
 /// one here.
-const DIGEST: &str = "cc3b56c09bf38a677a344d6fa1c84dbf";
+const DIGEST: &str = "e28276a0bfa8ea64e705bd28fc0c32a0";
 
 /// Reads and writes of odd sizes, some at once, some apart.
 struct Mixed {
