@@ -5,6 +5,7 @@ use stripewise_base::Nanos;
 use crate::memory::Memory;
 use crate::operation::{Operation, OperationId};
 use crate::plan::PlanView;
+use crate::update::{Choice, ElementState, ParityUpdate, Routine};
 
 /// A host request that is acknowledged, with the parts of its response time. They add up to
 /// `at - arrival`, along the path that finished last.
@@ -48,7 +49,8 @@ pub enum Admission {
 }
 
 /// The world around the controller. All calls return at once; what takes time is reported to the controller later.
-pub trait Driver<M: Memory> {
+/// What its elements tell of themselves, it tells as [`ElementState`].
+pub trait Driver<M: Memory>: ElementState {
     /// Whether plans are to be shown to [`Driver::planned`].
     const OBSERVES: bool = false;
 
@@ -78,6 +80,14 @@ pub trait Driver<M: Memory> {
 
     /// The controller gave up an element that did not answer or could not be written.
     fn gave_up(&mut self, _element: u16) {}
+
+    /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
+    fn choose(&mut self, _choice: &Choice<'_>) -> Option<Routine> {
+        None
+    }
+
+    /// A parity update was decided: one call for each, however often its plan is made anew.
+    fn updated(&mut self, _update: &ParityUpdate) {}
 
     /// A plan was made (only where [`Driver::OBSERVES`]).
     fn planned(&mut self, _plan: &PlanView<'_>) {}

@@ -19,6 +19,7 @@ mod plan;
 mod presets;
 mod request;
 mod scheme;
+mod times;
 pub mod update;
 
 pub use bugs::Bug;
@@ -32,4 +33,5 @@ pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timin
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use request::{HostRequest, RequestKind, SubmitError};
+pub use times::CellTimes;
 pub use scheme::{Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError};

@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     /// Members that the steps do without: those that were lost when the steps were made.
     pub(crate) missing: u64,
     pub(crate) decision: Decision,
+    /// Whether the driver was told of the decision.
+    pub(crate) told: bool,
     steps: [Step; STEPS_MAX],
     step_count: u8,
     pub(crate) current: u8,
@@ -108,6 +110,7 @@ impl Plan {
             lost: 0,
             missing: 0,
             decision: Decision::default(),
+            told: false,
             steps: [Step::Compute { pages: 0 }; STEPS_MAX],
             step_count: 0,
             current: 0,

@@ -199,7 +199,7 @@ impl<M: Memory> Array<M> {
             Routine::Rmw if self.has_bug(Bug::OldDataForgotten) => 1 << parity,
             Routine::Rmw | Routine::Reconstruct => wanted | 1 << parity,
             Routine::Rcw => data & !wanted,
-            Routine::Plain | Routine::FullStripe => 0,
+            Routine::Plain | Routine::FullStripe | Routine::ShortStripe => 0,
         };
         for member in members(old) {
             let page = self.buffer(plan, member, Version::Old);

@@ -198,6 +198,7 @@ impl<M: Memory> Array<M> {
         plan.missing = 0;
         plan.looked_again = false;
         plan.decision = Decision::default();
+        plan.told = false;
         plan.clear_steps();
         plan.first_request = NONE;
         plan.next = NONE;

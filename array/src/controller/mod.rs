@@ -34,6 +34,7 @@ use crate::placement::{FirstWrites, PartialWrites};
 use crate::plan::{Attachment, Plan, Slot};
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
+use crate::times::CellTimes;
 
 /// Bytes of a sector, the grain of hosts.
 pub const SECTOR_BYTES: u32 = 512;
@@ -73,6 +74,9 @@ pub struct Array<M: Memory> {
     holds: Holds,
     queues: Queues,
     loads: Loads,
+    times: CellTimes,
+    /// Whether the update policy asks for [`Self::times`].
+    asks_times: bool,
     /// Plans that were given their row and have yet to go on.
     woken: VecDeque<u32>,
 
@@ -123,6 +127,8 @@ impl<M: Memory> Array<M> {
             holds: Holds::new(plans),
             queues: Queues::new(geometry.elements),
             loads: Loads::new(geometry.elements),
+            times: CellTimes::new(geometry.elements),
+            asks_times: scheme.update.asks_times(),
             woken: VecDeque::with_capacity(plans as usize),
             failed: vec![false; geometry.elements as usize],
             any_failed: false,

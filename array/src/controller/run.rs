@@ -91,7 +91,7 @@ impl<M: Memory> Array<M> {
                 }
                 Err(lost) => Err(lost),
             },
-            Purpose::Write => self.build_update(plan),
+            Purpose::Write => self.build_update(plan, driver),
             Purpose::Trim => {
                 self.build_trim(plan);
                 Ok(())
@@ -186,6 +186,13 @@ impl<M: Memory> Array<M> {
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         self.loads.remove(operation.element, operation.kind == OperationKind::Read);
+        if self.asks_times {
+            match operation.kind {
+                OperationKind::Read => self.times.observe_read(operation.element, timing.cell_ns),
+                OperationKind::Write => self.times.observe_write(timing.cell_ns),
+                OperationKind::Trim | OperationKind::Flush => {}
+            }
+        }
         let is_ignored = outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored);
         if outcome != Outcome::Done && !is_ignored {
             self.trouble(plan, id, outcome, driver);

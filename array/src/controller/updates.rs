@@ -2,11 +2,12 @@
 
 use super::{Array, members};
 use crate::bugs::Bug;
+use crate::driver::Driver;
 use crate::geometry::Place;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::plan::{Plan, Step};
-use crate::update::{Choice, Decision, Reason, Routine};
+use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
 
 /// More members of a row are lost than its code can bear.
 pub(super) struct TooManyLost;
@@ -14,7 +15,11 @@ pub(super) struct TooManyLost;
 impl<M: Memory> Array<M> {
     /// Makes the steps of the update `plan` from what is lost now.
     #[inline]
-    pub(super) fn build_update(&mut self, plan: u32) -> Result<(), TooManyLost> {
+    pub(super) fn build_update<D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        driver: &mut D,
+    ) -> Result<(), TooManyLost> {
         let lost = self.lost_members(plan);
         // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
         let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
@@ -35,8 +40,8 @@ impl<M: Memory> Array<M> {
         let slot = &self.plans[plan as usize];
         let (place, wanted, partial) = (slot.place, slot.wanted, slot.partial);
         let parity = self.geometry.all_members() & !self.geometry.data_members();
-        let (decision, reads) = self.choose(plan, lost, failed);
-        self.plans[plan as usize].decision = decision;
+        let (decision, reads) = self.choose(plan, lost, failed, driver);
+        self.decided(plan, decision, driver);
         if reads != 0 {
             self.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
@@ -70,9 +75,15 @@ impl<M: Memory> Array<M> {
 
     /// Chooses the routine, and the members to pre-read.
     #[inline]
-    fn choose(&self, plan: u32, lost: u64, failed: u64) -> (Decision, u64) {
+    fn choose<D: Driver<M>>(
+        &self,
+        plan: u32,
+        lost: u64,
+        failed: u64,
+        driver: &mut D,
+    ) -> (Decision, u64) {
         let Plan { place, wanted, partial, .. } = self.plans[plan as usize];
-        let forced = |routine, reason| Decision { routine, reason, ..Decision::default() };
+        let forced = Decision::forced;
         let data = self.geometry.data_members();
         let parity = self.geometry.all_members() & !data;
         if parity == 0 {
@@ -84,8 +95,11 @@ impl<M: Memory> Array<M> {
         let is_fresh = self.is_fresh(plan);
         let rmw = wanted | parity;
         let rcw = (data & !wanted) | partial;
-        if rcw == 0 || is_fresh {
+        if rcw == 0 {
             return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
+        }
+        if is_fresh {
+            return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
         }
         if lost != 0 {
             if partial & lost != 0 {
@@ -97,10 +111,10 @@ impl<M: Memory> Array<M> {
             } else if rcw & lost != 0 {
                 (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw)
             } else {
-                self.choose_freely(place, rmw, rcw)
+                self.choose_freely(place, rmw, rcw, driver)
             };
         }
-        self.choose_freely(place, rmw, rcw)
+        self.choose_freely(place, rmw, rcw, driver)
     }
 
     /// Whether `plan` is the first write of a gathered row.
@@ -109,10 +123,39 @@ impl<M: Memory> Array<M> {
     }
 
     #[inline]
-    fn choose_freely(&self, place: Place, rmw: u64, rcw: u64) -> (Decision, u64) {
-        let choice = Choice { rmw, rcw, geometry: &self.geometry, place, loads: &self.loads };
-        let decision = self.scheme.update.choose(&choice);
+    fn choose_freely<D: Driver<M>>(
+        &self,
+        place: Place,
+        rmw: u64,
+        rcw: u64,
+        driver: &mut D,
+    ) -> (Decision, u64) {
+        let choice = Choice {
+            rmw,
+            rcw,
+            old: 0,
+            geometry: &self.geometry,
+            place,
+            page_bytes: self.elements.page_bytes,
+            loads: &self.loads,
+            times: &self.times,
+        };
+        let update = &self.scheme.update;
+        let chosen = if *update == (Update::Custom {}) { driver.choose(&choice) } else { None };
+        let decision = update.choose(&choice, driver, chosen);
         (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
+    }
+
+    /// Notes the decision of `plan`, and tells of it if it is the plan's first.
+    #[inline]
+    fn decided<D: Driver<M>>(&mut self, plan: u32, decision: Decision, driver: &mut D) {
+        let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan);
+        let slot = &mut self.plans[plan as usize];
+        slot.decision = decision;
+        if decision.routine != Routine::Plain && !is_fresh && !std::mem::replace(&mut slot.told, true) {
+            let (row, dirty) = (slot.row, slot.wanted.count_ones());
+            driver.updated(&ParityUpdate { at: self.now, row, dirty, decision });
+        }
     }
 
     /// Appends a step with one operation for each member of `mask`.

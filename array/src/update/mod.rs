@@ -2,16 +2,24 @@
 //!
 //! One file for each published scheme. A new one is a new file, a variant of [`Update`] and a line in [`MEMBERS`].
 
+mod adaptive;
 mod always_rcw;
 mod always_rmw;
 mod baseline;
+mod bpu;
+mod custom;
 
 use serde::{Deserialize, Serialize};
+use stripewise_base::Nanos;
 
 use crate::geometry::{Geometry, Place};
 use crate::loads::Loads;
+use crate::times::CellTimes;
 
+pub use adaptive::Tgc;
 pub use baseline::Tie;
+pub use bpu::Weights;
+pub(crate) use crate::controller_members as members;
 
 /// The routines of a parity update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +30,8 @@ pub enum Routine {
     Plain,
     /// Nothing to pre-read: the update covers the row.
     FullStripe,
+    /// Nothing to pre-read: the first write of a row, with fewer chunks than it has room for.
+    ShortStripe,
     /// Read-modify-write: old data and old parity.
     Rmw,
     /// Read-construct-write: the data that is not updated.
@@ -36,6 +46,7 @@ impl Routine {
         match self {
             Self::Plain => "plain",
             Self::FullStripe => "full stripe",
+            Self::ShortStripe => "short stripe",
             Self::Rmw => "RMW",
             Self::Rcw => "RCW",
             Self::Reconstruct => "reconstruct",
@@ -53,6 +64,8 @@ pub enum Reason {
     ParityLost,
     /// There was no choice: the update covers every data chunk.
     NothingToRead,
+    /// There was no choice: the row was never written before.
+    FirstWrite,
     /// There was no choice: the other routine needs a lost member.
     OtherNeedsLost,
     /// There was no choice: an update of a part of a lost chunk needs that chunk.
@@ -63,6 +76,16 @@ pub enum Reason {
     Tie,
     /// The policy knows only this one.
     Always,
+    /// BPU: the array is so loaded that the routine with fewer pre-reads is taken, whatever their balance.
+    Overloaded,
+    /// BPU: the most loaded element that it reads is less loaded than that of the other.
+    LighterLoad,
+    /// Adaptive: its pre-reads cost less time.
+    LowerCost,
+    /// Adaptive: both cost the same, which means RMW.
+    EqualCost,
+    /// Whoever drives the controller chose it.
+    Custom,
 }
 
 impl Reason {
@@ -73,10 +96,16 @@ impl Reason {
             Self::ParityLost => "the row's parity is lost, so only data is written",
             Self::NothingToRead => "the update covers every data chunk of the row: nothing to pre-read",
             Self::OtherNeedsLost => "the other routine would read a lost member",
+            Self::FirstWrite => "the row was never written before: nothing to pre-read",
             Self::PartOfLost => "a part of a lost chunk is updated: its old content is decoded first",
             Self::FewerPreReads => "it pre-reads fewer pages",
             Self::Tie => "both routines pre-read equally many pages; the policy's tie rule decides",
             Self::Always => "the policy always takes this routine",
+            Self::Overloaded => "the array is overloaded: fewer pre-reads, and RCW if they are equal",
+            Self::LighterLoad => "its most loaded element is less loaded",
+            Self::LowerCost => "its cost is lower",
+            Self::EqualCost => "both routines cost the same, which means RMW",
+            Self::Custom => "the user's policy chose it",
         }
     }
 }
@@ -84,16 +113,57 @@ impl Reason {
 /// A choice that an update policy makes: pre-read the members of one mask or of the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
-    /// Members that RMW pre-reads: old data of the updated chunks and old parity.
+    /// Members that RMW pre-reads: old data of the updated chunks and old parity, as far as memory does not hold them.
     pub rmw: u64,
     /// Members that RCW pre-reads: the chunks that are not updated, or not wholly.
     pub rcw: u64,
+    /// Of those that RMW pre-reads: the ones of which the pinned old version is read.
+    pub old: u64,
     /// The array's geometry, and the row's place in it: they name the element of each member.
     pub geometry: &'a Geometry,
     /// Where the row lies.
     pub place: Place,
+    /// Bytes of a page, the unit of an operation.
+    pub page_bytes: u32,
     /// Operations queued and in flight on every element.
     pub loads: &'a Loads,
+    /// What reads and writes took lately.
+    pub times: &'a CellTimes,
+}
+
+/// What elements tell of themselves beside their queues. Nothing, where nothing is known.
+pub trait ElementState {
+    /// The average time of a garbage collection of `element` if one is active, else 0 (paper 000, Eq. 3).
+    fn gc_average_ns(&self, _element: u16) -> Nanos {
+        0
+    }
+
+    /// Time left of the garbage collections active on `element`.
+    fn gc_remaining_ns(&self, _element: u16) -> Nanos {
+        0
+    }
+
+    /// Cell time of reading this page of `element` now, or its pinned old version.
+    fn read_ns(&self, _element: u16, _page: u32, _old_version: bool) -> Option<Nanos> {
+        None
+    }
+}
+
+/// The terms of a routine's cost, as its policy counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Adaptive: the longest wait for one of its pre-reads, in ns. BPU: the heaviest weighted load of an element that
+    /// it reads.
+    pub update: u64,
+    /// Adaptive: what its pre-reads delay queued writes, in ns. BPU: the mean weighted load.
+    pub delay: u64,
+}
+
+impl Cost {
+    /// Both terms together (paper 000, Eq. 8 and 9).
+    pub fn sum(self) -> u64 {
+        self.update + self.delay
+    }
 }
 
 /// What was chosen and why, with the terms that decided.
@@ -103,10 +173,41 @@ pub struct Decision {
     pub routine: Routine,
     /// Why.
     pub reason: Reason,
+    /// The routine that Baseline would have taken.
+    pub baseline: Routine,
     /// Pages that RMW would pre-read.
     pub rmw_reads: u8,
     /// Pages that RCW would pre-read.
     pub rcw_reads: u8,
+    /// What RMW would cost; zeros where the policy does not ask.
+    pub rmw: Cost,
+    /// What RCW would cost.
+    pub rcw: Cost,
+}
+
+impl Decision {
+    /// A decision without a choice.
+    pub(crate) fn forced(routine: Routine, reason: Reason) -> Self {
+        Self { routine, reason, baseline: routine, ..Self::default() }
+    }
+
+    /// Whether Baseline would have taken another routine (paper 000, Fig. 6).
+    pub fn is_adjusted(&self) -> bool {
+        self.routine != self.baseline
+    }
+}
+
+/// One parity update that was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParityUpdate {
+    /// When.
+    pub at: Nanos,
+    /// Its row.
+    pub row: u64,
+    /// Data chunks that it updates.
+    pub dirty: u32,
+    /// The routine, Baseline's, and the terms of both.
+    pub decision: Decision,
 }
 
 /// The update policy of a scheme, chosen once a run.
@@ -119,33 +220,72 @@ pub enum Update {
         #[serde(default)]
         tie: Tie,
     },
+    /// Balanced parity update.
+    Bpu {
+        /// What queued reads and writes weigh.
+        #[serde(default)]
+        weights: Weights,
+    },
+    /// The lower cost in time.
+    Adaptive {
+        /// What a collection in the way costs.
+        #[serde(default)]
+        tgc: Tgc,
+    },
     /// Read-modify-write whenever it is possible.
     AlwaysRmw {},
     /// Read-construct-write whenever it is possible.
     AlwaysRcw {},
+    /// The driver chooses.
+    Custom {},
 }
 
 /// The members of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("baseline", "the routine with fewest pre-reads (paper 000, section II-B)"),
+    ("bpu", "the routine whose most loaded element is less loaded (BPU, ICPADS 2016)"),
+    ("adaptive", "the routine that costs less time, queues and collections counted (paper 000, section III)"),
     ("always-rmw", "read-modify-write whenever it is possible"),
     ("always-rcw", "read-construct-write whenever it is possible"),
+    ("custom", "a policy of the user's own; Baseline where none is given"),
 ];
 
 impl Update {
-    /// Chooses between RMW and RCW where both are possible and both must read.
+    /// Chooses between RMW and RCW where both are possible and both must read. `chosen` is what the driver said, for
+    /// [`Update::Custom`].
     #[inline]
-    pub fn choose(&self, choice: &Choice<'_>) -> Decision {
-        let (routine, reason) = match self {
-            Self::Baseline { tie } => baseline::choose(choice, *tie),
-            Self::AlwaysRmw {} => always_rmw::choose(),
-            Self::AlwaysRcw {} => always_rcw::choose(),
+    pub fn choose(
+        &self,
+        choice: &Choice<'_>,
+        state: &impl ElementState,
+        chosen: Option<Routine>,
+    ) -> Decision {
+        let free = |(routine, reason)| (routine, reason, Cost::default(), Cost::default());
+        let (routine, reason, rmw, rcw) = match self {
+            Self::Baseline { tie } => free(baseline::choose(choice, *tie)),
+            Self::Bpu { weights } => bpu::choose(choice, *weights),
+            Self::Adaptive { tgc } => adaptive::choose(choice, *tgc, state),
+            Self::AlwaysRmw {} => free(always_rmw::choose()),
+            Self::AlwaysRcw {} => free(always_rcw::choose()),
+            Self::Custom {} => free(custom::choose(choice, chosen)),
         };
+        let tie = if let Self::Baseline { tie } = self { *tie } else { Tie::Rmw };
         Decision {
             routine,
             reason,
+            baseline: baseline::choose(choice, tie).0,
             rmw_reads: choice.rmw.count_ones() as u8,
             rcw_reads: choice.rcw.count_ones() as u8,
+            rmw,
+            rcw,
         }
     }
+
+    /// Whether it asks what reads and writes took lately.
+    pub(crate) fn asks_times(&self) -> bool {
+        matches!(self, Self::Adaptive { .. } | Self::Bpu { weights: Weights::Scaled } | Self::Custom {})
+    }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,88 @@
+//! Cell times that completed operations showed, smoothed: what the controller knows of its elements' speed.
+
+use stripewise_base::Nanos;
+
+/// A new time counts one part in so many. Choice: paper 000 (section IV-A) adjusts t_R to the recent read level without
+/// saying over how many reads.
+const WEIGHT: u64 = 8;
+
+/// Smoothed cell times. Integers, each kept [`WEIGHT`] times as large, so that no rounding adds up.
+#[derive(Clone, Debug)]
+pub struct CellTimes {
+    /// Of reads, for each element; 0 where none was seen.
+    reads: Vec<u64>,
+    all_reads: u64,
+    all_writes: u64,
+}
+
+#[inline]
+fn smooth(sum: &mut u64, time: Nanos) {
+    *sum = if *sum == 0 { time * WEIGHT } else { *sum - *sum / WEIGHT + time };
+}
+
+#[inline]
+fn known(sum: u64) -> Option<Nanos> {
+    (sum != 0).then_some(sum / WEIGHT)
+}
+
+impl CellTimes {
+    pub(crate) fn new(elements: u32) -> Self {
+        Self { reads: vec![0; elements as usize], all_reads: 0, all_writes: 0 }
+    }
+
+    /// A read took `time` in the cells of `element`. Reads of nothing take none and tell nothing.
+    #[inline]
+    pub(crate) fn observe_read(&mut self, element: u16, time: Nanos) {
+        if time > 0 {
+            smooth(&mut self.reads[element as usize], time);
+            smooth(&mut self.all_reads, time);
+        }
+    }
+
+    /// A write took `time` in the cells.
+    #[inline]
+    pub(crate) fn observe_write(&mut self, time: Nanos) {
+        if time > 0 {
+            smooth(&mut self.all_writes, time);
+        }
+    }
+
+    /// Recent time of a read of `element`, or of all elements where it was never read.
+    #[inline]
+    pub fn read_ns(&self, element: u16) -> Option<Nanos> {
+        known(self.reads[element as usize]).or(known(self.all_reads))
+    }
+
+    /// Recent time of a read of any element.
+    #[inline]
+    pub fn mean_read_ns(&self) -> Option<Nanos> {
+        known(self.all_reads)
+    }
+
+    /// Recent time of a write of any element.
+    #[inline]
+    pub fn mean_write_ns(&self) -> Option<Nanos> {
+        known(self.all_writes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_time_counts_an_eighth() {
+        let mut times = CellTimes::new(2);
+        assert_eq!((times.read_ns(0), times.mean_write_ns()), (None, None));
+        times.observe_read(0, 45_000);
+        times.observe_read(0, 0);
+        assert_eq!(times.read_ns(0), Some(45_000));
+        assert_eq!(times.read_ns(1), Some(45_000), "what is not known of one is that of all");
+        times.observe_read(0, 117_000);
+        assert_eq!(times.read_ns(0), Some(54_000));
+        for _ in 0..300 {
+            times.observe_read(0, 117_000);
+        }
+        assert_eq!(times.read_ns(0), Some(117_000), "a level that lasts is reached");
+    }
+}
