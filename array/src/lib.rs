@@ -33,5 +33,5 @@ pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timin
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use request::{HostRequest, RequestKind, SubmitError};
-pub use times::CellTimes;
 pub use scheme::{Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError};
+pub use times::CellTimes;

@@ -5,12 +5,18 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 6] = [
+pub const PRESETS: [(&str, &str); 12] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
+    ("bpu", include_str!("../../schemes/bpu.toml")),
+    ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
+    ("adaptive", include_str!("../../schemes/adaptive.toml")),
     ("always-rmw", include_str!("../../schemes/always-rmw.toml")),
     ("always-rcw", include_str!("../../schemes/always-rcw.toml")),
     ("linux-md", include_str!("../../schemes/linux-md.toml")),
     ("paper000-baseline", include_str!("../../schemes/paper000-baseline.toml")),
+    ("paper000-bpu", include_str!("../../schemes/paper000-bpu.toml")),
+    ("paper000-bpu-scaled", include_str!("../../schemes/paper000-bpu-scaled.toml")),
+    ("paper000-adaptive", include_str!("../../schemes/paper000-adaptive.toml")),
     ("raid0", include_str!("../../schemes/raid0.toml")),
 ];
 

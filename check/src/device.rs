@@ -47,6 +47,9 @@ pub(crate) fn device(draw: &mut Draw, layout: Layout, elements: u32) -> Option<D
         },
         scheduling: Scheduling { read_priority: draw.percent(60), window: draw.one_of(&[1, 2, 8, 64]) },
         gc: gc(draw),
+        ldpc: None,
+        wear: None,
+        age: None,
     };
     let is_right = match layout.level {
         Level::Ssd => true,

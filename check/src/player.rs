@@ -293,7 +293,7 @@ impl Host<PageMemory> for Player {
             Purpose::Write => {
                 let routine = match plan.decision.routine {
                     Routine::Plain => 0,
-                    Routine::FullStripe => 1,
+                    Routine::FullStripe | Routine::ShortStripe => 1,
                     Routine::Rmw => 2,
                     Routine::Rcw => 3,
                     Routine::Reconstruct => 4,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Arg, ArgAction, ArgMatches, Args as ClapArgs, Command, FromArgMatches};
 use serde_json::{Value, json};
 use stripewise_array::explain::explain;
+use stripewise_array::update::ElementState;
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, Elements, HostRequest, NoMemory, Operation, OperationId,
     Outcome as Ended, PlanView, RequestKind, Timing,
@@ -168,6 +169,8 @@ impl Heard {
         text
     }
 }
+
+impl ElementState for Listener {}
 
 impl Driver<NoMemory> for Listener {
     const OBSERVES: bool = true;

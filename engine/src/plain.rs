@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::{fmt, io};
 
+use stripewise_array::update::ElementState;
 use stripewise_array::{
     Acknowledgement, Admission, Class, Driver, Memory, Operation, OperationId, OperationKind, Outcome,
     PageId, PageMemory, PlanView,
@@ -215,6 +216,8 @@ impl<S: Store> PlainDriver<S> {
         self.elements.into_iter().map(|element| element.store).collect()
     }
 }
+
+impl<S> ElementState for PlainDriver<S> {}
 
 impl<S: Store> Driver<PageMemory> for PlainDriver<S> {
     const OBSERVES: bool = true;

@@ -16,14 +16,16 @@ mod simulation;
 pub mod tables;
 mod totals;
 pub mod uniformity;
+mod updates;
 
 pub use layout::Layout;
 pub use metrics::{Metrics, Responses};
 pub use precondition::Precondition;
 pub use replay::{Pacing, Replay, ReplayError};
-pub use run::{Progress, RunConfig, RunError, capacity, run, run_on};
+pub use run::{Progress, RunConfig, RunError, capacity, run, run_choosing, run_on};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World};
 pub use totals::{Figure, Totals};
+pub use updates::{Chooser, UpdateCounts};
 
 /// A fingerprint of the source text that decides what a run yields: tells apart programs of one version, so
 /// that what an older build computed is not taken for what this one would. The same on every machine, in

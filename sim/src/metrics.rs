@@ -4,6 +4,7 @@ use stripewise_base::Nanos;
 
 use crate::histogram::Histogram;
 use crate::tables::{LatencyKind, LatencyRow};
+use crate::updates::UpdateCounts;
 
 /// Response times are told to 1/1024 of themselves.
 const REQUEST_BITS: u32 = 10;
@@ -114,6 +115,8 @@ pub struct Metrics {
     pub failed: u64,
     /// Reads and writes of pages, by element.
     pub operations: Vec<Responses>,
+    /// Parity updates.
+    pub updates: UpdateCounts,
 }
 
 impl Metrics {
@@ -128,6 +131,7 @@ impl Metrics {
             read_bytes: 0,
             written_bytes: 0,
             failed: 0,
+            updates: UpdateCounts::default(),
             operations: (0..elements).map(|_| Responses::new(OPERATION_BITS)).collect(),
         }
     }

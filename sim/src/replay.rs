@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, HostRequest, NoMemory, Operation, OperationKind, RequestKind, SubmitError,
 };
@@ -13,7 +14,8 @@ use stripewise_trace::{Kind, Request, Source, TraceError};
 
 use crate::metrics::Metrics;
 use crate::simulation::{Host, Next};
-use crate::tables::{RequestRow, Sink};
+use crate::tables::{RequestRow, Sink, UpdateRow};
+use crate::updates::Chooser;
 
 /// How the requests of a trace are paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +131,7 @@ pub struct Replay<'a> {
     sink: &'a mut dyn Sink,
     wants_rows: bool,
     warmup: u64,
+    chooser: Option<&'a mut dyn Chooser>,
     /// Blocked requests are counted when requests arrive; the run loop reads this.
     pub(crate) arrivals: u64,
     /// And when they are acknowledged: those that count.
@@ -175,9 +178,16 @@ impl<'a> Replay<'a> {
             sink,
             wants_rows,
             warmup,
+            chooser: None,
             arrivals: 0,
             served: 0,
         }
+    }
+
+    /// Asks `chooser` where the scheme leaves the choice of a routine to the user.
+    pub(crate) fn choosing(mut self, chooser: Option<&'a mut dyn Chooser>) -> Self {
+        self.chooser = chooser;
+        self
     }
 
     /// The request that comes next, if there is one.
@@ -261,6 +271,19 @@ impl Host<NoMemory> for Replay<'_> {
             Pacing::Think { .. } => self.back_at.front().map_or(Next::Waiting, |&at| Next::At(at)),
             Pacing::Closed { .. } => Next::Waiting,
         }
+    }
+
+    #[inline]
+    fn updated(&mut self, update: &ParityUpdate) {
+        // Counting begins with the first request that counts.
+        if self.sent > 0 && self.metrics.counts(self.sent - 1) {
+            self.metrics.updates.add(update);
+            self.sink.update(&UpdateRow::from(update));
+        }
+    }
+
+    fn choose(&mut self, choice: &Choice<'_>, state: &dyn ElementState) -> Option<Routine> {
+        self.chooser.as_mut()?.choose(choice, state)
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! A run: one trace through one scheme on one device.
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::update::Update;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;
@@ -14,6 +15,7 @@ use crate::replay::{Pacing, Replay, ReplayError};
 use crate::simulation::{ClassCounts, Host, Next, Simulation, elements};
 use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
 use crate::totals::Totals;
+use crate::updates::Chooser;
 
 /// All that decides a run, but the trace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,6 +55,15 @@ pub enum RunError {
     /// The scheme has no meaning over this device.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
+    /// The scheme leaves the choice of routines to the user, and there is none who chooses.
+    #[error(
+        "scheme `{scheme}`: update.policy = \"custom\" needs a policy of your own, which only a program can give; \
+         use one of baseline, bpu, adaptive, always-rmw, always-rcw"
+    )]
+    NoChooser {
+        /// The scheme.
+        scheme: String,
+    },
     /// The trace ended early.
     #[error(transparent)]
     Replay(#[from] ReplayError),
@@ -110,13 +121,32 @@ pub fn run(
     sink: &mut dyn Sink,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
+    run_on(prepared(config, report)?, config, source, sink, report)
+}
+
+/// [`run`], with `chooser` asked for routines where the scheme says `policy = "custom"`.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_choosing<'a>(
+    config: &RunConfig,
+    source: &'a mut dyn Source,
+    sink: &'a mut dyn Sink,
+    chooser: &'a mut dyn Chooser,
+    report: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Totals, RunError> {
+    replay_on(prepared(config, report)?, config, source, sink, Some(chooser), report)
+}
+
+/// The device of `config`, in the state that it asks for.
+fn prepared(config: &RunConfig, report: &mut dyn FnMut(Progress) -> bool) -> Result<Flash, RunError> {
     let Layout { level, devices } = config.elements;
     let mut flash = Flash::<()>::new(&config.device, level, devices, config.seed)?;
     let mut go_on = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
     if !config.precondition.apply_while(&mut flash, config.seed, &mut go_on) {
         return Err(RunError::Stopped { requests: 0 });
     }
-    run_on(flash, config, source, sink, report)
+    Ok(flash)
 }
 
 /// [`run`] on flash that the caller made of `config.device` and prepared as it likes.
@@ -124,12 +154,26 @@ pub fn run(
 /// # Errors
 /// As [`run`].
 pub fn run_on(
-    mut flash: Flash,
+    flash: Flash,
     config: &RunConfig,
     source: &mut dyn Source,
     sink: &mut dyn Sink,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, RunError> {
+    replay_on(flash, config, source, sink, None, report)
+}
+
+fn replay_on<'a>(
+    mut flash: Flash,
+    config: &RunConfig,
+    source: &'a mut dyn Source,
+    sink: &'a mut dyn Sink,
+    chooser: Option<&'a mut dyn Chooser>,
+    report: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Totals, RunError> {
+    if chooser.is_none() && config.scheme.update == (Update::Custom {}) {
+        return Err(RunError::NoChooser { scheme: config.scheme.name.clone() });
+    }
     if config.gc_rows {
         flash.enable_gc_log();
     }
@@ -142,7 +186,8 @@ pub fn run_on(
         config.warmup_requests,
         config.request_rows,
         sink,
-    );
+    )
+    .choosing(chooser);
     let mut simulation = Simulation::new(&config.scheme, flash, page_bytes, NoMemory, replay)?;
     let pages = simulation.array.geometry().pages();
     simulation.array.assume_written(config.precondition.pages(pages));

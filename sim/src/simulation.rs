@@ -3,6 +3,7 @@
 //! Events of equal time happen in a fixed order (what was scheduled first, then arrivals), so a run is a function of
 //! its inputs alone.
 
+use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId,
     OperationKind, Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
@@ -59,6 +60,12 @@ pub trait Host<M: Memory> {
     fn operated(&mut self, _operation: &Operation, _latency_ns: Nanos) {}
     /// A plan was made.
     fn planned(&mut self, _plan: &PlanView<'_>) {}
+    /// A parity update was decided.
+    fn updated(&mut self, _update: &ParityUpdate) {}
+    /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
+    fn choose(&mut self, _choice: &Choice<'_>, _state: &dyn ElementState) -> Option<Routine> {
+        None
+    }
     /// First bytes of requests that come next, where they are known; each is shown once.
     fn preview(&mut self) -> &[u64] {
         &[]
@@ -95,6 +102,42 @@ pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
 struct Flight {
     operation: Operation,
     page: u32,
+}
+
+impl<M: Memory, C: Content<M>, H: Host<M>> ElementState for World<M, C, H> {
+    fn gc_average_ns(&self, element: u16) -> Nanos {
+        State { flash: &self.flash, now: self.now }.gc_average_ns(element)
+    }
+    fn gc_remaining_ns(&self, element: u16) -> Nanos {
+        State { flash: &self.flash, now: self.now }.gc_remaining_ns(element)
+    }
+    fn read_ns(&self, element: u16, page: u32, old_version: bool) -> Option<Nanos> {
+        State { flash: &self.flash, now: self.now }.read_ns(element, page, old_version)
+    }
+}
+
+/// What the flash tells of its elements at an instant.
+struct State<'a, C> {
+    flash: &'a Flash<C>,
+    now: Nanos,
+}
+
+impl<C: Media> ElementState for State<'_, C> {
+    #[inline]
+    fn gc_average_ns(&self, element: u16) -> Nanos {
+        let element = u32::from(element);
+        if self.flash.is_collecting(element) { self.flash.gc_average_ns(element) } else { 0 }
+    }
+
+    #[inline]
+    fn gc_remaining_ns(&self, element: u16) -> Nanos {
+        self.flash.gc_remaining_ns(self.now, element.into())
+    }
+
+    #[inline]
+    fn read_ns(&self, element: u16, page: u32, _old_version: bool) -> Option<Nanos> {
+        Some(self.flash.read_ns(element.into(), page))
+    }
 }
 
 impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
@@ -148,6 +191,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     fn gave_up(&mut self, element: u16) {
         self.gone[element as usize] = true;
         self.any_gone = true;
+    }
+
+    fn choose(&mut self, choice: &Choice<'_>) -> Option<Routine> {
+        self.host.choose(choice, &State { flash: &self.flash, now: self.now })
+    }
+
+    #[inline]
+    fn updated(&mut self, update: &ParityUpdate) {
+        self.host.updated(update);
     }
 
     fn planned(&mut self, plan: &PlanView<'_>) {

@@ -1,6 +1,8 @@
 //! The rows that a run yields, as plain data. Column names carry their units; `results` turns them into Arrow
 //! tables and Parquet files, so that the simulator itself stays light.
 
+use stripewise_array::update::{ParityUpdate, Routine};
+
 /// One host request. The parts of its latency add up to it exactly:
 /// `latency = pending + pre_read + parity + element_queue + gc_wait + bus + cell + buffer`, taken along the path that
 /// finished last.
@@ -152,12 +154,73 @@ pub struct LatencyRow {
     pub count: u64,
 }
 
+/// One parity update. What the cost terms mean depends on the policy; zeros where it asks for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UpdateRow {
+    /// When it was decided.
+    pub time_ns: u64,
+    /// The array's row.
+    pub row: u64,
+    /// Data chunks that it updates.
+    pub dirty_chunks: u32,
+    /// Its routine: 0 full stripe, 1 RMW, 2 RCW, 3 reconstruct.
+    pub routine: u8,
+    /// The routine that Baseline would have taken.
+    pub baseline: u8,
+    /// 1 when the two differ.
+    pub adjusted: u8,
+    /// Pages that RMW would pre-read; 0 where there was no choice.
+    pub rmw_reads: u32,
+    /// Pages that RCW would pre-read; 0 where there was no choice.
+    pub rcw_reads: u32,
+    /// Of RMW: the longest wait for a pre-read (Adaptive), or the heaviest weighted load met (BPU, without unit).
+    pub rmw_update_ns: u64,
+    /// Of RMW: what pre-reads delay queued writes (Adaptive), or the mean weighted load (BPU, without unit).
+    pub rmw_delay_ns: u64,
+    /// Of RCW: as `rmw_update_ns`.
+    pub rcw_update_ns: u64,
+    /// Of RCW: as `rmw_delay_ns`.
+    pub rcw_delay_ns: u64,
+}
+
+/// The number of a routine in [`UpdateRow`].
+fn routine_code(routine: Routine) -> u8 {
+    match routine {
+        Routine::Plain | Routine::FullStripe | Routine::ShortStripe => 0,
+        Routine::Rmw => 1,
+        Routine::Rcw => 2,
+        Routine::Reconstruct => 3,
+    }
+}
+
+impl From<&ParityUpdate> for UpdateRow {
+    fn from(update: &ParityUpdate) -> Self {
+        let decision = &update.decision;
+        Self {
+            time_ns: update.at,
+            row: update.row,
+            dirty_chunks: update.dirty,
+            routine: routine_code(decision.routine),
+            baseline: routine_code(decision.baseline),
+            adjusted: u8::from(decision.is_adjusted()),
+            rmw_reads: decision.rmw_reads.into(),
+            rcw_reads: decision.rcw_reads.into(),
+            rmw_update_ns: decision.rmw.update,
+            rmw_delay_ns: decision.rmw.delay,
+            rcw_update_ns: decision.rcw.update,
+            rcw_delay_ns: decision.rcw.delay,
+        }
+    }
+}
+
 /// Where rows go while a run goes on. Every method has an empty default, so a sink takes only what it wants.
 pub trait Sink {
     /// A request was acknowledged.
     fn request(&mut self, _row: &RequestRow) {}
     /// An instant was sampled; one call for each element.
     fn sample(&mut self, _row: &SampleRow) {}
+    /// A parity update was decided.
+    fn update(&mut self, _row: &UpdateRow) {}
     /// A garbage collection ended.
     fn gc(&mut self, _row: &GcRow) {}
     /// A point of a distribution of latencies; all come at the end of the run.

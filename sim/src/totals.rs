@@ -59,6 +59,11 @@ impl Totals {
             ("read_bytes", Count(requests.read_bytes)),
             ("written_bytes", Count(requests.written_bytes)),
             ("simulated_ns", Count(self.simulated_ns)),
+            ("updates", Count(requests.updates.all)),
+            ("updates_rmw", Count(requests.updates.rmw)),
+            ("updates_rcw", Count(requests.updates.rcw)),
+            ("updates_full_stripe", Count(requests.updates.full_stripe)),
+            ("updates_adjusted", Count(requests.updates.adjusted)),
         ];
         let responses = [
             (

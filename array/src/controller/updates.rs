@@ -75,13 +75,7 @@ impl<M: Memory> Array<M> {
 
     /// Chooses the routine, and the members to pre-read.
     #[inline]
-    fn choose<D: Driver<M>>(
-        &self,
-        plan: u32,
-        lost: u64,
-        failed: u64,
-        driver: &mut D,
-    ) -> (Decision, u64) {
+    fn choose<D: Driver<M>>(&self, plan: u32, lost: u64, failed: u64, driver: &mut D) -> (Decision, u64) {
         let Plan { place, wanted, partial, .. } = self.plans[plan as usize];
         let forced = Decision::forced;
         let data = self.geometry.data_members();

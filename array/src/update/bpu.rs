@@ -43,9 +43,8 @@ pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
         (Weights::Scaled, Some(read), Some(write)) => (read, write),
         _ => (READ, WRITE),
     };
-    let load = |element: usize| {
-        read * u64::from(loads.reads[element]) + write * u64::from(loads.writes[element])
-    };
+    let load =
+        |element: usize| read * u64::from(loads.reads[element]) + write * u64::from(loads.writes[element]);
     let group = place.base as usize..place.base as usize + geometry.members as usize;
     let sum: u64 = group.map(load).sum();
     let rmw = heaviest(choice.rmw, geometry, choice, load);

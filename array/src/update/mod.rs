@@ -16,10 +16,10 @@ use crate::geometry::{Geometry, Place};
 use crate::loads::Loads;
 use crate::times::CellTimes;
 
+pub(crate) use crate::controller_members as members;
 pub use adaptive::Tgc;
 pub use baseline::Tie;
 pub use bpu::Weights;
-pub(crate) use crate::controller_members as members;
 
 /// The routines of a parity update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,38 @@
+//! Parity updates: how many of each routine, and who chooses where the scheme leaves it to the user.
+
+use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
+
+/// Chooses routines under the update policy `custom`.
+pub trait Chooser {
+    /// RMW or RCW for this update; anything else takes Baseline's choice.
+    fn choose(&mut self, choice: &Choice<'_>, state: &dyn ElementState) -> Option<Routine>;
+}
+
+/// Parity updates that were decided, by routine. First writes of gathered rows update nothing and do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UpdateCounts {
+    /// All of them.
+    pub all: u64,
+    /// Read-modify-write.
+    pub rmw: u64,
+    /// Read-construct-write.
+    pub rcw: u64,
+    /// Updates of every data chunk of a row: nothing to pre-read.
+    pub full_stripe: u64,
+    /// Updates whose routine is not the one that Baseline would have taken (paper 000, Fig. 6).
+    pub adjusted: u64,
+}
+
+impl UpdateCounts {
+    #[inline]
+    pub(crate) fn add(&mut self, update: &ParityUpdate) {
+        self.all += 1;
+        match update.decision.routine {
+            Routine::Rmw => self.rmw += 1,
+            Routine::Rcw => self.rcw += 1,
+            Routine::FullStripe => self.full_stripe += 1,
+            Routine::Plain | Routine::ShortStripe | Routine::Reconstruct => {}
+        }
+        self.adjusted += u64::from(update.decision.is_adjusted());
+    }
+}
