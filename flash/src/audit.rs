@@ -62,10 +62,10 @@ impl<M: Media> Flash<M> {
             }
             let written = if count & OPEN != 0 {
                 open += 1;
-                if data.end != writing.end {
+                let Some(at) = writing.iter().find(|at| !at.is_empty() && at.end == data.end) else {
                     return error(format!("block {block} is marked open but not being written"));
-                }
-                data.start..writing.start
+                };
+                data.start..at.start
             } else {
                 data.clone()
             };
@@ -79,14 +79,14 @@ impl<M: Media> Flash<M> {
             }
         }
         let p = &ftl.planes[plane as usize];
-        let expected_open = u32::from(!writing.is_empty());
+        let expected_open = writing.iter().filter(|at| !at.is_empty()).count();
         if free != p.free_blocks || open != expected_open {
             return error(format!(
                 "{free} free and {open} open blocks, {} and {expected_open} said",
                 p.free_blocks
             ));
         }
-        if p.free_pages != p.free_blocks * shape.data_pages + writing.len() as u32 {
+        if p.free_pages != p.free_blocks * shape.data_pages + ftl.unwritten(plane) {
             return error(format!("{} free pages said", p.free_pages));
         }
         if !self.pools.is_static() && valid_pages != p.valid {

@@ -26,6 +26,11 @@ impl<M: Media> Flash<M> {
 
     /// Chooses the next block to collect, in the plane that is being collected or another one that is due.
     fn collect_block(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        if let Some(block) = std::mem::take(&mut self.collections[die as usize].cold).checked_sub(1) {
+            let plane = self.collections[die as usize].plane;
+            self.begin_block(now, die, plane, block, true, agenda);
+            return true;
+        }
         let planes = self.shape.by_plane.get();
         while self.dies[die as usize].collecting != 0 {
             let local = self.collections[die as usize].plane.wrapping_sub(die * planes);
@@ -36,7 +41,7 @@ impl<M: Media> Flash<M> {
             let local = if later != 0 { later } else { due }.trailing_zeros();
             let plane = die * planes + local;
             if let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) {
-                self.begin_block(now, die, plane, block, agenda);
+                self.begin_block(now, die, plane, block, false, agenda);
                 return true;
             }
             // Pins and valid pages fill every written block: somebody has to let go first.
@@ -49,7 +54,16 @@ impl<M: Media> Flash<M> {
         false
     }
 
-    fn begin_block(&mut self, now: Nanos, die: u32, plane: u32, block: u32, agenda: &mut Agenda) {
+    /// Begins to collect a block, to level wear or for its space.
+    fn begin_block(
+        &mut self,
+        now: Nanos,
+        die: u32,
+        plane: u32,
+        block: u32,
+        levels: bool,
+        agenda: &mut Agenda,
+    ) {
         let element = self.shape.element_of_die(die);
         let local = plane - self.shape.first_plane(element);
         let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
@@ -57,7 +71,7 @@ impl<M: Media> Flash<M> {
         let end = self.ftl.list_valid(element, first, &mut self.valid_lists[list]) as u32;
         let held = self.collections[die as usize].held;
         self.collections[die as usize] =
-            Collection { plane, block, first, end, start: now, held, ..Collection::default() };
+            Collection { plane, block, first, end, start: now, levels, held, ..Collection::default() };
         self.dies[die as usize].active = true;
         self.hold(now, die, Some(self.gc.blocking), agenda);
         match self.gc.span {
@@ -108,10 +122,12 @@ impl<M: Media> Flash<M> {
         let c = &mut self.collections[die as usize];
         c.moved += 1;
         (c.filled, c.sense) = (filled, sense);
+        let levels = c.levels;
         self.media.copy(element, from, to);
         self.elements[element as usize].carried.sense += sense;
         let counters = &mut self.elements[element as usize].counters;
         counters.gc_move_pages += 1;
+        counters.wear_move_pages += u64::from(levels);
         counters.summary_pages += u64::from(filled && self.times.summary_cell > 0);
         Some(filled)
     }
@@ -188,16 +204,27 @@ impl<M: Media> Flash<M> {
             end_ns: now,
         };
         let (plane, block, first) = (c.plane, std::mem::replace(&mut c.block, NONE), c.first);
+        let levels = c.levels;
         self.ftl.erase(plane, block);
+        if !levels && let Some(cold) = self.cold_block(plane, block) {
+            self.collections[die as usize].cold = cold + 1;
+        }
         self.dies[die as usize].barren = 0;
         self.media.erase(element, first, self.shape.pages_per_block);
-        self.elements[element as usize].counters.erase_blocks += 1;
+        let counters = &mut self.elements[element as usize].counters;
+        counters.erase_blocks += 1;
+        counters.wear_erase_blocks += u64::from(levels);
         if let Some(log) = &mut self.log {
             log.push(row);
         }
         if !self.ftl.below_high(plane) {
             self.dies[die as usize].collecting &= !(1 << (plane - die * self.shape.by_plane.get()));
         }
+    }
+
+    /// The block of a plane that static wear-levelling moves now that another one was erased, if there is one.
+    pub(crate) fn cold_block(&self, plane: u32, erased: u32) -> Option<u32> {
+        self.static_gap.and_then(|gap| self.ftl.coldest(plane, erased, gap))
     }
 
     /// The last collection of a die ended.

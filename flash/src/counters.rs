@@ -17,12 +17,16 @@ pub struct Counters {
     pub trims: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Pages moved by garbage collection; each is one more read and one more program.
+    /// Pages moved by garbage collection, wear-levelling included; each is one more read and one more program.
     pub gc_move_pages: u64,
+    /// Of these, pages moved by static wear-levelling.
+    pub wear_move_pages: u64,
     /// Summary pages programmed.
     pub summary_pages: u64,
-    /// Blocks erased; each is one garbage collection.
+    /// Blocks erased; each is one garbage collection, or a block moved by wear-levelling.
     pub erase_blocks: u64,
+    /// Of these, blocks erased by static wear-levelling.
+    pub wear_erase_blocks: u64,
     /// Collections given up because every written block was full of valid or pinned pages.
     pub gc_stalls: u64,
     /// Page reads that needed each read level, those of garbage collection included; all 0 without `[ldpc]`.

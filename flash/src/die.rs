@@ -103,6 +103,10 @@ pub(crate) struct Collection {
     /// The page being moved was the last of the block it goes to.
     pub(crate) filled: bool,
     pub(crate) start: Nanos,
+    /// It levels wear: the victim is not collected for the space that it frees.
+    pub(crate) levels: bool,
+    /// The block of the same plane to be moved next for that, plus one.
+    pub(crate) cold: u32,
     /// What it holds host operations back from.
     pub(crate) held: Option<Domain>,
 }

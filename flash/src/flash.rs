@@ -74,6 +74,8 @@ pub struct Flash<M = ()> {
     pub(crate) times: Times,
     pub(crate) gc: GcSpec,
     pub(crate) erase_blocking: Domain,
+    /// See [`crate::spec::WearSpec::static_gap`].
+    pub(crate) static_gap: Option<u32>,
     pub(crate) window: u32,
     pub(crate) read_priority: bool,
     /// No two dies share a bus: nobody waits for one, and phases need no events of their own.
@@ -146,6 +148,7 @@ impl<M: Media> Flash<M> {
             times,
             gc: spec.gc,
             erase_blocking: spec.gc.erase_blocking.unwrap_or(spec.gc.blocking),
+            static_gap: spec.wear.and_then(|wear| wear.static_gap),
             window,
             read_priority: spec.scheduling.read_priority,
             exclusive: shape.dies_per_bus == 1,
@@ -272,16 +275,22 @@ impl<M: Media> Flash<M> {
         }
     }
 
+    /// The erases that each block of an element has had, those of its age included; nothing where the device does not
+    /// keep them, see [`DeviceSpec::wear`].
+    pub fn erases(&self, element: u32) -> impl Iterator<Item = u32> {
+        let kept = if self.ftl.wear.is_kept() { self.shape.blocks_per_element() as usize } else { 0 };
+        let first = element as usize * kept;
+        (first..first + kept).map(|block| self.ftl.wear.erases(block))
+    }
+
     /// The erases that an element's blocks have had, those of their age included. Takes time in proportion to its
     /// blocks. `None` where the device does not keep them, see [`DeviceSpec::wear`].
     pub fn wear(&self, element: u32) -> Option<WearRange> {
         if !self.ftl.wear.is_kept() {
             return None;
         }
-        let blocks = self.shape.blocks_per_element() as usize;
-        let first = element as usize * blocks;
         let mut range = WearRange { least_erases: u32::MAX, ..WearRange::default() };
-        for erases in (first..first + blocks).map(|block| self.ftl.wear.erases(block)) {
+        for erases in self.erases(element) {
             range.least_erases = range.least_erases.min(erases);
             range.most_erases = range.most_erases.max(erases);
             range.total_erases += u64::from(erases);

@@ -41,7 +41,7 @@ impl<M: Media> Flash<M> {
             let counts = self.ftl.valid_of(plane).iter().filter(|&&count| count != FREE);
             let pages: u64 = counts.map(|&count| u64::from(count & !OPEN)).sum();
             // A block being written counts as if it were full.
-            pages - self.ftl.writing(plane).len() as u64
+            pages - u64::from(self.ftl.unwritten(plane))
         };
         (planes.map(held).sum(), u64::from(self.shape.blocks_per_element()))
     }

@@ -6,11 +6,13 @@
 //! leads from its `back` entry to it. That saves the write a cache miss and costs collection none, since it has to
 //! touch `map` for every page that it moves anyway.
 
+use std::ops::Range;
+
 use stripewise_base::huge::Huge;
 
 use crate::geometry::Shape;
 use crate::pins::Pins;
-use crate::spec::{AgeSpec, DeviceSpec, Victim};
+use crate::spec::{AgeSpec, DeviceSpec, FreeBlock, Moves, Victim};
 use crate::validate::Threshold;
 use crate::wear::Wear;
 
@@ -21,12 +23,28 @@ pub(crate) const FREE: u16 = 0xFFFF;
 /// Mark of a `back` entry whose physical page is a pinned old version.
 const PINNED: u32 = 1 << 31;
 
+/// Next page of a block that is being written, and the end of its data pages; equal when there is none.
+#[derive(Clone, Copy, Debug, Default)]
+struct WritePoint {
+    next: u32,
+    end: u32,
+}
+
+impl WritePoint {
+    /// The same so many pages later.
+    fn after(self, pages: u32) -> Self {
+        Self { next: self.next + pages, end: self.end + pages }
+    }
+}
+
+/// Index of the write point of programs.
+const PROGRAMS: usize = 0;
+
 /// A plane's blocks. Numbers of pages count within the element, numbers of blocks within the plane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plane {
-    /// Next page of the block that is being written, and the end of its data pages; equal when there is none.
-    next: u32,
-    end: u32,
+    /// The blocks being written: by programs, and by moves where these have a block of their own.
+    points: [WritePoint; 2],
     /// Free pages that can take data.
     pub(crate) free_pages: u32,
     /// Blocks without data: so many, from this place of the plane's ring of free blocks on.
@@ -69,6 +87,14 @@ pub(crate) struct Ftl {
     free: Vec<u16>,
     /// For each plane a ring of its written blocks, oldest first; empty unless victims are chosen so.
     closed: Vec<u16>,
+    /// For each block the plane's clock when it last changed, and each plane's clock, which counts the pages that it
+    /// programs; empty unless victims are chosen so.
+    changed: Vec<u32>,
+    clocks: Vec<u32>,
+    /// Index of the write point of moves.
+    moves: usize,
+    /// Of free blocks the one erased least often is written next.
+    least_worn: bool,
     pub(crate) pins: Pins,
     pub(crate) wear: Wear,
     shape: Shape,
@@ -84,6 +110,7 @@ impl Ftl {
         let blocks = shape.blocks_per_plane;
         let planes = shape.planes as usize;
         let fifo = spec.gc.victim == Victim::Fifo;
+        let aged = spec.gc.victim == Victim::CostBenefit;
         Self {
             map: Huge::zeroed(elements * shape.logical_pages as usize),
             back: Huge::zeroed(elements * shape.pages_per_element as usize),
@@ -98,6 +125,10 @@ impl Ftl {
             ],
             free: (0..planes).flat_map(|_| 0..blocks as u16).collect(),
             closed: if fifo { vec![0; planes * blocks as usize] } else { Vec::new() },
+            changed: if aged { vec![0; planes * blocks as usize] } else { Vec::new() },
+            clocks: if aged { vec![0; planes] } else { Vec::new() },
+            moves: usize::from(spec.gc.moves == Moves::Apart),
+            least_worn: spec.wear.is_some_and(|wear| wear.free_block == FreeBlock::LeastWorn),
             pins: Pins::new(),
             wear: Wear::new(spec, shape),
             shape: *shape,
@@ -115,6 +146,7 @@ impl Ftl {
             + size_of_val(&self.planes[..])
             + size_of_val(&self.free[..])
             + size_of_val(&self.closed[..])
+            + size_of_val(&self.changed[..])
             + self.wear.bytes()
     }
 
@@ -174,26 +206,24 @@ impl Ftl {
         self.at_or_below(plane, self.high)
     }
 
-    /// Takes the next page of a plane, for a program or a move. The caller sees to it that there is one.
+    /// Takes the next page of a plane at a write point, for a program or a move. The caller sees to it that there is one.
     #[inline]
-    fn append(&mut self, element: u32, plane: u32) -> (u32, bool) {
+    fn append(&mut self, element: u32, plane: u32, mut point: usize) -> (u32, bool) {
         let p = &mut self.planes[plane as usize];
-        if p.next == p.end {
-            let ring = plane as usize * self.shape.blocks_per_plane as usize;
-            assert!(p.free_blocks > 0, "plane {plane} has no free block: collection fell behind");
-            let block = self.free[ring + p.free_from as usize];
-            p.free_from = if p.free_from + 1 == self.shape.blocks_per_plane { 0 } else { p.free_from + 1 };
-            p.free_blocks -= 1;
-            // Counted as if all its pages were written and valid: closing it then needs no counting.
-            self.valid[ring + usize::from(block)] = OPEN | self.shape.data_pages as u16;
-            let local = plane - self.shape.first_plane(element);
-            p.next = (local * self.shape.blocks_per_plane + u32::from(block)) * self.shape.pages_per_block;
-            p.end = p.next + self.shape.data_pages;
+        if p.points[point].next == p.points[point].end {
+            // Without a free block, whatever is left of the other point's.
+            if p.free_blocks == 0 && p.points[1 - point].next < p.points[1 - point].end {
+                point = 1 - point;
+            } else {
+                self.open_block(element, plane, point);
+            }
         }
-        let page = p.next;
-        p.next += 1;
+        let p = &mut self.planes[plane as usize];
+        let at = &mut p.points[point];
+        let page = at.next;
+        at.next += 1;
+        let filled = at.next == at.end;
         p.free_pages -= 1;
-        let filled = p.next == p.end;
         if filled {
             let at = self.block_at(element, page);
             self.valid[at] &= !OPEN;
@@ -206,7 +236,60 @@ impl Ftl {
                 p.closed += 1;
             }
         }
+        if !self.clocks.is_empty() {
+            let clock = &mut self.clocks[plane as usize];
+            *clock = clock.wrapping_add(1);
+            let at = self.block_at(element, page);
+            self.changed[at] = self.clocks[plane as usize];
+        }
         (page, filled)
+    }
+
+    /// Begins to write the free block of a plane that is first in line.
+    fn open_block(&mut self, element: u32, plane: u32, point: usize) {
+        if self.least_worn {
+            self.bring_least_worn(plane);
+        }
+        let local = plane - self.shape.first_plane(element);
+        let p = &mut self.planes[plane as usize];
+        let ring = plane as usize * self.shape.blocks_per_plane as usize;
+        assert!(p.free_blocks > 0, "plane {plane} has no free block: collection fell behind");
+        let block = self.free[ring + p.free_from as usize];
+        p.free_from = if p.free_from + 1 == self.shape.blocks_per_plane { 0 } else { p.free_from + 1 };
+        p.free_blocks -= 1;
+        // Counted as if all its pages were written and valid: closing it then needs no counting.
+        self.valid[ring + usize::from(block)] = OPEN | self.shape.data_pages as u16;
+        let next = (local * self.shape.blocks_per_plane + u32::from(block)) * self.shape.pages_per_block;
+        p.points[point] = WritePoint { next, end: next + self.shape.data_pages };
+    }
+
+    /// Brings the free block of a plane that was erased least often to the front of the line.
+    fn bring_least_worn(&mut self, plane: u32) {
+        let (p, blocks) = (self.planes[plane as usize], self.shape.blocks_per_plane);
+        let first = plane as usize * blocks as usize;
+        let ring = &mut self.free[first..][..blocks as usize];
+        let at = |place: u32| ((p.free_from + place) % blocks) as usize;
+        let worn = |block: u16| self.wear.erases(first + usize::from(block));
+        let least = (0..p.free_blocks).min_by_key(|&place| worn(ring[at(place)]));
+        // Those before it move up by one, so that they stay in order.
+        for place in (0..least.unwrap_or(0)).rev() {
+            ring.swap(at(place), at(place + 1));
+        }
+    }
+
+    /// For each block of a plane, the pages that the plane has programmed since the block changed.
+    pub(crate) fn ages_of(&self, plane: u32) -> impl Fn(usize) -> u32 {
+        let first = plane as usize * self.shape.blocks_per_plane as usize;
+        move |block| self.clocks[plane as usize].wrapping_sub(self.changed[first + block])
+    }
+
+    /// The block of a plane with data that was erased least often, the first of equals, if `erased` was erased more
+    /// than `gap` times more often.
+    pub(crate) fn coldest(&self, plane: u32, erased: u32, gap: u32) -> Option<u32> {
+        let first = plane as usize * self.shape.blocks_per_plane as usize;
+        let counts = self.valid_of(plane).iter().enumerate().filter(|(_, count)| **count < OPEN);
+        let (worn, block) = counts.map(|(block, _)| (self.wear.erases(first + block), block)).min()?;
+        (self.wear.erases(first + erased as usize) - worn > gap).then_some(block as u32)
     }
 
     /// A physical page is no longer valid.
@@ -214,6 +297,9 @@ impl Ftl {
     fn invalidate(&mut self, element: u32, page: u32) {
         let at = self.block_at(element, page);
         self.valid[at] -= 1;
+        if !self.changed.is_empty() {
+            self.changed[at] = self.clocks[at / self.shape.blocks_per_plane as usize];
+        }
         if self.dynamic {
             let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
             self.planes[plane as usize].valid -= 1;
@@ -237,7 +323,7 @@ impl Ftl {
     /// Writes a logical page to a plane.
     #[inline(always)]
     pub(crate) fn program(&mut self, element: u32, logical: u32, plane: u32, pin: bool) -> Placed {
-        let (page, filled) = self.append(element, plane);
+        let (page, filled) = self.append(element, plane, PROGRAMS);
         let at = self.map_at(element, logical);
         let old = std::mem::replace(&mut self.map[at], page + 1);
         let at = self.back_at(element, page);
@@ -303,7 +389,7 @@ impl Ftl {
         tenant: Tenant,
         keep_map: bool,
     ) -> (u32, bool) {
-        let (to, filled) = self.append(element, plane);
+        let (to, filled) = self.append(element, plane, self.moves);
         let at = self.back_at(element, to);
         self.back[at] = (tenant.logical + 1) | if tenant.pinned { PINNED } else { 0 };
         if tenant.pinned {
@@ -359,7 +445,11 @@ impl Ftl {
         self.valid[blocks.clone()].copy_from_slice(&template.valid);
         self.free[blocks.clone()].copy_from_slice(&template.free);
         if !self.closed.is_empty() {
-            self.closed[blocks].copy_from_slice(&template.closed);
+            self.closed[blocks.clone()].copy_from_slice(&template.closed);
+        }
+        if !self.changed.is_empty() {
+            self.changed[blocks].copy_from_slice(&template.changed);
+            self.clocks[plane as usize] = template.clocks[0];
         }
         let pages = shape.blocks_per_plane * shape.pages_per_block;
         let first = (plane - shape.first_plane(element)) * pages;
@@ -379,13 +469,17 @@ impl Ftl {
             }
         }
         self.planes[plane as usize] =
-            Plane { next: first + model.next, end: first + model.end, valid, promised: 0, ..*model };
+            Plane { points: model.points.map(|point| point.after(first)), valid, promised: 0, ..*model };
     }
 
-    /// The pages of a plane's block being written that are still to be written.
-    pub(crate) fn writing(&self, plane: u32) -> std::ops::Range<u32> {
-        let p = &self.planes[plane as usize];
-        p.next..p.end
+    /// The pages of a plane's blocks being written that are still to be written.
+    pub(crate) fn writing(&self, plane: u32) -> [Range<u32>; 2] {
+        self.planes[plane as usize].points.map(|point| point.next..point.end)
+    }
+
+    /// How many they are.
+    pub(crate) fn unwritten(&self, plane: u32) -> u32 {
+        self.planes[plane as usize].points.iter().map(|point| point.end - point.next).sum()
     }
 
     /// Whether a block is in its plane's list of free blocks.

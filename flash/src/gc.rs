@@ -25,6 +25,7 @@ pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prn
             }
             best
         }
+        Victim::CostBenefit => most_beneficial(ftl.valid_of(plane), &ftl.ages_of(plane), full)?,
         // Taken out of the order of writing only once it is known that collecting gains something.
         Victim::Fifo => {
             let least = least_valid(ftl.valid_of(plane))?;
@@ -51,6 +52,26 @@ fn least_valid(valid: &[u16]) -> Option<u32> {
     }
     let offset = valid[at..].iter().position(|&count| count == least)?;
     (least < OPEN).then_some((at + offset) as u32)
+}
+
+/// The block with the most benefit for its cost, the first of equals; `None` if none is written to its end.
+fn most_beneficial(valid: &[u16], age: impl Fn(usize) -> u32, full: u16) -> Option<u32> {
+    let (mut best, mut at) = ((0, 1), None);
+    for (block, &count) in valid.iter().enumerate() {
+        if count >= OPEN {
+            continue;
+        }
+        // Nothing costs less than a block without valid pages; the youngest block is one page old.
+        if count == 0 {
+            return Some(block as u32);
+        }
+        let benefit = u64::from(age(block).max(1)) * u64::from(full - count);
+        let cost = 2 * u64::from(count);
+        if at.is_none() || u128::from(benefit) * u128::from(best.1) > u128::from(best.0) * u128::from(cost) {
+            (best, at) = ((benefit, cost), Some(block as u32));
+        }
+    }
+    at
 }
 
 /// A block written to its end, each with the same probability. A plane that is low has almost no others.
@@ -83,6 +104,24 @@ mod tests {
         ) {
             let naive = (0..valid.len()).filter(|&block| valid[block] < OPEN).min_by_key(|&block| (valid[block], block));
             prop_assert_eq!(least_valid(&valid), naive.map(|block| block as u32));
+        }
+
+        #[test]
+        fn the_most_beneficial_block_is_that_of_the_formula(
+            blocks in prop::collection::vec((prop_oneof![5 => 1u16..=40, 1 => Just(OPEN), 1 => Just(u16::MAX)], 1u32..9), 1..60)
+        ) {
+            let valid: Vec<u16> = blocks.iter().map(|block| block.0).collect();
+            let score = |block: usize| {
+                let u = f64::from(valid[block]) / 40.0;
+                f64::from(blocks[block].1) * (1.0 - u) / (2.0 * u)
+            };
+            let found = most_beneficial(&valid, |block| blocks[block].1, 40);
+            let written = (0..valid.len()).filter(|&block| valid[block] < OPEN);
+            let best = written.map(score).fold(None, |best: Option<f64>, score| Some(best.map_or(score, |best| best.max(score))));
+            prop_assert_eq!(found.is_some(), best.is_some());
+            if let (Some(found), Some(best)) = (found, best) {
+                prop_assert!((score(found as usize) - best).abs() < 1e-9);
+            }
         }
 
         #[test]

@@ -130,18 +130,28 @@ impl<M: Media> Flash<M> {
         let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) else {
             return false;
         };
+        self.empty_untimed(element, plane, block, false);
+        if let Some(cold) = self.cold_block(plane, block) {
+            self.empty_untimed(element, plane, cold, true);
+        }
+        true
+    }
+
+    /// Moves the valid pages of a block and erases it, to level wear or for its space.
+    fn empty_untimed(&mut self, element: u32, plane: u32, block: u32, levels: bool) {
         let local = plane - self.shape.first_plane(element);
         let first = (local * self.shape.blocks_per_plane + block) * self.shape.pages_per_block;
         let counters = &mut self.elements[element as usize].counters;
         counters.erase_blocks += 1;
+        counters.wear_erase_blocks += u64::from(levels);
         for page in first..first + self.shape.data_pages {
             if let Some(tenant) = self.ftl.tenant(element, page) {
                 self.ftl.relocate(element, plane, page, tenant, false);
                 counters.gc_move_pages += 1;
+                counters.wear_move_pages += u64::from(levels);
             }
         }
         self.ftl.erase(plane, block);
-        true
     }
 
     /// Brings one plane to its steady state and stamps it on all, with `pages` logical pages for each.

@@ -12,9 +12,9 @@ mod gc;
 mod ldpc;
 mod wear;
 
-pub use gc::{Domain, GcSpan, GcSpec, GcStart, Victim, Watermark};
+pub use gc::{Domain, GcSpan, GcSpec, GcStart, Moves, Victim, Watermark};
 pub use ldpc::{BINS, LEVELS, LdpcSpec};
-pub use wear::{AgeSpec, WearSpec};
+pub use wear::{AgeSpec, FreeBlock, WearSpec};
 
 /// A modelled flash device, as a TOML file describes it. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,6 +15,8 @@ pub(crate) struct Times {
     pub(crate) program_command: Nanos,
     pub(crate) erase_command: Nanos,
     pub(crate) page: Nanos,
+    /// The transfers of a moved page, out and in again.
+    pub(crate) moved_page: Nanos,
     /// What filling a block costs more: on the bus and in the cells.
     pub(crate) summary_bus: Nanos,
     pub(crate) summary_cell: Nanos,
@@ -26,6 +28,7 @@ impl Times {
     pub(crate) fn new(spec: &DeviceSpec) -> Self {
         let (t, g) = (&spec.timing, &spec.geometry);
         let summary = spec.ftl.summary_page;
+        let page = t.bus.time_of(g.page_bytes.0 + g.spare_bytes.0);
         Self {
             read: t.read.0,
             program: t.program.0,
@@ -33,16 +36,17 @@ impl Times {
             read_command: t.read_command.0,
             program_command: t.program_command.0,
             erase_command: t.erase_command.0,
-            page: t.bus.time_of(g.page_bytes.0 + g.spare_bytes.0),
+            page,
+            moved_page: if spec.gc.copy_back { 0 } else { 2 * page },
             summary_bus: summary.map_or(0, |bytes| t.bus.time_of(bytes.0)),
             summary_cell: summary.map_or(0, |_| t.program.0),
             link: t.host_link.time_of(g.page_bytes.0) + t.host_link_command.0,
         }
     }
 
-    /// Two transfers of one moved page, out and in again; the read command came before.
+    /// Transfers and program command of one moved page; the read command came before.
     pub(crate) fn move_bus(&self, filled: bool) -> Nanos {
-        2 * self.page + self.program_command + if filled { self.summary_bus } else { 0 }
+        self.moved_page + self.program_command + if filled { self.summary_bus } else { 0 }
     }
 
     /// The programs of one moved page.

@@ -1,6 +1,6 @@
 //! What makes a device specification unusable, and why.
 
-use crate::spec::{DeviceSpec, Victim, Watermark};
+use crate::spec::{DeviceSpec, GcSpan, Victim, Watermark};
 
 /// Why a device cannot be modelled as specified. Every message says the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,8 +19,8 @@ pub enum SpecError {
     },
     /// Collection could never catch up.
     #[error(
-        "a plane of {raw} data pages exports {exported}, starts collecting at {low} free pages and fills a block of \
-         {block}: collection needs at least one more page of slack; raise ftl.over_provisioning or lower gc.{watermark}"
+        "a plane of {raw} data pages exports {exported}, starts collecting at {low} free pages and has blocks of {open} \
+         open: collection needs at least one more page of slack; raise ftl.over_provisioning or lower gc.{watermark}"
     )]
     NoSlack {
         /// Data pages of a plane.
@@ -29,8 +29,8 @@ pub enum SpecError {
         exported: u64,
         /// The watermark, in pages.
         low: u64,
-        /// Data pages of a block.
-        block: u64,
+        /// Data pages of the blocks that are being written.
+        open: u64,
         /// Which watermark.
         watermark: &'static str,
     },
@@ -48,6 +48,16 @@ pub enum SpecError {
     /// An erase would block more than the collection that it belongs to.
     #[error("gc.erase_blocking is wider than gc.blocking; narrow it or leave it out")]
     EraseBlocking,
+    /// Two keys that make no sense together.
+    #[error("{key} cannot go with {other}: {reason}")]
+    Conflict {
+        /// One.
+        key: &'static str,
+        /// The other.
+        other: &'static str,
+        /// Why, and what to do.
+        reason: &'static str,
+    },
     /// Limits that do not rise.
     #[error("{key} must rise from each number to the next; sort them")]
     Unsorted {
@@ -100,7 +110,9 @@ impl DeviceSpec {
     pub fn validate(&self) -> Result<(), SpecError> {
         self.validate_ranges()?;
         self.validate_wear()?;
+        self.validate_pairs()?;
         let (raw, block) = (self.raw_per_plane(), u64::from(self.data_pages()));
+        let open = block * u64::from(self.gc.moves.open_blocks());
         let exported = u64::from(self.logical_per_plane());
         if exported == 0 {
             return Err(SpecError::Range { key: "exported pages of a plane", found: 0, least: 1, most: raw });
@@ -120,11 +132,11 @@ impl DeviceSpec {
             return Err(SpecError::LowWatermark { found: pages(low), block });
         }
         for (threshold, watermark) in [(low, "low_watermark"), (high, "high_watermark")] {
-            // With `threshold` pages free and one block half written, the written blocks must hold more pages than
+            // With `threshold` pages free and the open blocks half written, the written blocks must hold more pages than
             // are exported, so that one of them has an invalid page.
             let low = pages(threshold);
-            if exported + low + block >= raw {
-                return Err(SpecError::NoSlack { raw, exported, low, block, watermark });
+            if exported + low + open >= raw {
+                return Err(SpecError::NoSlack { raw, exported, low, open, watermark });
             }
         }
         if self.gc.erase_blocking.is_some_and(|erase| erase > self.gc.blocking) {
@@ -170,6 +182,34 @@ impl DeviceSpec {
         let wrong =
             counts.into_iter().chain(times).find(|&(_, found, least, most)| found < least || found > most);
         wrong.map_or(Ok(()), |(key, found, least, most)| Err(SpecError::Range { key, found, least, most }))
+    }
+
+    fn validate_pairs(&self) -> Result<(), SpecError> {
+        let busy = self.gc.span == GcSpan::Busy;
+        let fifo = self.gc.victim == Victim::Fifo;
+        let levelled = self.wear.is_some_and(|wear| wear.static_gap.is_some());
+        let pairs = [
+            (
+                self.gc.copy_back && busy,
+                "gc.copy_back",
+                "gc.span = \"busy\"",
+                "a busy span uses no bus anyway; leave one out",
+            ),
+            (
+                self.gc.copy_back && self.ldpc.is_some(),
+                "gc.copy_back",
+                "[ldpc]",
+                "what is copied without leaving its plane is not corrected; leave one out",
+            ),
+            (
+                levelled && fifo,
+                "wear.static_gap",
+                "gc.victim = \"fifo\"",
+                "blocks collected in turn wear evenly as they are; leave one out",
+            ),
+        ];
+        let wrong = pairs.into_iter().find(|pair| pair.0);
+        wrong.map_or(Ok(()), |(_, key, other, reason)| Err(SpecError::Conflict { key, other, reason }))
     }
 
     fn validate_wear(&self) -> Result<(), SpecError> {
@@ -223,6 +263,6 @@ impl DeviceSpec {
             Threshold::Pages(pages) => pages,
             Threshold::Blocks(blocks) => blocks * block,
         };
-        self.raw_per_plane() as u32 - high - block - 1
+        self.raw_per_plane() as u32 - high - block * self.gc.moves.open_blocks() - 1
     }
 }

@@ -26,6 +26,13 @@ pub struct GcSpec {
     /// When it starts.
     #[serde(default)]
     pub start: GcStart,
+    /// Where moved pages go.
+    #[serde(default, skip_serializing_if = "Moves::is_shared")]
+    pub moves: Moves,
+    /// Moved pages stay in the registers of their plane and cross no bus (SSDsim's and DiskSim's copy-back); neither
+    /// pages of the same parity nor a bound on copies in a row is asked for.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub copy_back: bool,
 }
 
 /// Which block is collected: always one that is written to its end, of the plane that ran low.
@@ -36,6 +43,10 @@ pub enum Victim {
     Greedy,
     /// Fewest valid pages among so many random ones (Van Houdt, SIGMETRICS 2013; MQSim's RGA).
     DChoices(u32),
+    /// Most benefit for its cost, `age * (1 - u) / (2 * u)` where `u` is the valid share of its pages; the first of
+    /// equals (Kawaguchi, Nishioka and Motoda, USENIX 1995, after LFS of Rosenblum and Ousterhout, SOSP 1991). The age
+    /// counts the pages that the plane has programmed since the block last changed: was filled, or lost a page.
+    CostBenefit,
     /// The one filled longest ago.
     Fifo,
     /// Any.
@@ -68,6 +79,32 @@ pub enum Domain {
     Device,
 }
 
+/// Where moved pages go, always within their plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moves {
+    /// To the block that programs are written to (SSDsim).
+    #[default]
+    Shared,
+    /// To a block of their own, so that cold pages gather (Kawaguchi's separate cleaning; Van Houdt's double write
+    /// mode, SIGMETRICS 2014). Costs one more open block of a plane.
+    Apart,
+}
+
+impl Moves {
+    fn is_shared(&self) -> bool {
+        *self == Self::Shared
+    }
+
+    /// Blocks of a plane that are being written.
+    pub(crate) fn open_blocks(self) -> u32 {
+        match self {
+            Self::Shared => 1,
+            Self::Apart => 2,
+        }
+    }
+}
+
 /// What a collection is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -88,4 +125,8 @@ pub enum GcStart {
     AtOnce,
     /// When the next host operation asks for the die, which then waits (DiskSim's foreground cleaning).
     OnDemand,
+}
+
+fn is_off(switch: &bool) -> bool {
+    !switch
 }

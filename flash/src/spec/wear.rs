@@ -5,7 +5,25 @@ use serde::{Deserialize, Serialize};
 /// How wear is spread over the blocks of a plane. With an empty section it is only counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct WearSpec {}
+pub struct WearSpec {
+    /// Which free block is written next: dynamic wear-levelling.
+    pub free_block: FreeBlock,
+    /// Static wear-levelling: a block that was just erased so many times more often than the least erased block with
+    /// data makes that one be moved and erased next. Not given: cold data stay where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub static_gap: Option<u32>,
+}
+
+/// Which free block of a plane is written next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreeBlock {
+    /// The one that was erased first.
+    #[default]
+    FirstFreed,
+    /// The one that was erased least often; of equals the one that waits first in line.
+    LeastWorn,
+}
 
 /// What blocks went through before the first request. Drawn for each block, after preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

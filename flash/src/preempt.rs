@@ -1,0 +1,115 @@
+//! Collection that lets host operations in: semi-preemptive collection (Lee et al., ISPASS 2011) and collection in the
+//! background (SSDsim's soft threshold).
+//!
+//! Both stop at points between two steps only; no operation of the flash is broken off. Semi-preemptive collection is
+//! one that is due: at a point it lets go of all that it holds, its die takes up a batch of what waits, then it goes on.
+//! Background collection is not due yet: it takes steps while nobody wants its die.
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::Agenda;
+
+use crate::die::{NEVER, Phase};
+use crate::flash::Flash;
+use crate::gc;
+use crate::geometry::Level;
+use crate::list::NONE;
+use crate::media::Media;
+use crate::spec::{Domain, Preemption};
+
+impl<M: Media> Flash<M> {
+    /// What the collection in hand on a die keeps host operations from; in the background never more than its die.
+    pub(crate) fn domain_of(&self, die: u32) -> Domain {
+        if self.collections[die as usize].background { self.gc.blocking.min(Domain::Die) } else { self.gc.blocking }
+    }
+
+    /// A step of a collection ended at a point where host operations may come in. False if none may, so that the
+    /// collection goes on.
+    pub(crate) fn preempt(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        let c = &self.collections[die as usize];
+        let background = c.background;
+        if !background && (self.gc.preemption == Preemption::Never || self.ftl.is_hard(c.plane)) {
+            return false;
+        }
+        let d = &mut self.dies[die as usize];
+        (d.phase, d.due) = (Phase::Idle, NEVER);
+        d.yields = !background;
+        d.batch = self.gc.preemption_batch;
+        self.hold(now, die, None, agenda);
+        // Letting other dies go may have come back to this one.
+        if self.dies[die as usize].phase == Phase::Idle {
+            self.next(now, die, agenda);
+        }
+        true
+    }
+
+    /// A die whose collection is preempted takes up the next host operation of the batch, or goes on collecting.
+    pub(crate) fn next_of_batch(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        let d = &mut self.dies[die as usize];
+        if d.batch > 0 {
+            d.batch -= 1;
+            if self.shape.level == Level::Ssd {
+                if self.serve_next(now, die, agenda) {
+                    return;
+                }
+            } else if self.offer(now, die, agenda) {
+                return;
+            }
+        }
+        self.dies[die as usize].yields = false;
+        self.collect(now, die, agenda);
+    }
+
+    /// Offers an idle die to its element, if that refused an operation: its event comes at this instant, after
+    /// whatever the driver makes of it.
+    pub(crate) fn offer(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        let element = self.shape.element_of_die(die);
+        let refused = self.ready.is_refused(element);
+        if refused {
+            self.dies[die as usize].phase = Phase::Offer;
+            self.schedule_die(now, die, agenda);
+            self.ready.report(element);
+        }
+        refused
+    }
+
+    /// Nobody took an offer.
+    pub(crate) fn offer_lapsed(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        let d = &mut self.dies[die as usize];
+        (d.phase, d.due) = (Phase::Idle, NEVER);
+        if d.yields && self.shape.level != Level::Ssd {
+            d.batch = 0;
+        } else if d.eager != 0 && d.collecting == 0 && !d.active && self.shape.level != Level::Ssd {
+            return self.collect_in_background(now, die, agenda);
+        }
+        self.next(now, die, agenda);
+    }
+
+    /// A program left a plane at its soft watermark or below.
+    #[inline(always)]
+    pub(crate) fn note_soft(&mut self, die: u32, plane: u32) {
+        if self.gc.soft_watermark.is_some() && self.ftl.is_soft(plane) {
+            self.dies[die as usize].eager |= 1 << (plane - die * self.shape.by_plane.get());
+        }
+    }
+
+    /// An idle die that nobody wants begins or goes on with collecting a plane at its soft watermark.
+    pub(crate) fn collect_in_background(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        if self.collections[die as usize].block != NONE {
+            self.hold(now, die, Some(self.domain_of(die)), agenda);
+            return self.collect_step(now, die, agenda);
+        }
+        if let Some((plane, block)) = self.take_cold(die) {
+            return self.begin_block(now, die, (plane, block), true, true, agenda);
+        }
+        while self.dies[die as usize].eager != 0 {
+            let local = self.dies[die as usize].eager.trailing_zeros();
+            let plane = die * self.shape.by_plane.get() + local;
+            if self.ftl.is_soft(plane)
+                && let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random)
+            {
+                return self.begin_block(now, die, (plane, block), false, true, agenda);
+            }
+            self.dies[die as usize].eager &= !(1 << local);
+        }
+    }
+}
