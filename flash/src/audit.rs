@@ -3,6 +3,7 @@
 use crate::flash::Flash;
 use crate::ftl::{FREE, OPEN};
 use crate::media::Media;
+use crate::spec::Domain;
 
 impl<M: Media> Flash<M> {
     /// Checks that maps, reverse maps, valid counts, free lists and pins agree. Visits every page: for tests.
@@ -21,6 +22,7 @@ impl<M: Media> Flash<M> {
                 self.audit_entry(element, logical, page, false)?;
             }
         }
+        self.audit_dies()?;
         for (element, logical, version) in self.ftl.pins.iter() {
             let Some(page) = version.checked_sub(1) else { continue };
             self.audit_entry(element, logical, page, true)?;
@@ -39,6 +41,26 @@ impl<M: Media> Flash<M> {
                 "element {element}: logical page {logical} (pinned: {pinned}) leads to page {page}, which holds {tenant:?} in a \
                  block with count {count:#x}"
             ));
+        }
+        Ok(())
+    }
+
+    /// Whoever holds a die back says so, and who is preempted holds nothing.
+    fn audit_dies(&self) -> Result<(), String> {
+        for die in 0..self.shape.dies {
+            let d = &self.dies[die as usize];
+            let holds = |other: &u32| {
+                let held = self.collections[*other as usize].held;
+                held > Some(Domain::Plane) && self.dies_of(*other, held).contains(&die)
+            };
+            let held = (0..self.shape.dies).filter(holds).count();
+            let own = &self.collections[die as usize];
+            if d.held as usize != held {
+                return Err(format!("die {die} counts {} collections that hold it, but {held} do", d.held));
+            }
+            if d.yields && (own.held.is_some() || !d.active) {
+                return Err(format!("die {die} is preempted, but {own:?} holds on"));
+            }
         }
         Ok(())
     }

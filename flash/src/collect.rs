@@ -12,23 +12,26 @@ use crate::gc;
 use crate::geometry::Level;
 use crate::list::NONE;
 use crate::media::Media;
-use crate::spec::{Domain, GcSpan};
+use crate::spec::{Domain, GcSpan, Preemption};
 
 impl<M: Media> Flash<M> {
     /// Begins or goes on with collecting an idle die's planes. False if there is nothing (more) to collect.
     pub(crate) fn collect(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
-        if self.collections[die as usize].block == NONE || !self.dies[die as usize].active {
+        if self.collections[die as usize].block == NONE {
             return self.collect_block(now, die, agenda);
         }
+        // What began in the background may be due by now, or has to be through before what is due.
+        self.collections[die as usize].background = false;
+        self.dies[die as usize].active = true;
+        self.hold(now, die, Some(self.gc.blocking), agenda);
         self.collect_step(now, die, agenda);
         true
     }
 
     /// Chooses the next block to collect, in the plane that is being collected or another one that is due.
     fn collect_block(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
-        if let Some(block) = std::mem::take(&mut self.collections[die as usize].cold).checked_sub(1) {
-            let plane = self.collections[die as usize].plane;
-            self.begin_block(now, die, plane, block, true, agenda);
+        if let Some(cold) = self.take_cold(die) {
+            self.begin_block(now, die, cold, true, false, agenda);
             return true;
         }
         let planes = self.shape.by_plane.get();
@@ -41,7 +44,7 @@ impl<M: Media> Flash<M> {
             let local = if later != 0 { later } else { due }.trailing_zeros();
             let plane = die * planes + local;
             if let Some(block) = gc::choose(&mut self.ftl, plane, self.gc.victim, &mut self.random) {
-                self.begin_block(now, die, plane, block, false, agenda);
+                self.begin_block(now, die, (plane, block), false, false, agenda);
                 return true;
             }
             // Pins and valid pages fill every written block: somebody has to let go first.
@@ -54,14 +57,21 @@ impl<M: Media> Flash<M> {
         false
     }
 
-    /// Begins to collect a block, to level wear or for its space.
-    fn begin_block(
+    /// The block that static wear-levelling moves next on a die, with its plane.
+    pub(crate) fn take_cold(&mut self, die: u32) -> Option<(u32, u32)> {
+        let c = &mut self.collections[die as usize];
+        let block = std::mem::take(&mut c.cold).checked_sub(1)?;
+        Some((c.plane, block))
+    }
+
+    /// Begins to collect a block of a plane: to level wear or for its space; in the background, or because it is due.
+    pub(crate) fn begin_block(
         &mut self,
         now: Nanos,
         die: u32,
-        plane: u32,
-        block: u32,
+        (plane, block): (u32, u32),
         levels: bool,
+        background: bool,
         agenda: &mut Agenda,
     ) {
         let element = self.shape.element_of_die(die);
@@ -71,9 +81,9 @@ impl<M: Media> Flash<M> {
         let end = self.ftl.list_valid(element, first, &mut self.valid_lists[list]) as u32;
         let held = self.collections[die as usize].held;
         self.collections[die as usize] =
-            Collection { plane, block, first, end, start: now, levels, held, ..Collection::default() };
-        self.dies[die as usize].active = true;
-        self.hold(now, die, Some(self.gc.blocking), agenda);
+            Collection { plane, block, first, end, start: now, levels, background, held, ..Collection::NONE };
+        self.dies[die as usize].active = !background;
+        self.hold(now, die, Some(self.domain_of(die)), agenda);
         match self.gc.span {
             GcSpan::Steps => self.collect_step(now, die, agenda),
             GcSpan::Busy => {
@@ -139,10 +149,13 @@ impl<M: Media> Flash<M> {
     }
 
     /// The next move of the victim, or its erase.
-    fn collect_step(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+    pub(crate) fn collect_step(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        if std::mem::take(&mut self.collections[die as usize].halfway) {
+            return self.begin(now, die, Phase::MoveProgram, agenda);
+        }
         let element = self.shape.element_of_die(die);
         if let Some(filled) = self.move_next(die, element) {
-            if !self.exclusive {
+            if !self.exclusive || self.gc.preemption == Preemption::Phases {
                 return self.begin(now, die, Phase::MoveSense, agenda);
             }
             // Nobody else uses the bus: all steps of the move end at a known time.
@@ -156,7 +169,8 @@ impl<M: Media> Flash<M> {
             return self.schedule_die(half + program.0 + program.1, die, agenda);
         }
         self.begin(now, die, Phase::Erase, agenda);
-        if self.erase_blocking != self.gc.blocking {
+        let domain = self.domain_of(die);
+        if self.erase_blocking < domain {
             self.hold(now, die, Some(self.erase_blocking), agenda);
         }
     }
@@ -164,11 +178,18 @@ impl<M: Media> Flash<M> {
     /// A step of a collection ended.
     pub(crate) fn collection_event(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         match self.dies[die as usize].phase {
+            Phase::MoveSense if self.gc.preemption == Preemption::Phases => {
+                return self.begin(now, die, Phase::MoveOut, agenda);
+            }
             Phase::MoveSense => return self.begin(now, die, Phase::MoveProgram, agenda),
+            Phase::MoveOut => self.collections[die as usize].halfway = true,
             Phase::Erase | Phase::Span => self.end_block(now, die),
             // Nobody took the offer.
-            Phase::Offer => return self.next(now, die, agenda),
+            Phase::Offer => return self.offer_lapsed(now, die, agenda),
             _ => {}
+        }
+        if self.preempt(now, die, agenda) {
+            return;
         }
         if self.gc.blocking == Domain::Plane && self.let_in(now, die, agenda) {
             return;
@@ -182,14 +203,7 @@ impl<M: Media> Flash<M> {
         if self.shape.level == Level::Ssd {
             return self.serve_next(now, die, agenda);
         }
-        let element = self.shape.element_of_die(die);
-        let refused = self.ready.is_refused(element);
-        if refused {
-            self.dies[die as usize].phase = Phase::Offer;
-            self.schedule_die(now, die, agenda);
-            self.ready.report(element);
-        }
-        refused
+        self.offer(now, die, agenda)
     }
 
     fn end_block(&mut self, now: Nanos, die: u32) {
@@ -217,8 +231,13 @@ impl<M: Media> Flash<M> {
         if let Some(log) = &mut self.log {
             log.push(row);
         }
+        let bit = 1 << (plane - die * self.shape.by_plane.get());
+        let d = &mut self.dies[die as usize];
         if !self.ftl.below_high(plane) {
-            self.dies[die as usize].collecting &= !(1 << (plane - die * self.shape.by_plane.get()));
+            d.collecting &= !bit;
+        }
+        if d.eager & bit != 0 && !self.ftl.is_soft(plane) {
+            d.eager &= !bit;
         }
     }
 
@@ -236,7 +255,7 @@ impl<M: Media> Flash<M> {
 
     /// Holds host operations back from the dies of `domain` around a collecting die, instead of those that it held
     /// before. Dies that are free again take up what waits.
-    fn hold(&mut self, now: Nanos, die: u32, domain: Option<Domain>, agenda: &mut Agenda) {
+    pub(crate) fn hold(&mut self, now: Nanos, die: u32, domain: Option<Domain>, agenda: &mut Agenda) {
         let before = std::mem::replace(&mut self.collections[die as usize].held, domain);
         if before == domain {
             return;

@@ -20,7 +20,9 @@ pub(crate) enum Phase {
     Out,
     /// Move: the read command on the bus, then the cells.
     MoveSense,
-    /// Move: data out and in again on the bus, then the cells.
+    /// Move, where host operations may come in between its halves: the data out on the bus.
+    MoveOut,
+    /// Move: data out (unless that was a phase of its own) and in again on the bus, then the cells.
     MoveProgram,
     /// The command on the bus, then the cells.
     Erase,
@@ -45,8 +47,13 @@ pub(crate) struct Die {
     pub(crate) barren: u64,
     /// Planes that collect or are due to, one bit each.
     pub(crate) collecting: u64,
-    /// A collection runs on this die.
+    /// Planes at their soft watermark or below, one bit each; kept only where there is one.
+    pub(crate) eager: u64,
+    /// A collection that is due runs on this die.
     pub(crate) active: bool,
+    /// It is preempted: so many more host operations go first.
+    pub(crate) yields: bool,
+    pub(crate) batch: u32,
     /// Collections that hold host operations back from this die.
     pub(crate) held: u32,
     /// Collections that run on this die or hold it back, since when, and the time with any of them before that.
@@ -64,12 +71,21 @@ impl Die {
             queues: [List::default(); 2],
             barren: 0,
             collecting: 0,
+            eager: 0,
             active: false,
+            yields: false,
+            batch: 0,
             held: 0,
             gc_count: 0,
             gc_since: 0,
             gc_total: 0,
         }
+    }
+
+    /// Planes that collection keeps host operations from.
+    #[inline(always)]
+    pub(crate) fn closed(&self) -> u64 {
+        if self.yields { 0 } else { self.collecting }
     }
 
     /// Nothing runs on it.
@@ -86,9 +102,9 @@ impl Die {
 }
 
 /// A collection of one plane, block after block.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Collection {
-    /// Plane, and victim within it.
+    /// Plane, and victim within it; no victim between two blocks.
     pub(crate) plane: u32,
     pub(crate) block: u32,
     /// First page of the victim, within the element.
@@ -103,10 +119,33 @@ pub(crate) struct Collection {
     /// The page being moved was the last of the block it goes to.
     pub(crate) filled: bool,
     pub(crate) start: Nanos,
+    /// It is not due yet.
+    pub(crate) background: bool,
+    /// The page being moved is out of the cells and not in again.
+    pub(crate) halfway: bool,
     /// It levels wear: the victim is not collected for the space that it frees.
     pub(crate) levels: bool,
     /// The block of the same plane to be moved next for that, plus one.
     pub(crate) cold: u32,
     /// What it holds host operations back from.
     pub(crate) held: Option<Domain>,
+}
+
+impl Collection {
+    pub(crate) const NONE: Self = Self {
+        plane: 0,
+        block: NONE,
+        first: 0,
+        next: 0,
+        end: 0,
+        moved: 0,
+        sense: 0,
+        filled: false,
+        start: 0,
+        background: false,
+        halfway: false,
+        levels: false,
+        cold: 0,
+        held: None,
+    };
 }

@@ -20,7 +20,7 @@ use crate::media::Media;
 use crate::op::{Done, Slot};
 use crate::ready::Ready;
 use crate::service::Service;
-use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit};
+use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit, Preemption};
 use crate::times::Times;
 use crate::validate::SpecError;
 
@@ -74,6 +74,8 @@ pub struct Flash<M = ()> {
     pub(crate) times: Times,
     pub(crate) gc: GcSpec,
     pub(crate) erase_blocking: Domain,
+    /// Host operations may come to a die that has a collection in hand, although none is due.
+    pub(crate) lets_in: bool,
     /// See [`crate::spec::WearSpec::static_gap`].
     pub(crate) static_gap: Option<u32>,
     pub(crate) window: u32,
@@ -148,6 +150,9 @@ impl<M: Media> Flash<M> {
             times,
             gc: spec.gc,
             erase_blocking: spec.gc.erase_blocking.unwrap_or(spec.gc.blocking),
+            lets_in: spec.gc.preemption != Preemption::Never
+                || spec.gc.soft_watermark.is_some()
+                || spec.wear.is_some_and(|wear| wear.static_gap.is_some()),
             static_gap: spec.wear.and_then(|wear| wear.static_gap),
             window,
             read_priority: spec.scheduling.read_priority,
@@ -157,7 +162,7 @@ impl<M: Media> Flash<M> {
             turns: vec![0; (shape.elements * pools.count.get()) as usize],
             pools,
             dies: vec![Die::new(); shape.dies as usize],
-            collections: vec![Collection::default(); shape.dies as usize],
+            collections: vec![Collection::NONE; shape.dies as usize],
             valid_lists: vec![0; shape.dies as usize * shape.data_pages as usize],
             buses: Buses::new(shape.buses, shape.dies, shape.elements, spec.scheduling.read_priority),
             links: if linked && !by_command { vec![Link::new(window); devices as usize] } else { Vec::new() },

@@ -83,6 +83,7 @@ impl<M: Media> Flash<M> {
         let program = t.move_bus(c.filled) + t.move_program(c.filled);
         match d.phase {
             Phase::MoveSense => until(t.read_command + c.sense) + program + later,
+            Phase::MoveOut => until(t.page) + program - t.page + later,
             Phase::MoveProgram => until(program) + later,
             Phase::Erase => until(erase),
             // A host operation on another plane goes first.

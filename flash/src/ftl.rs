@@ -100,6 +100,8 @@ pub(crate) struct Ftl {
     shape: Shape,
     low: Threshold,
     high: Threshold,
+    soft: Option<Threshold>,
+    hard: Option<Threshold>,
     /// Whether planes count their valid pages.
     dynamic: bool,
 }
@@ -134,6 +136,8 @@ impl Ftl {
             shape: *shape,
             low: spec.threshold(spec.gc.low_watermark),
             high: spec.threshold(spec.gc.high_watermark.unwrap_or(spec.gc.low_watermark)),
+            soft: spec.gc.soft_watermark.map(|watermark| spec.threshold(watermark)),
+            hard: spec.gc.hard_watermark.map(|watermark| spec.threshold(watermark)),
             dynamic,
         }
     }
@@ -199,6 +203,16 @@ impl Ftl {
     #[inline(always)]
     pub(crate) fn is_low(&self, plane: u32) -> bool {
         self.at_or_below(plane, self.low)
+    }
+
+    /// Whether a plane has reached its soft watermark.
+    pub(crate) fn is_soft(&self, plane: u32) -> bool {
+        self.soft.is_some_and(|soft| self.at_or_below(plane, soft))
+    }
+
+    /// Whether a plane has reached its hard watermark.
+    pub(crate) fn is_hard(&self, plane: u32) -> bool {
+        self.hard.is_some_and(|hard| self.at_or_below(plane, hard))
     }
 
     /// Whether collection of a plane has to go on.
@@ -289,7 +303,7 @@ impl Ftl {
         let first = plane as usize * self.shape.blocks_per_plane as usize;
         let counts = self.valid_of(plane).iter().enumerate().filter(|(_, count)| **count < OPEN);
         let (worn, block) = counts.map(|(block, _)| (self.wear.erases(first + block), block)).min()?;
-        (self.wear.erases(first + erased as usize) - worn > gap).then_some(block as u32)
+        (self.wear.erases(first + erased as usize).saturating_sub(worn) > gap).then_some(block as u32)
     }
 
     /// A physical page is no longer valid.

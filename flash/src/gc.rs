@@ -25,7 +25,7 @@ pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prn
             }
             best
         }
-        Victim::CostBenefit => most_beneficial(ftl.valid_of(plane), &ftl.ages_of(plane), full)?,
+        Victim::CostBenefit => most_beneficial(ftl.valid_of(plane), ftl.ages_of(plane), full)?,
         // Taken out of the order of writing only once it is known that collecting gains something.
         Victim::Fifo => {
             let least = least_valid(ftl.valid_of(plane))?;

@@ -28,6 +28,7 @@ mod op;
 mod pins;
 mod place;
 mod precondition;
+mod preempt;
 mod rate;
 mod ready;
 mod record;

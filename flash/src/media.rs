@@ -13,7 +13,7 @@ pub enum Work {
     Out,
     /// Programs a page for whoever drives the element: command and data on the bus, then the cells.
     Program,
-    /// Reads a valid page of a victim block.
+    /// Reads a valid page of a victim block; where the data go out in a phase of their own, that is told as one more.
     MoveSense,
     /// Programs that page elsewhere: out and in again on the bus, then the cells.
     MoveProgram,

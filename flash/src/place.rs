@@ -66,7 +66,7 @@ impl<M: Media> Flash<M> {
         let calm = |plane: u32| {
             let die = self.shape.die_of_plane(plane);
             let d = &self.dies[die as usize];
-            d.held == 0 && !self.is_blocked(d.collecting, die, plane) && self.has_space(plane)
+            d.held == 0 && !self.is_blocked(d.closed(), die, plane) && self.has_space(plane)
         };
         let first = self.shape.first_plane(element);
         let planes = self.pools.planes(self.pools.of_page(page));
@@ -109,7 +109,7 @@ impl<M: Media> Flash<M> {
     #[inline]
     pub(crate) fn plane_for(&self, die: u32, slot: u32) -> Option<u32> {
         let s = &self.slots[slot as usize];
-        let collecting = self.dies[die as usize].collecting;
+        let collecting = self.dies[die as usize].closed();
         let fit = |plane| !self.is_blocked(collecting, die, plane) && self.has_space(plane);
         if self.pools.is_late() {
             self.choose_plane(s.element, s.page, fit)

@@ -19,7 +19,11 @@ use crate::spec::{Domain, Preemption};
 impl<M: Media> Flash<M> {
     /// What the collection in hand on a die keeps host operations from; in the background never more than its die.
     pub(crate) fn domain_of(&self, die: u32) -> Domain {
-        if self.collections[die as usize].background { self.gc.blocking.min(Domain::Die) } else { self.gc.blocking }
+        if self.collections[die as usize].background {
+            self.gc.blocking.min(Domain::Die)
+        } else {
+            self.gc.blocking
+        }
     }
 
     /// A step of a collection ended at a point where host operations may come in. False if none may, so that the
@@ -34,12 +38,31 @@ impl<M: Media> Flash<M> {
         (d.phase, d.due) = (Phase::Idle, NEVER);
         d.yields = !background;
         d.batch = self.gc.preemption_batch;
+        let wanted = self.shape.level != Level::Ssd && self.holds_somebody_up(die);
         self.hold(now, die, None, agenda);
         // Letting other dies go may have come back to this one.
         if self.dies[die as usize].phase == Phase::Idle {
-            self.next(now, die, agenda);
+            if wanted {
+                self.dies[die as usize].batch -= 1;
+                self.ready.report(self.shape.element_of_die(die));
+                self.await_takers(now, die, agenda);
+            } else {
+                self.next(now, die, agenda);
+            }
         }
         true
+    }
+
+    /// Whether an element waits that a collection may hold up.
+    fn holds_somebody_up(&self, die: u32) -> bool {
+        let mut dies = self.dies_of(die, self.collections[die as usize].held);
+        dies.any(|other| self.ready.is_refused(self.shape.element_of_die(other)))
+    }
+
+    /// Leaves a die alone until all that the driver does at this instant is done.
+    fn await_takers(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        self.dies[die as usize].phase = Phase::Offer;
+        self.schedule_die(now, die, agenda);
     }
 
     /// A die whose collection is preempted takes up the next host operation of the batch, or goes on collecting.
@@ -56,7 +79,9 @@ impl<M: Media> Flash<M> {
             }
         }
         self.dies[die as usize].yields = false;
-        self.collect(now, die, agenda);
+        if !self.collect(now, die, agenda) && self.dies[die as usize].phase == Phase::Idle {
+            self.next(now, die, agenda);
+        }
     }
 
     /// Offers an idle die to its element, if that refused an operation: its event comes at this instant, after
@@ -65,8 +90,7 @@ impl<M: Media> Flash<M> {
         let element = self.shape.element_of_die(die);
         let refused = self.ready.is_refused(element);
         if refused {
-            self.dies[die as usize].phase = Phase::Offer;
-            self.schedule_die(now, die, agenda);
+            self.await_takers(now, die, agenda);
             self.ready.report(element);
         }
         refused
@@ -78,7 +102,7 @@ impl<M: Media> Flash<M> {
         (d.phase, d.due) = (Phase::Idle, NEVER);
         if d.yields && self.shape.level != Level::Ssd {
             d.batch = 0;
-        } else if d.eager != 0 && d.collecting == 0 && !d.active && self.shape.level != Level::Ssd {
+        } else if self.shape.level != Level::Ssd && self.has_background(die) {
             return self.collect_in_background(now, die, agenda);
         }
         self.next(now, die, agenda);
@@ -111,5 +135,13 @@ impl<M: Media> Flash<M> {
             }
             self.dies[die as usize].eager &= !(1 << local);
         }
+        self.collections[die as usize].background = false;
+    }
+
+    /// Whether a die has something to do in the background, and nothing that is due.
+    pub(crate) fn has_background(&self, die: u32) -> bool {
+        let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
+        let in_hand = c.background && (c.block != NONE || c.cold != 0);
+        (d.eager != 0 || in_hand) && d.collecting == 0 && !d.active
     }
 }

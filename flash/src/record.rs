@@ -17,7 +17,7 @@ impl<M: Media> Flash<M> {
             Phase::Sense => Work::Sense,
             Phase::Out => Work::Out,
             Phase::Program => Work::Program,
-            Phase::MoveSense => Work::MoveSense,
+            Phase::MoveSense | Phase::MoveOut => Work::MoveSense,
             Phase::MoveProgram => Work::MoveProgram,
             Phase::Erase => Work::Erase,
             Phase::Span => Work::Collection,

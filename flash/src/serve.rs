@@ -11,7 +11,7 @@ use crate::geometry::Level;
 use crate::list::{List, NONE};
 use crate::media::Media;
 use crate::op::{Admission, Done, Op, OpKind, Slot};
-use crate::spec::{Domain, GcStart};
+use crate::spec::{Domain, GcStart, Preemption};
 
 impl<M: Media> Flash<M> {
     /// Whether an element can take an operation now. A channel or a chip takes what its die and its bus can start
@@ -93,7 +93,7 @@ impl<M: Media> Flash<M> {
     #[inline(always)]
     pub(crate) fn can_start(&self, die: u32, plane: u32) -> bool {
         let d = &self.dies[die as usize];
-        d.is_idle() && d.held == 0 && !self.is_blocked(d.collecting, die, plane)
+        d.is_idle() && d.held == 0 && !self.is_blocked(d.closed(), die, plane)
     }
 
     /// Whether collection on its own die keeps a host operation out of a plane.
@@ -264,6 +264,7 @@ impl<M: Media> Flash<M> {
         if placed.low {
             self.dies[die as usize].collecting |= 1 << (plane - die * self.shape.by_plane.get());
         }
+        self.note_soft(die, plane);
         self.begin(now, die, Phase::Program, agenda);
         if !self.stalled.is_empty() {
             self.retry_stalled(now, agenda);
@@ -305,10 +306,11 @@ impl<M: Media> Flash<M> {
             }
             Phase::Sense => (t.read_command, self.slots[self.dies[die as usize].slot as usize].cell),
             Phase::MoveSense => (t.read_command, self.collections[die as usize].sense),
-            Phase::Out => (t.page, 0),
+            Phase::Out | Phase::MoveOut => (t.page, 0),
             Phase::MoveProgram => {
                 let filled = self.collections[die as usize].filled;
-                (t.move_bus(filled), t.move_program(filled))
+                let out = if self.gc.preemption == Preemption::Phases { t.page } else { 0 };
+                (t.move_bus(filled) - out, t.move_program(filled))
             }
             Phase::Erase => (t.erase_command, t.erase),
             Phase::Idle | Phase::Offer | Phase::Span => (0, 0),
@@ -444,6 +446,9 @@ impl<M: Media> Flash<M> {
         let d = &mut self.dies[die as usize];
         d.phase = Phase::Idle;
         d.due = NEVER;
+        if d.yields {
+            return self.next_of_batch(now, die, agenda);
+        }
         if d.active || d.collecting != 0 {
             let due = d.active || self.gc.start == GcStart::AtOnce || self.is_wanted(die);
             if due && self.collect(now, die, agenda) {
@@ -454,7 +459,15 @@ impl<M: Media> Flash<M> {
         if self.dies[die as usize].phase != Phase::Idle {
             return;
         }
-        if !self.serve_next(now, die, agenda) && self.shape.level != Level::Ssd {
+        if self.serve_next(now, die, agenda) {
+            return;
+        }
+        if self.has_background(die) {
+            // Whoever waits for the element may want this die.
+            if self.shape.level == Level::Ssd || !self.offer(now, die, agenda) {
+                self.collect_in_background(now, die, agenda);
+            }
+        } else if self.shape.level != Level::Ssd {
             self.ready.report(self.shape.element_of_die(die));
         }
     }
@@ -474,11 +487,13 @@ impl<M: Media> Flash<M> {
         if self.shape.level != Level::Ssd || d.held > 0 {
             return false;
         }
-        let all_may = d.collecting == 0 && self.stalled.is_empty();
-        if d.collecting != 0 && d.barren == d.collecting {
+        // A collection in hand may have used up space without being due.
+        let calm = !self.lets_in || self.collections[die as usize].block == NONE;
+        let all_may = d.collecting == 0 && calm && self.stalled.is_empty();
+        if d.closed() != 0 && d.barren == d.closed() {
             return false;
         }
-        let (collecting, mut queues) = (d.collecting, d.queues);
+        let (collecting, mut queues) = (d.closed(), d.queues);
         let mut next = std::mem::take(&mut self.slot_next);
         let mut take = |queue: &mut List| {
             if all_may { queue.pop(&next) } else { queue.take(&mut next, |slot| self.may_run(die, slot)) }

@@ -12,7 +12,7 @@ mod gc;
 mod ldpc;
 mod wear;
 
-pub use gc::{Domain, GcSpan, GcSpec, GcStart, Moves, Victim, Watermark};
+pub use gc::{Domain, GcSpan, GcSpec, GcStart, Moves, Preemption, Victim, Watermark};
 pub use ldpc::{BINS, LEVELS, LdpcSpec};
 pub use wear::{AgeSpec, FreeBlock, WearSpec};
 

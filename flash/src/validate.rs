@@ -1,6 +1,6 @@
 //! What makes a device specification unusable, and why.
 
-use crate::spec::{DeviceSpec, GcSpan, Victim, Watermark};
+use crate::spec::{DeviceSpec, GcSpan, Preemption, Victim, Watermark};
 
 /// Why a device cannot be modelled as specified. Every message says the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +45,12 @@ pub enum SpecError {
     /// The high watermark lies below the low one.
     #[error("gc.high_watermark is below gc.low_watermark, or not of the same kind; raise it or leave it out")]
     HighWatermark,
+    /// The soft or the hard watermark lies where it has no meaning.
+    #[error(
+        "gc.soft_watermark must lie above gc.high_watermark (or gc.low_watermark), gc.hard_watermark at gc.low_watermark or \
+         below, all of the same kind; move them or leave them out"
+    )]
+    SoftOrHardWatermark,
     /// An erase would block more than the collection that it belongs to.
     #[error("gc.erase_blocking is wider than gc.blocking; narrow it or leave it out")]
     EraseBlocking,
@@ -102,6 +108,17 @@ pub(crate) enum Threshold {
     Blocks(u32),
 }
 
+impl Threshold {
+    /// Whether it is lower than another one of the same kind.
+    fn is_below(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Pages(pages), Self::Pages(other)) => pages < other,
+            (Self::Blocks(blocks), Self::Blocks(other)) => blocks < other,
+            _ => false,
+        }
+    }
+}
+
 impl DeviceSpec {
     /// Checks what can be checked without knowing the level.
     ///
@@ -124,6 +141,11 @@ impl DeviceSpec {
             (Threshold::Blocks(low), Threshold::Blocks(high)) if low <= high => {}
             _ => return Err(SpecError::HighWatermark),
         }
+        let hard = self.gc.hard_watermark.map_or(low, |hard| self.threshold(hard));
+        let above_soft = self.gc.soft_watermark.is_some_and(|soft| !high.is_below(self.threshold(soft)));
+        if !(hard == low || hard.is_below(low)) || above_soft {
+            return Err(SpecError::SoftOrHardWatermark);
+        }
         let pages = |threshold| match threshold {
             Threshold::Pages(pages) => u64::from(pages),
             Threshold::Blocks(blocks) => u64::from(blocks) * block,
@@ -131,7 +153,10 @@ impl DeviceSpec {
         if pages(low) < block {
             return Err(SpecError::LowWatermark { found: pages(low), block });
         }
-        for (threshold, watermark) in [(low, "low_watermark"), (high, "high_watermark")] {
+        let soft = self.gc.soft_watermark.map_or(low, |soft| self.threshold(soft));
+        for (threshold, watermark) in
+            [(low, "low_watermark"), (high, "high_watermark"), (soft, "soft_watermark")]
+        {
             // With `threshold` pages free and the open blocks half written, the written blocks must hold more pages than
             // are exported, so that one of them has an invalid page.
             let low = pages(threshold);
@@ -164,6 +189,7 @@ impl DeviceSpec {
             ("geometry.spare_bytes", g.spare_bytes.0, 0, 1 << 24),
             ("scheduling.window", u64::from(self.scheduling.window), 1, 65_536),
             ("gc.victim.d-choices", u64::from(d), 1, 65_535),
+            ("gc.preemption_batch", u64::from(self.gc.preemption_batch), 1, 65_536),
             ("ftl.over_provisioning (millionths)", u64::from(self.ftl.over_provisioning.0), 0, 999_999),
         ];
         let times = [
@@ -200,6 +226,30 @@ impl DeviceSpec {
                 "gc.copy_back",
                 "[ldpc]",
                 "what is copied without leaving its plane is not corrected; leave one out",
+            ),
+            (
+                self.gc.preemption != Preemption::Never && busy,
+                "gc.preemption",
+                "gc.span = \"busy\"",
+                "a busy span has no points to stop at; use steps",
+            ),
+            (
+                self.gc.soft_watermark.is_some() && busy,
+                "gc.soft_watermark",
+                "gc.span = \"busy\"",
+                "a busy span has no points to stop at; use steps",
+            ),
+            (
+                self.gc.preemption == Preemption::Phases && self.gc.copy_back,
+                "gc.preemption = \"phases\"",
+                "gc.copy_back",
+                "a page in its plane's register cannot wait there; use `moves`",
+            ),
+            (
+                self.gc.hard_watermark.is_some() && self.gc.preemption == Preemption::Never,
+                "gc.hard_watermark",
+                "gc.preemption = \"never\"",
+                "nothing is preempted anyway; leave one out",
             ),
             (
                 levelled && fifo,

@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stripewise_base::prng::Prng;
-use stripewise_flash::spec::{Choice, Domain, GcSpan, GcStart, LinkUnit, Pool, Victim};
+use stripewise_flash::spec::{
+    AgeSpec, Choice, Domain, FreeBlock, GcSpan, GcStart, LdpcSpec, LinkUnit, Moves, Pool, Preemption, Victim,
+    Watermark, WearSpec,
+};
 use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind};
 use support::{Rig, small};
 
@@ -53,6 +56,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let victims = prop_oneof![
         Just(Victim::Greedy),
         Just(Victim::DChoices(2)),
+        Just(Victim::CostBenefit),
         Just(Victim::Fifo),
         Just(Victim::Random)
     ];
@@ -68,9 +72,10 @@ fn cases() -> impl Strategy<Value = Case> {
     let levels = prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)];
     let shapes = (1u32..3, 1u32..3, 1u32..3, 1u32..3);
     let pins = prop_oneof![0..=MANY, 20u64..400];
-    let switches = (any::<[bool; 8]>(), pins, any::<u64>());
+    let switches = (any::<[bool; 8]>(), any::<[bool; 8]>(), 0u32..3, pins, any::<u64>());
     (victims, domains.clone(), domains, pools, levels, shapes, switches).prop_map(
-        |(victim, blocking, erase, pool, level, (channels, chips, dies, planes), (switches, pins, seed))| {
+        |(victim, blocking, erase, pool, level, (channels, chips, dies, planes), switches)| {
+            let (switches, more, points, pins, seed) = switches;
             let [priority, span, start, choice, link, command, summary, instant] = switches;
             let mut spec = small(&[]);
             let g = &mut spec.geometry;
@@ -97,9 +102,41 @@ fn cases() -> impl Strategy<Value = Case> {
                     ..Default::default()
                 };
             }
+            add_switches(&mut spec, more, points);
             Case { spec, level, seed, pins }
         },
     )
+}
+
+/// Switches that are off by default, in every combination that has a meaning.
+fn add_switches(spec: &mut DeviceSpec, switches: [bool; 8], points: u32) {
+    let [apart, copy_back, soft, hard, wear, levels, ldpc, _] = switches;
+    // Room for one more open block and an earlier start.
+    spec.geometry.blocks = 10;
+    spec.gc.moves = if apart { Moves::Apart } else { Moves::Shared };
+    spec.gc.copy_back = copy_back && !ldpc && spec.gc.span == GcSpan::Steps;
+    if spec.gc.span == GcSpan::Steps {
+        spec.gc.preemption = match points {
+            0 => Preemption::Never,
+            2 if !spec.gc.copy_back => Preemption::Phases,
+            _ => Preemption::Moves,
+        };
+        spec.gc.preemption_batch = 1 + points;
+        spec.gc.soft_watermark = soft.then_some(Watermark::BlockCount(2));
+        spec.gc.hard_watermark =
+            (hard && spec.gc.preemption != Preemption::Never).then_some(Watermark::BlockCount(1));
+    }
+    if wear {
+        let free_block = if hard { FreeBlock::LeastWorn } else { FreeBlock::FirstFreed };
+        let static_gap = (levels && spec.gc.victim != Victim::Fifo).then_some(1);
+        spec.wear = Some(WearSpec { free_block, static_gap });
+    }
+    if ldpc {
+        // Levels rise within a few reads.
+        let fast = LdpcSpec { rber_ppb_per_read: [900_000; 8], ..LdpcSpec::default() };
+        spec.ldpc = Some(fast);
+        spec.age = soft.then_some(AgeSpec { erases: [900, 1100], reads_mean: 5, ..AgeSpec::default() });
+    }
 }
 
 /// What one logical page should hold.

@@ -181,7 +181,10 @@ fn static_levelling_bounds_the_spread_of_erases_and_costs_moves() {
         let flash = written(&spec, 50, 100, 60);
         let counters = flash.counters(0, 0);
         println!("{static_gap:?}: spread {}, {:.3}", spread(&flash), amplification(counters));
-        assert!(2 * counters.wear_erase_blocks <= counters.erase_blocks, "one block for a collection at most");
+        assert!(
+            2 * counters.wear_erase_blocks <= counters.erase_blocks,
+            "one block for a collection at most"
+        );
         (spread(&flash), amplification(counters), counters.wear_move_pages, counters.gc_move_pages)
     };
     let (wide, cheap, none, _) = run(None);

@@ -15,6 +15,21 @@ pub struct GcSpec {
     /// It is collected, block after block, until more than this is free; the low watermark when not given.
     #[serde(default)]
     pub high_watermark: Option<Watermark>,
+    /// An idle die collects a plane with this much free space or less in the background: step by step, while nobody
+    /// wants the die (SSDsim's soft threshold, and idle-time collection). Above the low watermark; not given: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soft_watermark: Option<Watermark>,
+    /// A plane with this much free space or less is collected without preemption. At most the low watermark; not
+    /// given: every collection can be preempted, because programs leave the space that collection needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hard_watermark: Option<Watermark>,
+    /// Where a collection that is due lets host operations in.
+    #[serde(default, skip_serializing_if = "Preemption::is_never")]
+    pub preemption: Preemption,
+    /// The most host operations that a die takes up at one such point. A choice: Lee et al. serve all that wait, and
+    /// say no bound.
+    #[serde(default = "one_batch", skip_serializing_if = "is_one_batch")]
+    pub preemption_batch: u32,
     /// What host operations cannot use while a block is collected.
     pub blocking: Domain,
     /// The same during the erase at its end; as `blocking` when not given.
@@ -79,6 +94,26 @@ pub enum Domain {
     Device,
 }
 
+/// Where a collection that is due lets host operations in (semi-preemptive collection, Lee et al., ISPASS 2011); an
+/// operation of the flash is never broken off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preemption {
+    /// Nowhere, but between two steps for other planes of its die if `blocking` is `plane`.
+    #[default]
+    Never,
+    /// Between two moves, before the erase and after it.
+    Moves,
+    /// Also between the halves of a move: when the page is out of the cells, and before it goes in again.
+    Phases,
+}
+
+impl Preemption {
+    fn is_never(&self) -> bool {
+        *self == Self::Never
+    }
+}
+
 /// Where moved pages go, always within their plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -125,6 +160,17 @@ pub enum GcStart {
     AtOnce,
     /// When the next host operation asks for the die, which then waits (DiskSim's foreground cleaning).
     OnDemand,
+}
+
+/// As many as one die of a busy SSD usually has waiting.
+const BATCH: u32 = 8;
+
+fn one_batch() -> u32 {
+    BATCH
+}
+
+fn is_one_batch(batch: &u32) -> bool {
+    *batch == BATCH
 }
 
 fn is_off(switch: &bool) -> bool {
