@@ -156,6 +156,16 @@ impl Study {
         taken.map(|outcome| outcome.unwrap_or(Err(Error::Stopped))).collect()
     }
 
+    /// Makes the run at `place`, or finds it; it is the same as when all are made.
+    ///
+    /// # Errors
+    /// As those of [`Study::run`]; when there is no such run.
+    pub fn run_one(&self, place: usize, observer: &dyn Observer) -> Result<Finished, Error> {
+        let count = self.jobs.len();
+        let none = || Error::spec(format!("there is no run {place}: the study has {count}, counted from 0"));
+        self.make(place, self.jobs.get(place).ok_or_else(none)?, observer)
+    }
+
     /// Makes one run, or finds it.
     fn make(&self, place: usize, job: &Job, observer: &dyn Observer) -> Result<Finished, Error> {
         go_on(observer)?;

@@ -1,0 +1,199 @@
+//! Schemes and devices, and what comes with the program.
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde_json::{Value, json};
+use stripewise_study::{self as study, Document, Setting, What};
+use stripewise_trace::format::format_names;
+use stripewise_trace::generate::catalog;
+use stripewise_trace::profile::builtin;
+
+use crate::errors;
+
+/// `value` as Python's own dictionaries, lists and numbers.
+pub(crate) fn python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(value).map_err(|error| errors::setting(py, error.to_string()))?;
+    py.import("json")?.call_method1("loads", (text,))
+}
+
+/// `KEY=VALUE` each.
+pub(crate) fn settings(py: Python<'_>, typed: &[String]) -> PyResult<Vec<Setting>> {
+    let refuse = |text: &str, error: String| errors::setting(py, format!("setting {text}: {error}"));
+    typed.iter().map(|text| text.parse().map_err(|error| refuse(text, error))).collect()
+}
+
+/// A preset, a file, or a text that was given a name.
+fn document(py: Python<'_>, what: What, name: &str, text: Option<String>) -> PyResult<Document> {
+    match text {
+        Some(text) => Ok(Document { shown: name.to_owned(), text }),
+        None => Document::find(what, name).map_err(|error| errors::raised(py, error)),
+    }
+}
+
+/// A scheme: one policy on every axis.
+#[pyclass(frozen, module = "stripewise._stripewise")]
+pub(crate) struct Scheme {
+    pub(crate) document: Document,
+    pub(crate) settings: Vec<Setting>,
+    resolved: stripewise_array::Scheme,
+}
+
+#[pymethods]
+impl Scheme {
+    #[new]
+    #[pyo3(signature = (name, settings, text=None))]
+    fn new(py: Python<'_>, name: &str, settings: Vec<String>, text: Option<String>) -> PyResult<Self> {
+        let document = document(py, What::Scheme, name, text)?;
+        let settings = self::settings(py, &settings)?;
+        let resolved = study::scheme(&document, &settings).map_err(|error| errors::raised(py, error))?;
+        Ok(Self { document, settings, resolved })
+    }
+
+    /// The scheme's name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.resolved.name
+    }
+
+    /// The settings that it was given, `KEY=VALUE` each.
+    #[getter]
+    fn settings(&self) -> Vec<String> {
+        self.settings.iter().map(ToString::to_string).collect()
+    }
+
+    /// The text as it was written, with its comments and sources, before any setting.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.document.text
+    }
+
+    /// The scheme as TOML, every default spelled out.
+    fn to_toml(&self) -> String {
+        self.resolved.to_toml()
+    }
+
+    /// The scheme as dictionaries, every default spelled out.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.resolved)
+    }
+}
+
+/// A device: a modelled SSD.
+#[pyclass(frozen, module = "stripewise._stripewise")]
+pub(crate) struct Device {
+    pub(crate) document: Document,
+    pub(crate) settings: Vec<Setting>,
+    resolved: stripewise_flash::DeviceSpec,
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (name, settings, text=None))]
+    fn new(py: Python<'_>, name: &str, settings: Vec<String>, text: Option<String>) -> PyResult<Self> {
+        let document = document(py, What::Device, name, text)?;
+        let settings = self::settings(py, &settings)?;
+        let resolved = study::device(&document, &settings).map_err(|error| errors::raised(py, error))?;
+        Ok(Self { document, settings, resolved })
+    }
+
+    /// The device's name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.resolved.name
+    }
+
+    /// The settings that it was given, `KEY=VALUE` each.
+    #[getter]
+    fn settings(&self) -> Vec<String> {
+        self.settings.iter().map(ToString::to_string).collect()
+    }
+
+    /// The text as it was written, with its comments and sources, before any setting.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.document.text
+    }
+
+    /// The device as TOML, every default spelled out.
+    fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
+        toml::to_string(&self.resolved).map_err(|error| errors::setting(py, error.to_string()))
+    }
+
+    /// The device as dictionaries, every default spelled out.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.resolved)
+    }
+
+    /// What it is built of, in a line.
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        study::describe_device(&self.resolved).map_err(|error| errors::raised(py, error.into()))
+    }
+}
+
+/// The schemes that come with the program.
+#[pyfunction]
+pub(crate) fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let all = study::schemes().map_err(|error| errors::raised(py, error))?;
+    let entry =
+        |scheme: &study::SchemeEntry| json!({ "name": scheme.name, "description": scheme.description });
+    python(py, &all.iter().map(entry).collect::<Vec<Value>>())
+}
+
+/// The devices that come with the program.
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let all = study::devices().map_err(|error| errors::raised(py, error))?;
+    let entry = |device: &study::DeviceEntry| {
+        json!({
+            "name": device.name,
+            "raw_bytes": device.raw_bytes,
+            "exported_bytes": device.exported_bytes,
+            "channels": device.channels,
+            "page_bytes": device.page_bytes,
+            "description": device.description,
+        })
+    };
+    python(py, &all.iter().map(entry).collect::<Vec<Value>>())
+}
+
+/// The workloads that come with the program.
+#[pyfunction]
+pub(crate) fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let entry = |found: stripewise_trace::profile::Builtin| {
+        json!({
+            "name": found.name,
+            "requests": found.profile.as_ref().map(|profile| profile.requests.0),
+            "write_ratio": found.profile.as_ref().map(|profile| profile.write_ratio),
+            "source": found.source,
+            "generator": found.generator,
+        })
+    };
+    python(py, &builtin().into_iter().map(entry).collect::<Vec<Value>>())
+}
+
+/// The statistics of the profile `name`, a built-in one or a file that ends in `.toml`, as dictionaries; none when
+/// the workload of that name is a generator.
+#[pyfunction]
+pub(crate) fn profile<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let found = study::profile(name).map_err(|error| errors::raised(py, error))?;
+    python(py, &found.profile)
+}
+
+/// The generators, with their keys.
+#[pyfunction]
+pub(crate) fn generators(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let entry = |about: &stripewise_trace::generate::About| {
+        let key = |key: &stripewise_trace::generate::Key| json!({ "name": key.name, "default": key.default, "help": key.help });
+        let keys: Vec<Value> = about.keys.iter().map(key).collect();
+        json!({ "name": about.name, "summary": about.summary, "example": about.example, "keys": keys })
+    };
+    python(py, &catalog().iter().map(entry).collect::<Vec<Value>>())
+}
+
+/// The trace formats.
+#[pyfunction]
+pub(crate) fn formats(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let entry = |(name, about): (String, String)| json!({ "name": name, "description": about });
+    python(py, &format_names().into_iter().map(entry).collect::<Vec<Value>>())
+}

@@ -1,0 +1,105 @@
+//! Errors of the layers below as the package's exception classes, which `stripewise/errors.py` defines.
+
+use pyo3::prelude::*;
+use stripewise_study::{Error, What};
+use stripewise_trace::TraceError;
+
+/// What an exception tells beside its message.
+#[derive(Default)]
+struct Place {
+    file: Option<String>,
+    line: Option<u64>,
+}
+
+/// The exception for `error`.
+pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
+    let message = error.to_string();
+    match error {
+        Error::Stopped => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+        Error::Within { scheme, source } => {
+            let inner = raised(py, *source);
+            let told = inner.value(py).call_method1("add_note", (format!("in the run of scheme {scheme}"),));
+            told.map_or_else(|failed| failed, |_| inner)
+        }
+        other => {
+            let (class, place) = class(&other);
+            exception(py, class, message, place)
+        }
+    }
+}
+
+fn class(error: &Error) -> (&'static str, Place) {
+    let of = |what: What| match what {
+        What::Scheme => "SchemeError",
+        What::Device => "DeviceError",
+        What::Profile => "TraceError",
+    };
+    match error {
+        Error::Setting { .. } => ("SettingError", Place::default()),
+        Error::Unknown { what, .. } => (of(*what), Place::default()),
+        Error::Unreadable { what, path, .. } => {
+            (of(*what), Place { file: Some(path.display().to_string()), line: None })
+        }
+        Error::Text { what, error } => {
+            let line = (error.line > 0).then_some(error.line as u64);
+            (of(*what), Place { file: Some(error.file.clone()), line })
+        }
+        Error::Scheme(_) => ("SchemeError", Place::default()),
+        Error::Device(_) => ("DeviceError", Place::default()),
+        Error::Trace(error) | Error::Profile(error) => ("TraceError", place(error)),
+        Error::Store(error) => ("StoreError", Place { file: file(error), line: None }),
+        Error::Run(_) => ("RunError", Place::default()),
+        _ => ("SettingError", Place::default()),
+    }
+}
+
+/// Where in a trace the error is.
+fn place(error: &TraceError) -> Place {
+    let (path, line) = match error {
+        TraceError::Record { path, line, .. } | TraceError::Backward { path, line, .. } => {
+            (path, Some(*line))
+        }
+        TraceError::Io { path, .. }
+        | TraceError::Format { path, .. }
+        | TraceError::NotATrace { path, .. }
+        | TraceError::Unfit { path, .. } => (path, None),
+        _ => return Place::default(),
+    };
+    Place { file: Some(path.display().to_string()), line }
+}
+
+fn file(error: &stripewise_results::Error) -> Option<String> {
+    use stripewise_results::Error;
+    match error {
+        Error::Io { path, .. } | Error::Damaged { path, .. } | Error::NotReproduced { path, .. } => {
+            Some(path.display().to_string())
+        }
+        Error::Write { table, .. } | Error::Read { table, .. } => Some(table.clone()),
+        _ => None,
+    }
+}
+
+fn exception(py: Python<'_>, class: &str, message: String, place: Place) -> PyErr {
+    let made = || {
+        let value = py.import("stripewise.errors")?.getattr(class)?.call1((message,))?;
+        value.setattr("file", place.file)?;
+        value.setattr("line", place.line)?;
+        Ok(PyErr::from_value(value))
+    };
+    made().unwrap_or_else(|failed| failed)
+}
+
+/// An error of reading or writing results.
+pub(crate) fn store(py: Python<'_>, error: stripewise_results::Error) -> PyErr {
+    raised(py, Error::Store(error))
+}
+
+/// An error of a trace.
+pub(crate) fn trace(py: Python<'_>, error: TraceError) -> PyErr {
+    raised(py, Error::Trace(error))
+}
+
+/// A value that cannot be understood.
+pub(crate) fn setting(py: Python<'_>, message: String) -> PyErr {
+    raised(py, Error::Spec(message))
+}

@@ -1,0 +1,38 @@
+//! The compiled part of the Python package `stripewise`: what studies, traces and results offer, as classes.
+//!
+//! What people import is in `stripewise/`, pure Python over this; `_stripewise.pyi` is its stub, which a test holds
+//! against the module.
+
+mod catalog;
+mod errors;
+mod patience;
+mod run;
+mod study;
+mod table;
+mod workload;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _stripewise {
+    #[pymodule_export]
+    use crate::catalog::{Device, Scheme, devices, formats, generators, profile, profiles, schemes};
+    #[pymodule_export]
+    use crate::patience::Stop;
+    #[pymodule_export]
+    use crate::run::{Run, open_run, summary, totals_table};
+    #[pymodule_export]
+    use crate::study::Study;
+    #[pymodule_export]
+    use crate::table::Table;
+    #[pymodule_export]
+    use crate::workload::Workload;
+
+    use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("SOURCES", stripewise_sim::SOURCES)
+    }
+}

@@ -1,0 +1,77 @@
+//! Long work without the interpreter's lock, which Ctrl-C ends at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+/// Ends from another thread what was started with it.
+#[pyclass(frozen, module = "stripewise._stripewise")]
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// End it soon.
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is to end.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Between two looks at Python's signals, of which the user's Ctrl-C is one.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Does `work` on a thread of its own, with the interpreter's lock released. Meanwhile this thread looks at signals
+/// and calls `tick`, twenty times a second; when one of them raises, `stop` is set, and what was raised is returned
+/// once the work has ended.
+pub(crate) fn patiently<T: Send>(
+    py: Python<'_>,
+    stop: &Stop,
+    mut tick: impl FnMut(Python<'_>) -> PyResult<()>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    std::thread::scope(|scope| {
+        let (done, ended) = channel::<()>();
+        let worker = scope.spawn(move || {
+            let result = work();
+            drop(done);
+            result
+        });
+        let mut raised = None;
+        // The receiver is not to be shared between threads, but is lent to one at a time.
+        let ended = std::sync::Mutex::new(ended);
+        loop {
+            let waited = py.detach(|| match ended.lock() {
+                Ok(ended) => ended.recv_timeout(LOOK),
+                Err(_) => Err(RecvTimeoutError::Disconnected),
+            });
+            if matches!(waited, Err(RecvTimeoutError::Disconnected)) {
+                break;
+            }
+            if raised.is_none()
+                && let Err(error) = py.check_signals().and_then(|()| tick(py))
+            {
+                stop.set();
+                raised = Some(error);
+            }
+        }
+        let result = py.detach(|| worker.join());
+        match (raised, result) {
+            (Some(error), _) => Err(error),
+            (None, Ok(result)) => Ok(result),
+            (None, Err(panic)) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,189 @@
+//! Studies: runs of several schemes over one workload.
+
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use stripewise_sim::Progress;
+use stripewise_study::{Error, Observer, SchemeSpec, StudySpec, Tables};
+
+use crate::catalog::{Device, Scheme, settings};
+use crate::errors;
+use crate::patience::{Stop, patiently};
+use crate::run::Run;
+use crate::workload::Workload;
+
+/// A study that can be run: every name resolved, every setting understood.
+#[pyclass(frozen, module = "stripewise._stripewise")]
+pub(crate) struct Study {
+    study: stripewise_study::Study,
+    stop: Stop,
+}
+
+#[pymethods]
+impl Study {
+    #[new]
+    #[pyo3(signature = (
+        *, workload, schemes, device, elements, precondition, pacing, warmup, seed, settings, request_rows,
+        gc_rows, sample_every, out, force, stop
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "all are given by name, by one caller")]
+    fn new(
+        py: Python<'_>,
+        workload: &Workload,
+        schemes: Vec<PyRef<'_, Scheme>>,
+        device: &Device,
+        elements: &str,
+        precondition: &str,
+        pacing: Option<&str>,
+        warmup: u64,
+        seed: u64,
+        settings: Vec<String>,
+        request_rows: bool,
+        gc_rows: bool,
+        sample_every: &str,
+        out: std::path::PathBuf,
+        force: bool,
+        stop: &Stop,
+    ) -> PyResult<Self> {
+        let refuse = |error: String| errors::setting(py, error);
+        let scheme = |scheme: &PyRef<'_, Scheme>| SchemeSpec {
+            document: scheme.document.clone(),
+            settings: scheme.settings.clone(),
+        };
+        let mut for_all = self::settings(py, &settings)?;
+        // What a device was given is the device's, whichever section it is in.
+        for setting in &device.settings {
+            let text = setting.to_string();
+            let text = if text.starts_with("device.") { text } else { format!("device.{text}") };
+            for_all.push(text.parse().map_err(refuse)?);
+        }
+        let sample_every = stripewise_base::units::parse_duration(sample_every)
+            .map_err(|error| refuse(format!("sample_every: {error}")))?;
+        let spec = StudySpec {
+            workload: workload.spec.clone(),
+            pacing: pacing.map(str::parse).transpose().map_err(refuse)?,
+            warmup,
+            seed,
+            device: device.document.clone(),
+            elements: elements.parse().map_err(refuse)?,
+            precondition: precondition.parse().map_err(refuse)?,
+            schemes: schemes.iter().map(scheme).collect(),
+            settings: for_all,
+            tables: Tables {
+                requests: request_rows,
+                gcs: gc_rows,
+                sample_every: stripewise_base::units::Span(sample_every),
+            },
+            out,
+            force,
+        };
+        let stop = stop.clone();
+        let study = patiently(py, &stop, |_| Ok(()), || stripewise_study::Study::new(spec, &stop))?;
+        Ok(Self { study: study.map_err(|error| errors::raised(py, error))?, stop })
+    }
+
+    /// The schemes' names, in the order of the runs.
+    #[getter]
+    fn schemes(&self) -> Vec<String> {
+        self.study.schemes().map(str::to_owned).collect()
+    }
+
+    /// The settings that all runs share: what they are called and what they are.
+    #[getter]
+    fn settings(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
+        self.study.settings().map_err(|error| errors::raised(py, error))
+    }
+
+    /// What the choice of a trace's format left open.
+    #[getter]
+    fn note(&self) -> Option<String> {
+        self.study.note()
+    }
+
+    /// Makes the runs that are not in the store, on `threads` threads; `only` one of them if it is given. `progress`
+    /// is called now and then with a list of (scheme, requests, share or none, simulated ns) of the runs under way.
+    #[pyo3(signature = (*, threads=1, progress=None, only=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        progress: Option<Py<PyAny>>,
+        only: Option<usize>,
+    ) -> PyResult<Vec<Run>> {
+        let watch = Watch { stop: self.stop.clone(), now: Mutex::new(Vec::new()) };
+        let tick = |py: Python<'_>| -> PyResult<()> {
+            let Some(progress) = &progress else { return Ok(()) };
+            let now = watch.now.lock().map(|now| now.clone()).unwrap_or_default();
+            let now = now.into_iter().map(|line| (line.scheme, line.requests, line.share, line.now_ns));
+            progress.call1(py, (PyList::new(py, now)?,)).map(drop)
+        };
+        let outcomes = patiently(py, &self.stop, tick, || match only {
+            Some(place) => vec![self.study.run_one(place, &watch)],
+            None => self.study.run(threads, &watch),
+        })?;
+        let mut runs = Vec::with_capacity(outcomes.len());
+        let mut failures = Vec::new();
+        for outcome in outcomes {
+            match outcome {
+                Ok(made) => runs.push(Run::new(py, made.scheme, made.run, made.cpu_ns)?),
+                Err(error) => failures.push(error),
+            }
+        }
+        failed(py, failures)?;
+        Ok(runs)
+    }
+}
+
+/// The first failure is raised; the others are not to be lost.
+fn failed(py: Python<'_>, failures: Vec<Error>) -> PyResult<()> {
+    let mut failures = failures.into_iter();
+    let Some(first) = failures.next() else { return Ok(()) };
+    let first = errors::raised(py, first);
+    for other in failures {
+        first.value(py).call_method1("add_note", (format!("another run failed too: {other}"),))?;
+    }
+    Err(first)
+}
+
+/// One run under way.
+#[derive(Clone)]
+struct Under {
+    run: usize,
+    scheme: String,
+    requests: u64,
+    share: Option<f64>,
+    now_ns: u64,
+}
+
+/// Notes how far the runs are, for the thread that tells Python.
+struct Watch {
+    stop: Stop,
+    now: Mutex<Vec<Under>>,
+}
+
+impl Observer for Watch {
+    fn go_on(&self) -> bool {
+        !self.stop.is_set()
+    }
+
+    fn began(&self, run: usize, scheme: &str) {
+        if let Ok(mut now) = self.now.lock() {
+            now.push(Under { run, scheme: scheme.to_owned(), requests: 0, share: None, now_ns: 0 });
+        }
+    }
+
+    fn advanced(&self, run: usize, progress: Progress) {
+        if let Ok(mut now) = self.now.lock()
+            && let Some(line) = now.iter_mut().find(|line| line.run == run)
+        {
+            (line.requests, line.share, line.now_ns) = (progress.requests, progress.share, progress.now_ns);
+        }
+    }
+
+    fn ended(&self, run: usize) {
+        if let Ok(mut now) = self.now.lock() {
+            now.retain(|line| line.run != run);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Traces, generators and profiles.
+
+use pyo3::prelude::*;
+use stripewise_study::{Error, Observer, Origin, Workload as Opened, WorkloadSpec};
+use stripewise_trace::fold::Fold;
+use stripewise_trace::profile::Profile;
+use stripewise_trace::stats::{Collector, Stats};
+use stripewise_trace::{OpenOptions, Source as _};
+
+use crate::catalog::python;
+use crate::errors;
+use crate::patience::{Stop, patiently};
+use crate::table::Table;
+
+/// Requests to replay: of a trace, a generator or a profile.
+#[pyclass(frozen, module = "stripewise._stripewise")]
+pub(crate) struct Workload {
+    pub(crate) spec: WorkloadSpec,
+}
+
+impl Observer for Stop {
+    fn go_on(&self) -> bool {
+        !self.is_set()
+    }
+}
+
+impl Workload {
+    /// Opened, its digest taken.
+    fn open(&self, py: Python<'_>, seed: u64) -> PyResult<Opened> {
+        let stop = Stop::default();
+        let opened = patiently(py, &stop, |_| Ok(()), || Opened::new(&self.spec, seed, &stop))?;
+        opened.map_err(|error| errors::raised(py, error))
+    }
+
+    fn collect(&self, py: Python<'_>, seed: u64) -> PyResult<Stats> {
+        let stop = Stop::default();
+        let collected = patiently(
+            py,
+            &stop,
+            |_| Ok(()),
+            || {
+                let mut stream = Opened::new(&self.spec, seed, &stop)?.open(&stop)?;
+                let mut collector = Collector::default();
+                let mut batch = Vec::with_capacity(4096);
+                loop {
+                    stream.next_batch(&mut batch)?;
+                    if batch.is_empty() {
+                        return if stop.is_set() { Err(Error::Stopped) } else { Ok(collector.finish()) };
+                    }
+                    batch.iter().for_each(|request| collector.add(request));
+                }
+            },
+        )?;
+        collected.map_err(|error| errors::raised(py, error))
+    }
+}
+
+#[pymethods]
+impl Workload {
+    /// The requests of a trace in a file.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, format=None, skip_bad=0, requests=None, fold="modulo"))]
+    fn trace(
+        py: Python<'_>,
+        path: std::path::PathBuf,
+        format: Option<&str>,
+        skip_bad: u64,
+        requests: Option<u64>,
+        fold: &str,
+    ) -> PyResult<Self> {
+        let format = format.map(str::parse).transpose().map_err(|error| errors::trace(py, error))?;
+        let options = OpenOptions { format, skip_bad, ..OpenOptions::default() };
+        // What is no trace is told now, and not when it is first read.
+        stripewise_trace::open(&path, &options).map_err(|error| errors::trace(py, error))?;
+        Ok(Self {
+            spec: WorkloadSpec { origin: Origin::Trace(path, options), requests, fold: way(py, fold)? },
+        })
+    }
+
+    /// What a generator yields, `uniform:write=1,size=8KiB`, or a profile by its name or file.
+    #[staticmethod]
+    #[pyo3(signature = (what, *, requests=None, fold="modulo"))]
+    fn generated(py: Python<'_>, what: &str, requests: Option<u64>, fold: &str) -> PyResult<Self> {
+        let origin = Origin::generated(what).map_err(|error| errors::raised(py, error))?;
+        let spec = WorkloadSpec { origin, requests, fold: way(py, fold)? };
+        // An unknown name is told now; nothing is generated yet.
+        Opened::new(&spec, 1, &()).map_err(|error| errors::raised(py, error))?;
+        Ok(Self { spec })
+    }
+
+    /// The requests as a table, not yet folded onto an array.
+    #[pyo3(signature = (*, seed=1))]
+    fn requests(&self, py: Python<'_>, seed: u64) -> PyResult<Table> {
+        Ok(Table::of_requests(self.open(py, seed)?))
+    }
+
+    /// What is in it: mix, sizes, intervals, footprint, skew, updates.
+    #[pyo3(signature = (*, seed=1))]
+    fn statistics<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyAny>> {
+        python(py, &self.collect(py, seed)?)
+    }
+
+    /// A profile with these statistics, as TOML: a file of it is a workload again.
+    #[pyo3(signature = (*, seed=1))]
+    fn profile_toml(&self, py: Python<'_>, seed: u64) -> PyResult<String> {
+        let stats = self.collect(py, seed)?;
+        let name = self.open(py, seed)?.describe();
+        let profile = Profile::from_stats(&stats, &name).map_err(|error| errors::trace(py, error))?;
+        Ok(profile.to_toml())
+    }
+
+    /// What it is, in a line.
+    #[pyo3(signature = (*, seed=1))]
+    fn describe(&self, py: Python<'_>, seed: u64) -> PyResult<String> {
+        Ok(self.open(py, seed)?.describe())
+    }
+}
+
+fn way(py: Python<'_>, fold: &str) -> PyResult<Fold> {
+    fold.parse().map_err(|error| errors::trace(py, error))
+}
