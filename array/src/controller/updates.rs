@@ -76,7 +76,7 @@ impl<M: Memory> Array<M> {
     /// Chooses the routine, and the members to pre-read.
     #[inline]
     fn choose<D: Driver<M>>(&self, plan: u32, lost: u64, failed: u64, driver: &mut D) -> (Decision, u64) {
-        let Plan { place, wanted, partial, .. } = self.plans[plan as usize];
+        let Plan { wanted, partial, .. } = self.plans[plan as usize];
         let forced = Decision::forced;
         let data = self.geometry.data_members();
         let parity = self.geometry.all_members() & !data;
@@ -105,10 +105,10 @@ impl<M: Memory> Array<M> {
             } else if rcw & lost != 0 {
                 (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw)
             } else {
-                self.choose_freely(place, rmw, rcw, driver)
+                self.choose_freely(plan, rmw, rcw, driver)
             };
         }
-        self.choose_freely(place, rmw, rcw, driver)
+        self.choose_freely(plan, rmw, rcw, driver)
     }
 
     /// Whether `plan` is the first write of a gathered row.
@@ -117,14 +117,12 @@ impl<M: Memory> Array<M> {
     }
 
     #[inline]
-    fn choose_freely<D: Driver<M>>(
-        &self,
-        place: Place,
-        rmw: u64,
-        rcw: u64,
-        driver: &mut D,
-    ) -> (Decision, u64) {
+    fn choose_freely<D: Driver<M>>(&self, plan: u32, rmw: u64, rcw: u64, driver: &mut D) -> (Decision, u64) {
+        let Plan { place, row, wanted, .. } = self.plans[plan as usize];
         let choice = Choice {
+            now: self.now,
+            row,
+            updated: wanted,
             rmw,
             rcw,
             old: 0,

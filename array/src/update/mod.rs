@@ -113,6 +113,12 @@ impl Reason {
 /// A choice that an update policy makes: pre-read the members of one mask or of the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
+    /// When.
+    pub now: Nanos,
+    /// The row.
+    pub row: u64,
+    /// Data members that are updated, wholly or in part.
+    pub updated: u64,
     /// Members that RMW pre-reads: old data of the updated chunks and old parity, as far as memory does not hold them.
     pub rmw: u64,
     /// Members that RCW pre-reads: the chunks that are not updated, or not wholly.

@@ -39,6 +39,9 @@ impl Setting {
 
     pub(crate) fn choice(&self, rmw: u64, rcw: u64) -> Choice<'_> {
         Choice {
+            now: 0,
+            row: 0,
+            updated: 0,
             rmw,
             rcw,
             old: 0,
