@@ -190,7 +190,7 @@ impl<M: Media> Flash<M> {
     pub(crate) fn may_run(&self, die: u32, slot: u32) -> bool {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
         if kind == OpKind::Read {
-            !self.is_blocked(self.dies[die as usize].collecting, die, plane)
+            !self.is_blocked(self.dies[die as usize].closed(), die, plane)
         } else {
             self.plane_for(die, slot).is_some()
         }
