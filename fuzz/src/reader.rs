@@ -89,7 +89,7 @@ pub fn sound(outcome: &Outcome, bytes: &[u8], options: &OpenOptions) {
     if let Some(report) = &outcome.report {
         let ReadReport { requests, lines, skipped_bad, clamped_times, .. } = *report;
         assert_eq!(requests, outcome.requests.len() as u64);
-        let others = report.blank_lines + report.header_lines + skipped_bad;
+        let others = report.blank_lines + report.header_lines + report.other_lines + skipped_bad;
         assert_eq!(lines, requests + others, "{report:?}");
         assert!(skipped_bad <= options.skip_bad && clamped_times <= requests);
         assert_eq!(report.first_bad.is_some(), skipped_bad > 0);

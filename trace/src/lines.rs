@@ -43,6 +43,11 @@ impl Lines {
         &self.buffer[self.next..self.whole]
     }
 
+    /// Everything at hand, whole lines or not.
+    pub(crate) fn buffered(&self) -> &[u8] {
+        &self.buffer[self.next..self.filled]
+    }
+
     /// The first line at hand, without its line feed.
     pub(crate) fn line(&self) -> &[u8] {
         let block = self.block();

@@ -1,6 +1,8 @@
-//! Times in order: the first is subtracted, and a step back is either evened out and counted, or refused.
+//! Times in order: the first is subtracted, and a step back is evened out and counted, sorted away and counted, or
+//! refused.
 
 use crate::format::Stop;
+use crate::{Request, TraceError};
 
 /// What to do with a request that is older than the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,8 +10,33 @@ pub enum Disorder {
     /// Give it the time of the request before it, and count it in [`crate::ReadReport::clamped_times`].
     #[default]
     Clamp,
+    /// Put it in its place, if that is no more than 65,536 requests back, and count it in
+    /// [`crate::ReadReport::sorted_times`]; farther back, clamp it. Formats whose lines stand in another order than that
+    /// of arrival are sorted without asking.
+    Sort,
     /// Fail.
     Refuse,
+}
+
+/// In which order the lines of a format stand, and what is done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// That of arrival.
+    AsFiled,
+    /// Another, such as that of completion: they are sorted.
+    Sorted,
+    /// Times have so coarse a grain that requests of one time are spread evenly over it, once they are sorted.
+    Spread { grain_ns: u64 },
+}
+
+impl Order {
+    /// What is done about steps back, if the caller asks for `disorder`.
+    pub(crate) fn disorder(self, disorder: Disorder) -> Disorder {
+        match (disorder, self) {
+            (Disorder::Clamp, Self::Sorted | Self::Spread { .. }) => Disorder::Sort,
+            _ => disorder,
+        }
+    }
 }
 
 /// Turns a trace's times into nanoseconds since its first.
@@ -19,13 +46,19 @@ pub(crate) struct Clock {
     first: Option<u64>,
     /// The latest time so far, in the trace's ticks.
     latest: u64,
-    /// How many requests were older than their predecessor.
-    pub(crate) clamped: u64,
+    /// What is added to times, so that those before the first can be told too, where requests are sorted afterwards.
+    base: u64,
+    /// How many requests were older than one before them.
+    pub(crate) stepped_back: u64,
 }
+
+/// Where times begin that are sorted afterwards: 146 years may lie before the first.
+const BASE: u64 = 1 << 62;
 
 impl Clock {
     pub(crate) fn new(disorder: Disorder) -> Self {
-        Self { disorder, first: None, latest: 0, clamped: 0 }
+        let base = if disorder == Disorder::Sort { BASE } else { 0 };
+        Self { disorder, first: None, latest: 0, base, stepped_back: 0 }
     }
 
     /// Nanoseconds from the first time to `time`, both in ticks of `tick_ns`.
@@ -35,9 +68,8 @@ impl Clock {
         if time < self.latest {
             return self.step_back(time, first, tick_ns);
         }
-        let since = (time - first).checked_mul(tick_ns);
-        let since =
-            since.ok_or(Stop::Unreadable { at: 0, expected: "a time at most 584 years after the first" })?;
+        let since = (time - first).checked_mul(tick_ns).and_then(|since| since.checked_add(self.base));
+        let since = since.ok_or(TOO_FAR)?;
         self.latest = time;
         Ok(since)
     }
@@ -47,11 +79,154 @@ impl Clock {
         let previous_ns = (self.latest - first) * tick_ns;
         match self.disorder {
             Disorder::Clamp => {
-                self.clamped += 1;
+                self.stepped_back += 1;
                 Ok(previous_ns)
+            }
+            Disorder::Sort => {
+                let back = (self.latest - time).checked_mul(tick_ns);
+                let placed =
+                    back.and_then(|back| (self.base + previous_ns).checked_sub(back)).ok_or(TOO_FAR)?;
+                self.stepped_back += 1;
+                Ok(placed)
             }
             Disorder::Refuse => {
                 Err(Stop::Backward { back_ns: (self.latest - time).saturating_mul(tick_ns), previous_ns })
+            }
+        }
+    }
+}
+
+const TOO_FAR: Stop = Stop::Unreadable { at: 0, expected: "a time within 146 years of the first" };
+
+/// Requests held back so that those behind them can still take their place before them. Twice as many are sorted at once,
+/// by a sort that finds what is in order already.
+const WINDOW: usize = 1 << 16;
+/// The most requests of one time that are spread, which bounds the memory that takes.
+const MOST_TIES: usize = 1 << 22;
+
+/// Puts requests in order of time within a window, and spreads those of one time, if asked to.
+pub(crate) struct Sorter {
+    held: Vec<Request>,
+    /// The requests up to here are in order for good, and those up to there delivered.
+    ready: usize,
+    delivered: usize,
+    ended: bool,
+    /// Why the source ended before its end; told once what was read before is delivered.
+    failed: Option<TraceError>,
+    grain_ns: Option<u64>,
+    /// The first time of all, which becomes zero, and the latest that was made ready.
+    first: Option<u64>,
+    latest: u64,
+    /// How many requests came too late to be put in their place.
+    pub(crate) clamped: u64,
+    pub(crate) spread: u64,
+}
+
+impl Sorter {
+    /// What puts requests in order that stand in `order` and whose steps back are treated so; nothing if none is needed.
+    pub(crate) fn new(order: Order, disorder: Disorder) -> Option<Self> {
+        let grain_ns = match order {
+            Order::Spread { grain_ns } => Some(grain_ns),
+            Order::AsFiled | Order::Sorted => None,
+        };
+        (order.disorder(disorder) == Disorder::Sort).then(|| Self {
+            held: Vec::new(),
+            ready: 0,
+            delivered: 0,
+            ended: false,
+            failed: None,
+            grain_ns,
+            first: None,
+            latest: 0,
+            clamped: 0,
+            spread: 0,
+        })
+    }
+
+    /// Fills `batch` up to its capacity; `more` appends requests to a vector up to its capacity, none at the end.
+    pub(crate) fn next_batch(
+        &mut self,
+        batch: &mut Vec<Request>,
+        mut more: impl FnMut(&mut Vec<Request>) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        loop {
+            let room = batch.capacity() - batch.len();
+            let ready = &self.held[self.delivered..self.ready];
+            let taken = room.min(ready.len());
+            batch.extend_from_slice(&ready[..taken]);
+            self.delivered += taken;
+            if taken == room {
+                return Ok(());
+            }
+            if self.ended && self.ready == self.held.len() {
+                return self.failed.take().map_or(Ok(()), Err);
+            }
+            self.refill(&mut more)?;
+        }
+    }
+
+    /// Whether everything was delivered.
+    pub(crate) fn is_done(&self) -> bool {
+        self.ended && self.failed.is_none() && self.delivered == self.held.len()
+    }
+
+    fn refill(
+        &mut self,
+        more: &mut impl FnMut(&mut Vec<Request>) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        self.held.drain(..self.ready);
+        (self.ready, self.delivered) = (0, 0);
+        let mut wanted = 2 * WINDOW;
+        loop {
+            self.held.reserve(wanted - self.held.len());
+            while self.held.len() < wanted && !self.ended {
+                let before = self.held.len();
+                self.failed = more(&mut self.held).err();
+                self.ended = self.held.len() == before || self.failed.is_some();
+            }
+            // Stable: requests of one time stay in the order of the file.
+            self.held.sort_by_key(|request| request.time_ns);
+            let sure = if self.ended { self.held.len() } else { self.held.len() - WINDOW };
+            self.ready = if self.grain_ns.is_some() && !self.ended { self.whole_ties(sure) } else { sure };
+            if self.ready > 0 || self.ended {
+                break;
+            }
+            if wanted >= MOST_TIES {
+                return Err(TraceError::Setting(format!(
+                    "more than {} requests have the same time; read the trace without spreading them",
+                    MOST_TIES - WINDOW
+                )));
+            }
+            wanted *= 2;
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// The end of the last time of which all requests lie before `end`.
+    fn whole_ties(&self, end: usize) -> usize {
+        let Some(next) = self.held.get(end) else { return end };
+        self.held[..end].partition_point(|request| request.time_ns < next.time_ns)
+    }
+
+    /// Gives the requests that are ready their final times.
+    fn settle(&mut self) {
+        let ready = &mut self.held[..self.ready];
+        let Some(first) = ready.first().map(|request| request.time_ns) else { return };
+        let first = *self.first.get_or_insert(first);
+        for request in ready.iter_mut() {
+            let time_ns = request.time_ns.saturating_sub(first);
+            self.clamped += u64::from(time_ns < self.latest || request.time_ns < first);
+            self.latest = self.latest.max(time_ns);
+            request.time_ns = self.latest;
+        }
+        let Some(grain_ns) = self.grain_ns else { return };
+        for ties in ready.chunk_by_mut(|left, right| left.time_ns == right.time_ns) {
+            let gap = grain_ns as u128;
+            let count = ties.len() as u128;
+            self.spread += ties.len() as u64 - 1;
+            for (index, request) in (0u128..).zip(ties) {
+                request.time_ns += (gap * index / count) as u64;
             }
         }
     }
@@ -68,7 +243,7 @@ mod tests {
             .map(|time| clock.stamp(time, 100).expect("clamps"))
             .into();
         assert_eq!(times, [0, 300, 300, 300, 300, 400]);
-        assert_eq!(clock.clamped, 2, "1001 and 990 stepped back; 1003 after them did not");
+        assert_eq!(clock.stepped_back, 2, "1001 and 990 stepped back; 1003 after them did not");
     }
 
     #[test]
@@ -88,5 +263,73 @@ mod tests {
         clock.stamp(0, 100).expect("the first");
         assert!(matches!(clock.stamp(u64::MAX, 100), Err(Stop::Unreadable { .. })));
         assert_eq!(clock.stamp(7, 100).expect("goes on"), 700);
+    }
+
+    fn request(time_ns: u64, number: usize) -> Request {
+        Request { time_ns, offset: number as u64, bytes: 1, volume: 0, kind: crate::Kind::Read }
+    }
+
+    /// All requests of these times through a sorter, in batches of `capacity`.
+    fn sorted(times: &[u64], grain_ns: Option<u64>, capacity: usize) -> (Sorter, Vec<Request>) {
+        let order = grain_ns.map_or(Order::Sorted, |grain_ns| Order::Spread { grain_ns });
+        let mut sorter = Sorter::new(order, Disorder::Clamp).expect("it sorts");
+        let mut source = times.iter().enumerate().map(|(number, &time)| request(time, number));
+        let (mut all, mut batch) = (Vec::new(), Vec::with_capacity(capacity));
+        loop {
+            batch.clear();
+            let more = |held: &mut Vec<Request>| {
+                let room = (held.capacity() - held.len()).min(1000);
+                held.extend(source.by_ref().take(room));
+                Ok(())
+            };
+            sorter.next_batch(&mut batch, more).expect("sorts");
+            if batch.is_empty() {
+                return (sorter, all);
+            }
+            all.extend_from_slice(&batch);
+        }
+    }
+
+    #[test]
+    fn requests_displaced_within_the_window_come_out_as_a_stable_sort_of_all_of_them() {
+        // Times that step back by up to 60,000 places, over several windows, with many equal ones.
+        let times: Vec<u64> = (0..400_000u64)
+            .map(|index| (BASE + index / 3 * 10 + 70).saturating_sub(index * 7919 % 100_000))
+            .collect();
+        let (sorter, found) = sorted(&times, None, 4096);
+        let mut expected: Vec<(u64, u64)> =
+            (0u64..).zip(&times).map(|(number, &time)| (time, number)).collect();
+        expected.sort();
+        let first = expected[0].0;
+        assert_eq!(sorter.clamped, 0);
+        assert_eq!(found.len(), expected.len());
+        for (request, (time, number)) in found.iter().zip(expected) {
+            assert_eq!((request.time_ns, request.offset), (time - first, number));
+        }
+    }
+
+    #[test]
+    fn a_request_beyond_the_window_is_clamped_and_counted_and_order_is_kept() {
+        let mut times: Vec<u64> = (0..300_000).map(|index| BASE + 1000 + index).collect();
+        times.push(BASE);
+        times.push(BASE + 2_000);
+        let (sorter, found) = sorted(&times, None, 777);
+        assert_eq!((sorter.clamped, found.len()), (2, times.len()));
+        assert!(found.is_sorted_by_key(|request| request.time_ns));
+    }
+
+    #[test]
+    fn ties_are_spread_evenly_over_the_grain_even_where_one_second_exceeds_the_window() {
+        let second = 1_000_000_000;
+        let mut times = vec![BASE; 3];
+        times.extend(vec![BASE + second; 200_000]);
+        times.extend(vec![BASE + 2 * second; 4]);
+        let (sorter, found) = sorted(&times, Some(second), 4096);
+        let at: Vec<u64> = found.iter().map(|request| request.time_ns).collect();
+        assert_eq!(at[..4], [0, second / 3, 2 * second / 3, second]);
+        assert_eq!(at[4], second + second / 200_000);
+        assert_eq!(at[200_003..], [2, 3, 4, 5].map(|k| 2 * second + (k - 2) * second / 4));
+        assert_eq!(sorter.spread, 2 + 199_999 + 3);
+        assert!(found.iter().enumerate().all(|(number, request)| request.offset == number as u64));
     }
 }

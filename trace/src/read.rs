@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::format::{Chosen, FormatName};
-use crate::input::{Compression, Content};
-use crate::order::Disorder;
+use crate::input::{Compression, Content, Input};
+use crate::order::{Disorder, Order, Sorter};
 use crate::text::TextReader;
 use crate::{Request, Source, TraceError};
 
@@ -44,14 +44,20 @@ pub struct ReadReport {
     pub requests: u64,
     /// Lines of white space alone.
     pub blank_lines: u64,
-    /// Lines that name columns.
+    /// Lines that name columns, and other text around the data.
     pub header_lines: u64,
+    /// Lines of events other than requests: another stage of a request, the opening of a file.
+    pub other_lines: u64,
     /// Lines that were no records and were passed over.
     pub skipped_bad: u64,
     /// What was wrong with the first of them.
     pub first_bad: Option<String>,
     /// Requests that were older than the one before them and were given its time.
     pub clamped_times: u64,
+    /// Requests that were older than one before them and were put in their place.
+    pub sorted_times: u64,
+    /// Requests that had the time of the one before them and were given a later one within the format's grain.
+    pub spread_times: u64,
     /// Whether the last line lacks its line feed, as in a file that was cut off.
     pub unterminated: bool,
     /// Whether the end was reached.
@@ -59,7 +65,11 @@ pub struct ReadReport {
 }
 
 /// A trace that is being read.
-pub struct Reader(Inner);
+pub struct Reader {
+    inner: Inner,
+    /// What puts requests in order, if the format or the caller asks for that.
+    sorter: Option<Sorter>,
+}
 
 enum Inner {
     Text(Box<TextReader>),
@@ -73,7 +83,7 @@ enum Inner {
 /// If the file cannot be read, is no trace, or fits no format or two.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
     match Content::of_file(path)? {
-        Content::Stream(input) => Ok(Reader(Inner::Text(Box::new(TextReader::open(input, options)?)))),
+        Content::Stream(input) => open_text(input, options),
         Content::Parquet => open_parquet(path, options),
     }
 }
@@ -88,12 +98,18 @@ pub fn open_stream(
     options: &OpenOptions,
 ) -> Result<Reader, TraceError> {
     match Content::of_stream(name, stream, None)? {
-        Content::Stream(input) => Ok(Reader(Inner::Text(Box::new(TextReader::open(input, options)?)))),
+        Content::Stream(input) => open_text(input, options),
         Content::Parquet => {
             let reason = "is Parquet, which cannot be read from a stream; give a file".to_owned();
             Err(TraceError::NotATrace { path: name.to_owned(), reason })
         }
     }
+}
+
+fn open_text(input: Input, options: &OpenOptions) -> Result<Reader, TraceError> {
+    let reader = TextReader::open(input, options)?;
+    let sorter = Sorter::new(reader.order(), options.disorder);
+    Ok(Reader { inner: Inner::Text(Box::new(reader)), sorter })
 }
 
 fn open_parquet(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
@@ -104,7 +120,11 @@ fn open_parquet(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError
         return Err(TraceError::NotATrace { path: path.to_owned(), reason });
     }
     #[cfg(feature = "parquet")]
-    return Ok(Reader(Inner::Parquet(Box::new(crate::format::parquet::ParquetReader::open(path, options)?))));
+    {
+        let reader = crate::format::parquet::ParquetReader::open(path, options)?;
+        let sorter = Sorter::new(Order::AsFiled, options.disorder);
+        Ok(Reader { inner: Inner::Parquet(Box::new(reader)), sorter })
+    }
     #[cfg(not(feature = "parquet"))]
     Err(TraceError::NotATrace {
         path: path.to_owned(),
@@ -112,14 +132,32 @@ fn open_parquet(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError
     })
 }
 
+impl Inner {
+    fn append(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        match self {
+            Self::Text(reader) => reader.append(batch),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(reader) => reader.append(batch),
+        }
+    }
+}
+
 impl Reader {
     /// What was read so far.
     pub fn report(&self) -> ReadReport {
-        match &self.0 {
+        let mut report = match &self.inner {
             Inner::Text(reader) => reader.report(),
             #[cfg(feature = "parquet")]
             Inner::Parquet(reader) => reader.report(),
+        };
+        if let Some(sorter) = &self.sorter {
+            // What the readers call clamped was left to be sorted.
+            report.sorted_times = report.clamped_times.saturating_sub(sorter.clamped);
+            report.clamped_times = sorter.clamped;
+            report.spread_times = sorter.spread;
+            report.complete &= sorter.is_done();
         }
+        report
     }
 }
 
@@ -130,15 +168,14 @@ impl Source for Reader {
         if batch.capacity() == 0 {
             batch.reserve(BATCH);
         }
-        match &mut self.0 {
-            Inner::Text(reader) => reader.next_batch(batch),
-            #[cfg(feature = "parquet")]
-            Inner::Parquet(reader) => reader.next_batch(batch),
+        match &mut self.sorter {
+            None => self.inner.append(batch),
+            Some(sorter) => sorter.next_batch(batch, |held| self.inner.append(held)),
         }
     }
 
     fn progress(&self) -> Option<f64> {
-        match &self.0 {
+        match &self.inner {
             Inner::Text(reader) => reader.progress(),
             #[cfg(feature = "parquet")]
             Inner::Parquet(reader) => reader.progress(),

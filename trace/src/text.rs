@@ -1,9 +1,11 @@
 //! Text traces: records out of blocks of lines, and what is done about lines that are none.
 
-use crate::format::{Chosen, FormatName, LineFormat, Stop, detect, found, is_header, known};
+use crate::format::{
+    Chosen, FormatName, LineFormat, Stop, detect, found, is_header, is_oracle_general, known, oracle_refusal,
+};
 use crate::input::Input;
 use crate::lines::Lines;
-use crate::order::Clock;
+use crate::order::{Clock, Order};
 use crate::{OpenOptions, ReadReport, Request, TraceError};
 
 /// Reads one text trace.
@@ -23,7 +25,11 @@ impl TextReader {
         let path = lines.input.path().to_owned();
         // No text has zeros, and the complaints of a text's reader would not help here.
         if lines.block().iter().take(512).any(|&byte| byte == 0) {
-            let reason = "is binary and not Parquet; convert it to one of the text formats first".to_owned();
+            let mut reason =
+                "is binary and not Parquet; convert it to one of the text formats first".to_owned();
+            if is_oracle_general(lines.buffered()) {
+                reason = oracle_refusal();
+            }
             return Err(TraceError::NotATrace { path, reason });
         }
         let (chosen, note) = match options.format {
@@ -45,16 +51,24 @@ impl TextReader {
             path,
             ..ReadReport::default()
         };
-        let clock = Clock::new(options.disorder);
+        let clock = Clock::new(format.order().disorder(options.disorder));
         Ok(Self { lines, chosen, format, clock, skip_bad: options.skip_bad, report })
     }
 
-    pub(crate) fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+    /// What is done about the order of its requests.
+    pub(crate) fn order(&self) -> Order {
+        self.format.order()
+    }
+
+    /// Appends requests up to the capacity of `batch`, in the order of the file; none at the end.
+    pub(crate) fn append(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         while batch.len() < batch.capacity() && self.lines.fill()? {
             let before = batch.len();
             let progress = self.format.records(self.lines.block(), &mut self.clock, batch);
             self.lines.consume(progress.bytes);
             self.report.lines += progress.lines;
+            self.report.other_lines += progress.events;
+            self.report.header_lines += progress.headers;
             self.report.requests += (batch.len() - before) as u64;
             if let Some(stop) = progress.stop {
                 self.pass(stop)?;
@@ -64,8 +78,10 @@ impl TextReader {
     }
 
     pub(crate) fn report(&self) -> ReadReport {
+        let notes = [self.report.note.clone(), self.format.note()];
         ReadReport {
-            clamped_times: self.clock.clamped,
+            note: notes.into_iter().flatten().reduce(|first, second| format!("{first}; {second}")),
+            clamped_times: self.clock.stepped_back,
             unterminated: self.lines.unterminated,
             complete: self.lines.at_end(),
             ..self.report.clone()

@@ -139,7 +139,9 @@ impl Writer {
                             .map_err(|source| TraceError::Io { path: path.to_owned(), source })?,
                     ),
                 };
-                Body::Text { format, line: Vec::new(), out }
+                let mut line = Vec::new();
+                format.head(&mut line);
+                Body::Text { format, line, out }
             }
             None if options.compression.unwrap_or(by_name) != Compression::None => {
                 return Err(TraceError::Setting(
@@ -172,7 +174,7 @@ impl Writer {
         for (index, request) in requests.iter().enumerate() {
             let fits = sound(request, self.latest_ns).and_then(|()| match body {
                 Body::Text { format, line, .. } => {
-                    let (record, rounded) = record(request, format.tick_ns(), self.round_times)?;
+                    let (record, rounded) = record(request, format.as_ref(), self.round_times)?;
                     self.report.rounded_times += u64::from(rounded);
                     format.line(&record, line)?;
                     line.push(b'\n');
@@ -281,13 +283,16 @@ fn sound(request: &Request, latest_ns: u64) -> Result<(), String> {
 }
 
 /// The request as a text format knows it, and whether its time was rounded.
-fn record(request: &Request, tick_ns: u64, round: bool) -> Result<(Record, bool), String> {
-    let write = match request.kind {
-        Kind::Read => false,
-        Kind::Write => true,
-        Kind::Trim => return Err("the format has reads and writes, no trims; write `parquet`".to_owned()),
-        Kind::Flush => return Err("the format has reads and writes, no flushes; write `parquet`".to_owned()),
-    };
+fn record(request: &Request, format: &dyn LineFormat, round: bool) -> Result<(Record, bool), String> {
+    let (kind, tick_ns) = (request.kind, format.tick_ns());
+    if !format.holds(kind) {
+        let kinds = match kind {
+            Kind::Flush => "flushes",
+            Kind::Trim => "trims",
+            Kind::Read | Kind::Write => "requests of this kind",
+        };
+        return Err(format!("the format has reads and writes, no {kinds}; write `parquet`"));
+    }
     let rest = request.time_ns % tick_ns;
     if rest > 0 && !round {
         return Err(format!(
@@ -297,5 +302,5 @@ fn record(request: &Request, tick_ns: u64, round: bool) -> Result<(Record, bool)
         ));
     }
     let (time, offset) = (request.time_ns / tick_ns, request.offset);
-    Ok((Record { time, write, offset, bytes: request.bytes, volume: request.volume }, rest > 0))
+    Ok((Record { time, kind, offset, bytes: request.bytes, volume: request.volume }, rest > 0))
 }

@@ -50,6 +50,7 @@ fn every_format_has_a_target_and_a_corpus_that_holds() {
         );
         replay(format.name, |bytes| reader::check(format.name, bytes));
     }
+    replay("columns", |bytes| reader::check("columns", bytes));
 }
 
 #[test]

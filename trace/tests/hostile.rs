@@ -9,7 +9,7 @@ use common::{Scratch, named, read};
 use proptest::prelude::*;
 use stripewise_trace::format::{FORMATS, format_names};
 use stripewise_trace::{
-    Compression, Disorder, FormatName, OpenOptions, Request, TraceError, digest, open, open_stream,
+    Compression, Disorder, FormatName, Kind, OpenOptions, Request, TraceError, digest, open, open_stream,
 };
 
 const MSR: &str = "128166372003061629,hm,1,Read,383496192,32768,413\n";
@@ -20,10 +20,37 @@ fn sound(requests: &[Request]) -> Result<(), TestCaseError> {
         prop_assert!(pair[0].time_ns <= pair[1].time_ns);
     }
     for request in requests {
-        prop_assert!(request.bytes > 0 && request.offset.checked_add(u64::from(request.bytes)).is_some());
+        let empty = request.bytes == 0 && request.kind != Kind::Flush;
+        prop_assert!(!empty && request.offset.checked_add(u64::from(request.bytes)).is_some());
     }
     Ok(())
 }
+
+/// Lines of formats with states, headers and events.
+const LINES: &[&str] = &[
+    "fio version 2 iolog",
+    "fio version 3 iolog",
+    "30 /dev/null trim 0 2147483648",
+    "/dev/sdb wait 18446744073709551615 0",
+    "/dev/sdb sync",
+    "8,17 1 2 0.000007000 4020 Q FWFS 100 + 8 [jbd2/sda1-8]",
+    "  8,17   1        4     0.000009000  4020  Q   D 2048 + 0 [fstrim]",
+    "Throughput (R/W): 303KiB/s / 303KiB/s",
+    "BeginHeader",
+    "EndHeader",
+    "DiskRead, 8612, store.exe (5064), 5428, 1, 0xfffffa8065e75010, 0x02ead20000, 0x00002000, 99999999999999999, 5, 0x0",
+    "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0",
+    "  0.000000000 ;     37766853 ;   64 ; W ; 0.0 ; 0.0",
+    "8\t\t8\t\t4096\t\t4\t\t1.740780627\t\t1.74\t\t1.74\t\t1.74",
+    "8 8 4096 5 1398396860.157615635 1 1 1",
+    "8 8 4096 5 18446744073.7 1 1 1",
+    "1538323200,4247200,128,1,1058",
+    "18446744073709551615,4247200,128,1,1058",
+    "1456095145.133076000,,,0,899056122368,131072",
+    "1,5633898,2a,512,42932745",
+    "467651 2522 my daemon 644661632 8 W 6 0 98b9",
+    "8.724,6,1,4096,21511340032,8.781,4096",
+];
 
 /// Bytes that look like a trace here and there: fields, separators, and anything at all.
 fn almost_lines() -> impl Strategy<Value = Vec<u8>> {
@@ -34,6 +61,8 @@ fn almost_lines() -> impl Strategy<Value = Vec<u8>> {
         2 => Just(MSR.as_bytes().to_vec()),
         1 => Just(b"0,303567,3584,w,0.026214\n".to_vec()),
         1 => Just(b"26214000 0 303574 7 0\n".to_vec()),
+        4 => prop::sample::select(LINES).prop_map(|line| format!("{line}\n").into_bytes()),
+        2 => prop::sample::select(LINES).prop_map(|line| line.as_bytes()[..line.len() / 2].to_vec()),
         1 => proptest::collection::vec(any::<u8>(), 0..12),
     ];
     proptest::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
@@ -55,7 +84,8 @@ proptest! {
                     sound(&requests)?;
                     prop_assert_eq!(requests.len() as u64, report.requests);
                     prop_assert!(report.complete && report.skipped_bad <= skip_bad);
-                    let others = report.blank_lines + report.header_lines + report.skipped_bad;
+                    let passed = report.blank_lines + report.header_lines + report.other_lines;
+                    let others = passed + report.skipped_bad;
                     prop_assert_eq!(report.lines, report.requests + others, "every line is accounted for");
                 }
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
@@ -230,7 +260,9 @@ fn detection_names_the_format_and_says_what_it_left_open() {
     assert_eq!(detected(MSR), ("msr".to_owned(), String::new()));
     assert_eq!(detected("0,303567,3584,W,0.026214,extra\n").0, "spc:asu");
     assert_eq!(detected("303567,3584,r,0.026214\n").0, "spc:noasu");
-    assert_eq!(detected("1151.274000 7 540655855 16 1\n"), ("disksim".to_owned(), String::new()));
+    let (name, note) = detected("1151.274000 7 540655855 16 1\n");
+    assert_eq!(name, "disksim");
+    assert!(note.contains("msps has the same columns"), "{note}");
     assert_eq!(detected("   7.5   0    8     16    3\n").0, "disksim", "flags beyond bit 0, columns aligned");
     let (name, note) = detected("26214000 1 240840 6 0\n");
     assert_eq!(name, "ssdsim:ns");

@@ -124,7 +124,8 @@ fn parquet_keeps_the_largest_numbers_and_more_requests_than_one_row_group() {
 }
 
 /// One request that each format can hold, for the tests that spoil it.
-const PLAIN: Request = Request { time_ns: 3_000, offset: 8 * 512, bytes: 4096, volume: 0, kind: Kind::Write };
+const PLAIN: Request =
+    Request { time_ns: 3_000_000_000, offset: 8 * 512, bytes: 4096, volume: 0, kind: Kind::Write };
 
 fn refusal(name: &str, request: Request) -> String {
     let scratch = Scratch::new();
@@ -141,20 +142,39 @@ fn refusal(name: &str, request: Request) -> String {
 #[test]
 fn what_a_text_format_cannot_hold_is_refused_with_what_would_be_lost() {
     for known in FORMATS {
-        assert!(refusal(known.name, Request { kind: Kind::Trim, ..PLAIN }).contains("no trims"));
-        assert!(refusal(known.name, Request { kind: Kind::Flush, ..PLAIN }).contains("no flushes"));
+        // These two hold every kind of request.
+        if !["fio", "blkparse"].contains(&known.name) {
+            assert!(refusal(known.name, Request { kind: Kind::Trim, ..PLAIN }).contains("no trims"));
+            assert!(refusal(known.name, Request { kind: Kind::Flush, ..PLAIN }).contains("no flushes"));
+        }
         assert!(refusal(known.name, Request { bytes: 0, ..PLAIN }).contains("size is 0"));
-        assert!(refusal(known.name, Request { time_ns: 2_999, ..PLAIN }).contains("1 ns older"));
+        assert!(refusal(known.name, Request { time_ns: PLAIN.time_ns - 1, ..PLAIN }).contains("1 ns older"));
         assert!(refusal(known.name, Request { offset: u64::MAX, ..PLAIN }).contains("64-bit"));
     }
-    for name in ["spc", "ssdsim", "mqsim", "disksim"] {
+    for name in
+        ["spc", "ssdsim", "mqsim", "disksim", "msps", "replayer", "tencent", "fiu", "blkparse", "blkreplay"]
+    {
         assert!(refusal(name, Request { offset: 100, ..PLAIN }).contains("offset 100 is no multiple of 512"));
     }
-    for name in ["ssdsim", "mqsim", "disksim"] {
+    for name in ["vscsi-csv", "cydonia", "biotracer"] {
+        assert!(refusal(name, Request { offset: 100, ..PLAIN }).contains("offset 100 is no multiple of 512"));
+    }
+    for name in ["ssdsim", "mqsim", "disksim", "msps", "replayer", "tencent", "fiu", "blkparse", "biotracer"]
+    {
         assert!(refusal(name, Request { bytes: 100, ..PLAIN }).contains("size 100 is no multiple of 512"));
     }
-    assert!(refusal("msr", Request { time_ns: 3_001, ..PLAIN }).contains("grain of 100 ns"));
-    assert!(refusal("ssdsim:us", Request { time_ns: 3_001, ..PLAIN }).contains("grain of 1000 ns"));
+    assert!(refusal("msr", Request { time_ns: PLAIN.time_ns + 1, ..PLAIN }).contains("grain of 100 ns"));
+    assert!(
+        refusal("ssdsim:us", Request { time_ns: PLAIN.time_ns + 1, ..PLAIN }).contains("grain of 1000 ns")
+    );
+    assert!(
+        refusal("tencent", Request { time_ns: PLAIN.time_ns + 1, ..PLAIN })
+            .contains("grain of 1000000000 ns")
+    );
+    for name in ["replayer:log", "blkreplay", "vscsi-csv", "cydonia", "biotracer"] {
+        assert!(refusal(name, Request { volume: 1, ..PLAIN }).contains("volume 1 has no column"));
+    }
+    assert!(refusal("fio", Request { volume: 1 << 16, ..PLAIN }).contains("not below 65536"));
     assert!(refusal("spc:noasu", Request { volume: 1, ..PLAIN }).contains("volume 1 has no column"));
     assert!(refusal("msr", Request { volume: 70_000 * 2, ..PLAIN }).contains("host 2"));
 }

@@ -238,6 +238,81 @@ impl<'a> Cursor<'a> {
         (self, Err(expected))
     }
 
+    /// One `byte`, blanks before and behind it allowed.
+    pub(crate) fn mark(&mut self, byte: u8, expected: Expected) -> Result<(), Expected> {
+        let before = *self;
+        self.skip_blanks();
+        if self.peek() != byte {
+            *self = before;
+            return Err(expected);
+        }
+        self.skip(1);
+        self.skip_blanks();
+        Ok(())
+    }
+
+    /// The first byte of the next field, behind any blanks; a line feed if the line ends.
+    #[inline]
+    pub(crate) fn next_byte(&mut self) -> u8 {
+        self.skip_blanks();
+        self.peek()
+    }
+
+    /// A whole number in hexadecimal, `0x` before it allowed.
+    pub(crate) fn hexadecimal(&mut self, wanted: Expected) -> Result<u64, Expected> {
+        self.skip_blanks();
+        self.begin(wanted);
+        if matches!(self.rest, [b'0', b'x' | b'X', ..]) {
+            self.skip(2);
+        }
+        let (mut value, mut digits) = (Some(0u64), 0);
+        while let Some(digit) = char::from(self.peek()).to_digit(16) {
+            value = value.and_then(|value| Some(value.checked_mul(16)? + u64::from(digit)));
+            digits += 1;
+            self.skip(1);
+        }
+        value.filter(|_| digits > 0).ok_or_else(|| self.reject())
+    }
+
+    /// Everything up to the next `end` or the end of the line, blanks around it left out; perhaps nothing.
+    pub(crate) fn field(&mut self, end: u8, wanted: Expected) -> &'a [u8] {
+        self.skip_blanks();
+        self.begin(wanted);
+        let length = memchr::memchr2(end, b'\n', self.rest).unwrap_or(self.rest.len());
+        let (field, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        field.trim_ascii_end()
+    }
+
+    /// As [`Cursor::field`], but blanks before it belong to it.
+    pub(crate) fn field_as_is(&mut self, end: u8, wanted: Expected) -> &'a [u8] {
+        self.begin(wanted);
+        let length = memchr::memchr2(end, b'\n', self.rest).unwrap_or(self.rest.len());
+        let (field, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        field.trim_ascii()
+    }
+
+    /// One `byte`, here.
+    pub(crate) fn exactly(&mut self, byte: u8, expected: Expected) -> Result<(), Expected> {
+        if self.peek() != byte {
+            return Err(self.missing(expected));
+        }
+        self.skip(1);
+        Ok(())
+    }
+
+    /// The line from here on, without its end.
+    pub(crate) fn rest_of_line(&self) -> &'a [u8] {
+        let rest = &self.rest[..memchr::memchr(b'\n', self.rest).unwrap_or(self.rest.len())];
+        rest.strip_suffix(b"\r").unwrap_or(rest)
+    }
+
+    /// Passes the rest of the line, all but its end.
+    pub(crate) fn skip_rest(&mut self) {
+        self.skip(self.rest_of_line().len());
+    }
+
     /// One blank or more, and something behind them.
     #[inline(always)]
     pub(crate) fn blank(&mut self) -> Result<(), Expected> {

@@ -3,7 +3,8 @@
 //! flags set for a read. The other bits (1: time-critical) are not used.
 
 use super::sectors::{place, push_place};
-use super::{Cursor, Expected, Format, LineFormat, Loss, Record, Separator, push_decimal};
+use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_decimal};
+use crate::Kind;
 
 pub(super) const FORMAT: Format = Format {
     name: "disksim",
@@ -23,11 +24,12 @@ impl LineFormat for DiskSim {
     }
 
     #[inline]
-    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
         let time = line.decimal(6, "a time: decimal milliseconds")?;
         let mut record = place(time, line)?;
-        record.write = line.number("flags: a whole number whose bit 0 is set for a read")? & 1 == 0;
-        Ok(record)
+        let flags = line.number("flags: a whole number whose bit 0 is set for a read")?;
+        record.kind = if flags & 1 == 0 { Kind::Write } else { Kind::Read };
+        Ok(Entry::Request(record))
     }
 
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {

@@ -4,8 +4,11 @@
 //! one, write its file and put its name in the list below; reading, writing, detection, errors and the tests over
 //! all formats follow from that.
 
+mod columns;
 mod cursor;
 mod detect;
+mod fields;
+mod oracle;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 mod sectors;
@@ -15,11 +18,13 @@ use std::str::FromStr;
 
 use stripewise_base::suggest;
 
+pub use columns::Columns;
 pub(crate) use cursor::{Cursor, Expected, ends_field};
 pub(crate) use detect::{detect, found, is_header};
+pub(crate) use oracle::{is_oracle_general, refusal as oracle_refusal};
 
-use crate::order::Clock;
-use crate::{Request, TraceError};
+use crate::order::{Clock, Order};
+use crate::{Kind, Request, TraceError};
 
 macro_rules! formats {
     ($($file:ident),+ $(,)?) => {
@@ -30,7 +35,10 @@ macro_rules! formats {
 }
 
 // The list.
-formats![msr, spc, ssdsim, mqsim, disksim];
+formats![
+    msr, spc, ssdsim, mqsim, disksim, msps, replayer, systor, alibaba, tencent, k5cloud, fiu, blkparse,
+    blkreplay, fio, vscsi_csv, cydonia, biotracer, etw,
+];
 
 /// The name of our own Parquet schema, which is no text format: see `docs/trace-schema.md`.
 pub const PARQUET: &str = "parquet";
@@ -69,6 +77,8 @@ pub struct Variant {
 enum Separator {
     Comma,
     Blanks,
+    /// The format's own; it knows its headers itself.
+    None,
 }
 
 /// A format and its variant, as `--format` names them: `msr`, `ssdsim:us`, `parquet`.
@@ -82,6 +92,8 @@ pub(crate) enum Chosen {
         format: usize,
         variant: usize,
     },
+    /// Text whose columns the user names.
+    Columns(Columns),
     Parquet,
 }
 
@@ -90,10 +102,20 @@ pub(crate) enum Chosen {
 pub(crate) struct Record {
     /// Time in the format's own ticks, see [`LineFormat::tick_ns`].
     pub(crate) time: u64,
-    pub(crate) write: bool,
+    pub(crate) kind: Kind,
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
     pub(crate) volume: u32,
+}
+
+/// What a line is, if its format understands it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entry {
+    Request(Record),
+    /// Something else that happened: another stage of a request, the opening of a file.
+    Event,
+    /// Text around the data.
+    Header,
 }
 
 /// Why a block was left before its end: the line at the current position is not a record.
@@ -110,6 +132,10 @@ pub(crate) enum Stop {
 pub(crate) struct Progress {
     pub(crate) bytes: usize,
     pub(crate) lines: u64,
+    /// How many of the lines were events other than requests,
+    pub(crate) events: u64,
+    /// and how many text around the data.
+    pub(crate) headers: u64,
     pub(crate) stop: Option<Stop>,
 }
 
@@ -121,10 +147,28 @@ pub(crate) trait LineFormat: Send {
     /// Nanoseconds a tick of [`Record::time`].
     fn tick_ns(&self) -> u64;
 
-    /// Reads the fields of a line, all but its end.
-    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected>;
+    /// Reads the fields of a line, all but its end; of a line that is no request, as much as it takes to know that.
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected>;
 
-    /// Appends `record`, whose fields all fit the format, to `line`; no line feed.
+    /// What stands before the first line of a file that is written.
+    fn head(&self, _out: &mut Vec<u8>) {}
+
+    /// Whether requests of this kind can be written.
+    fn holds(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Read | Kind::Write)
+    }
+
+    /// In which order lines stand, and what is done about it.
+    fn order(&self) -> Order {
+        Order::AsFiled
+    }
+
+    /// What of the lines read so far the user should know.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
+    /// Appends `record`, whose kind the format holds, to `line`; no line feed at the end.
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss>;
 
     /// How well a line that can be read fits: 2 if it is typical, 1 if another format is likelier.
@@ -136,17 +180,19 @@ pub(crate) trait LineFormat: Send {
     /// not a record. One call a block, so that what lies inside it is compiled for the one format.
     fn records(&mut self, block: &[u8], clock: &mut Clock, out: &mut Vec<Request>) -> Progress {
         let tick_ns = self.tick_ns();
-        let mut progress = Progress { bytes: 0, lines: 0, stop: None };
+        let mut progress = Progress { bytes: 0, lines: 0, events: 0, headers: 0, stop: None };
         while progress.bytes < block.len() && out.len() < out.capacity() {
             let mut line = Cursor::new(&block[progress.bytes..]);
             match self.whole_record(&mut line) {
-                Ok(record) => match clock.stamp(record.time, tick_ns) {
+                Ok(Entry::Request(record)) => match clock.stamp(record.time, tick_ns) {
                     Ok(time_ns) => out.push(record.request(time_ns)),
                     Err(stop) => {
                         progress.stop = Some(stop);
                         return progress;
                     }
                 },
+                Ok(Entry::Event) => progress.events += 1,
+                Ok(Entry::Header) => progress.headers += 1,
                 Err(expected) => {
                     progress.stop = Some(Stop::Unreadable { at: line.at(), expected });
                     return progress;
@@ -160,18 +206,20 @@ pub(crate) trait LineFormat: Send {
 
     /// Reads one line with its end, and checks what holds for every format.
     #[inline(always)]
-    fn whole_record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected> {
-        let record = self.record(line)?;
+    fn whole_record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
+        let entry = self.record(line)?;
+        if !matches!(entry, Entry::Request(_)) {
+            line.skip_rest();
+        }
         line.end()?;
-        Ok(record)
+        Ok(entry)
     }
 }
 
 impl Record {
     #[inline]
     fn request(self, time_ns: u64) -> Request {
-        let kind = if self.write { crate::Kind::Write } else { crate::Kind::Read };
-        Request { time_ns, offset: self.offset, bytes: self.bytes, volume: self.volume, kind }
+        Request { time_ns, offset: self.offset, bytes: self.bytes, volume: self.volume, kind: self.kind }
     }
 }
 
@@ -180,6 +228,7 @@ impl Chosen {
     pub(crate) fn lines(self) -> Option<Box<dyn LineFormat>> {
         match self {
             Self::Text { format, variant } => Some((FORMATS[format].make)(variant)),
+            Self::Columns(columns) => Some(Box::new(columns.lines())),
             Self::Parquet => None,
         }
     }
@@ -187,7 +236,7 @@ impl Chosen {
     pub(crate) fn format(self) -> Option<&'static Format> {
         match self {
             Self::Text { format, .. } => Some(&FORMATS[format]),
-            Self::Parquet => None,
+            Self::Columns(_) | Self::Parquet => None,
         }
     }
 }
@@ -216,6 +265,7 @@ pub fn format_names() -> Vec<(String, String)> {
             names.push((format!("{}:{}", format.name, variant.name), variant.about.to_owned()));
         }
     }
+    names.push((columns::EXAMPLE.to_owned(), columns::ABOUT.to_owned()));
     names.push((PARQUET.to_owned(), "Parquet file with our own schema".to_owned()));
     names
 }
@@ -233,6 +283,7 @@ impl fmt::Display for FormatName {
                 Some(variant) => write!(f, "{}:{}", FORMATS[format].name, variant.name),
                 None => f.write_str(FORMATS[format].name),
             },
+            Chosen::Columns(columns) => columns.fmt(f),
             Chosen::Parquet => f.write_str(PARQUET),
         }
     }
@@ -242,6 +293,12 @@ impl FromStr for FormatName {
     type Err = TraceError;
 
     fn from_str(text: &str) -> Result<Self, TraceError> {
+        if let Some(spec) = text.strip_prefix(columns::PREFIX) {
+            return Ok(Self(Chosen::Columns(spec.parse()?)));
+        }
+        if text.eq_ignore_ascii_case(oracle::NAME) {
+            return Err(TraceError::Setting(format!("{}: {}", oracle::NAME, oracle::REFUSAL)));
+        }
         let (name, variant) = match text.split_once(':') {
             Some((name, variant)) => (name, Some(variant)),
             None => (text, None),
@@ -300,12 +357,15 @@ pub(crate) fn push_number(line: &mut Vec<u8>, mut value: u64) {
     line.extend_from_slice(&digits[first..]);
 }
 
-/// Appends `value / 10^places` with as many decimals as it takes, at least `shown`.
+/// Appends `value / 10^places` with as many decimals as it takes, at least `shown`; without a point if
+/// there are none.
 pub(crate) fn push_decimal(line: &mut Vec<u8>, value: u64, places: u32, shown: u32) {
     let scale = 10u64.pow(places);
     push_number(line, value / scale);
-    line.push(b'.');
     let (mut rest, mut unit, mut count) = (value % scale, scale, 0);
+    if rest > 0 || shown > 0 {
+        line.push(b'.');
+    }
     while rest > 0 || count < shown {
         unit /= 10;
         line.push(b'0' + (rest / unit) as u8);

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cursor, Expected, Format, LineFormat, Loss, Record, Separator, push_number};
+use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_number};
+use crate::Kind;
 
 pub(super) const FORMAT: Format = Format {
     name: "msr",
@@ -68,7 +69,7 @@ impl LineFormat for Msr {
     }
 
     #[inline(always)]
-    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
         let time = line.number("a filetime: a whole number of 100 ns ticks")?;
         line.comma()?;
         let volume = match self.last {
@@ -98,7 +99,8 @@ impl LineFormat for Msr {
         let bytes = line.size(1, offset, "a size: a whole number of bytes, not 0, below 4 GiB")?;
         line.comma()?;
         line.some_number("a response time: a whole number of 100 ns ticks")?;
-        Ok(Record { time, write, offset, bytes, volume })
+        let kind = if write { Kind::Write } else { Kind::Read };
+        Ok(Entry::Request(Record { time, kind, offset, bytes, volume }))
     }
 
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
@@ -121,7 +123,7 @@ impl LineFormat for Msr {
         push_number(line, u64::from(host));
         line.push(b',');
         push_number(line, u64::from(disk));
-        line.extend_from_slice(if record.write { b",Write," } else { b",Read," });
+        line.extend_from_slice(if record.kind == Kind::Write { b",Write," } else { b",Read," });
         push_number(line, record.offset);
         line.push(b',');
         push_number(line, u64::from(record.bytes));

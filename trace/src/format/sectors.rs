@@ -1,7 +1,9 @@
 //! The line that SSDsim, MQSim and DiskSim share: `time device lba sectors kind`, separated by blanks, addresses and
 //! sizes in sectors of 512 bytes. They differ in the unit of time and in what the kind may be.
 
-use super::{Cursor, Expected, LineFormat, Loss, Record, push_number};
+use super::fields::{bit, whole_sectors};
+use super::{Cursor, Entry, Expected, LineFormat, Loss, Record, push_number};
+use crate::Kind;
 
 const SECTOR: u64 = 512;
 
@@ -17,15 +19,11 @@ impl LineFormat for WholeTimes {
     }
 
     #[inline]
-    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
         let time = line.number("a time: a whole number")?;
         let mut record = place(time, line)?;
-        record.write = match line.number("0 (write) or 1 (read)")? {
-            0 => true,
-            1 => false,
-            _ => return Err(line.reject()),
-        };
-        Ok(record)
+        record.kind = bit(line, 1, "0 (write) or 1 (read)")?;
+        Ok(Entry::Request(record))
     }
 
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
@@ -44,18 +42,13 @@ pub(super) fn place(time: u64, line: &mut Cursor<'_>) -> Result<Record, Expected
     line.blank()?;
     let bytes = line.size(SECTOR, offset, "a size: a whole number of 512 B sectors, not 0, below 4 GiB")?;
     line.blank()?;
-    Ok(Record { time, write: false, offset, bytes, volume })
+    Ok(Record { time, kind: Kind::Read, offset, bytes, volume })
 }
 
 /// All columns but the time; the kind is written as 1 for a read, which all three formats understand.
 pub(super) fn push_place(record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
-    let (offset, bytes) = (record.offset, u64::from(record.bytes));
-    for (name, value) in [("offset", offset), ("size", bytes)] {
-        if !value.is_multiple_of(SECTOR) {
-            return Err(format!("{name} {value} is no multiple of 512; write `msr` or `parquet`"));
-        }
-    }
-    for value in [u64::from(record.volume), offset / SECTOR, bytes / SECTOR, u64::from(!record.write)] {
+    let (sector, sectors) = whole_sectors(record)?;
+    for value in [u64::from(record.volume), sector, sectors, u64::from(record.kind == Kind::Read)] {
         line.push(b' ');
         push_number(line, value);
     }

@@ -4,8 +4,9 @@
 //! The address counts sectors of 512 bytes from the start of the ASU (application storage unit), the size is in
 //! bytes, the opcode's case does not matter, the time is in decimal seconds and is read exactly to the nanosecond.
 
+use super::fields::{letter, push_letter};
 use super::{
-    Cursor, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal, push_number,
+    Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal, push_number,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -38,7 +39,7 @@ impl LineFormat for Spc {
     }
 
     #[inline]
-    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
         let mut volume = 0;
         if self.asu {
             volume = line.number_u32("an ASU: a whole number")?;
@@ -48,15 +49,11 @@ impl LineFormat for Spc {
         line.comma()?;
         let bytes = line.size(1, offset, "a size: a whole number of bytes, not 0, below 4 GiB")?;
         line.comma()?;
-        let write = match line.word("the opcode `r` or `w`")? {
-            b"r" | b"R" => false,
-            b"w" | b"W" => true,
-            _ => return Err(line.reject()),
-        };
+        let kind = letter(line, "the opcode `r` or `w`")?;
         line.comma()?;
         let time = line.decimal(9, "a time: decimal seconds")?;
         line.skip_extra_fields();
-        Ok(Record { time, write, offset, bytes, volume })
+        Ok(Entry::Request(Record { time, kind, offset, bytes, volume }))
     }
 
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
@@ -73,8 +70,15 @@ impl LineFormat for Spc {
         push_number(line, offset / SECTOR);
         line.push(b',');
         push_number(line, u64::from(record.bytes));
-        line.extend_from_slice(if record.write { b",w," } else { b",r," });
+        line.push(b',');
+        push_letter(record.kind, b"rw", line);
+        line.push(b',');
         push_decimal(line, record.time, 9, 6);
         Ok(())
+    }
+
+    /// Whole seconds are likelier another format's sizes.
+    fn typical(&self, line: &[u8]) -> u32 {
+        if line.contains(&b'.') { 2 } else { 1 }
     }
 }

@@ -91,7 +91,9 @@ impl ParquetReader {
         })
     }
 
-    pub(crate) fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+    /// Appends requests up to the capacity of `batch`, in the order of the file; none at the end.
+    pub(crate) fn append(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        let before = batch.len();
         while batch.len() < batch.capacity() {
             if self.delivered == self.chunk.len() && !self.next_chunk()? {
                 break;
@@ -102,12 +104,16 @@ impl ParquetReader {
             batch.extend_from_slice(ready);
             self.delivered += ready.len();
         }
-        self.report.requests += batch.len() as u64;
+        self.report.requests += (batch.len() - before) as u64;
         Ok(())
     }
 
     pub(crate) fn report(&self) -> ReadReport {
-        ReadReport { clamped_times: self.clock.clamped, lines: self.report.requests, ..self.report.clone() }
+        ReadReport {
+            clamped_times: self.clock.stepped_back,
+            lines: self.report.requests,
+            ..self.report.clone()
+        }
     }
 
     pub(crate) fn progress(&self) -> Option<f64> {

@@ -1,0 +1,109 @@
+//! Fields that several formats share, read and written.
+
+use super::{Cursor, Expected, Loss, Record, push_number};
+use crate::Kind;
+
+pub(super) const SECTOR: u64 = 512;
+
+pub(super) const OFFSET: Expected = "an offset: a whole number of bytes";
+pub(super) const BYTES: Expected = "a size: a whole number of bytes, not 0, below 4 GiB";
+pub(super) const LBA: Expected = "an address: a whole number of 512 B sectors";
+pub(super) const SECTORS: Expected = "a size: a whole number of 512 B sectors, not 0, below 4 GiB";
+
+/// `R` or `W`, in either case.
+#[inline]
+pub(super) fn letter(line: &mut Cursor<'_>, wanted: Expected) -> Result<Kind, Expected> {
+    match line.word(wanted)? {
+        b"r" | b"R" => Ok(Kind::Read),
+        b"w" | b"W" => Ok(Kind::Write),
+        _ => Err(line.reject()),
+    }
+}
+
+/// The letter for a read or for a write.
+pub(super) fn push_letter(kind: Kind, letters: &[u8; 2], line: &mut Vec<u8>) {
+    line.push(letters[usize::from(kind == Kind::Write)]);
+}
+
+/// 0 or 1, of which `read` is a read and the other a write.
+#[inline]
+pub(super) fn bit(line: &mut Cursor<'_>, read: u64, wanted: Expected) -> Result<Kind, Expected> {
+    match line.number(wanted)? {
+        value if value > 1 => Err(line.reject()),
+        value if value == read => Ok(Kind::Read),
+        _ => Ok(Kind::Write),
+    }
+}
+
+/// An LBA and a size, both in sectors, with what `between` reads between them; in bytes.
+#[inline]
+pub(super) fn sectors(
+    line: &mut Cursor<'_>,
+    between: fn(&mut Cursor<'_>) -> Result<(), Expected>,
+) -> Result<(u64, u32), Expected> {
+    let offset = line.address(SECTOR, LBA)?;
+    between(line)?;
+    Ok((offset, line.size(SECTOR, offset, SECTORS)?))
+}
+
+/// The sector at which a request begins, and how many it has.
+pub(super) fn whole_sectors(record: &Record) -> Result<(u64, u64), Loss> {
+    let (offset, bytes) = (record.offset, u64::from(record.bytes));
+    for (name, value) in [("offset", offset), ("size", bytes)] {
+        if !value.is_multiple_of(SECTOR) {
+            return Err(format!("{name} {value} is no multiple of 512; write `msr` or `parquet`"));
+        }
+    }
+    Ok((offset / SECTOR, bytes / SECTOR))
+}
+
+/// Refuses what a format without a column of volumes cannot hold.
+pub(super) fn one_volume(record: &Record) -> Result<(), Loss> {
+    match record.volume {
+        0 => Ok(()),
+        volume => Err(format!("volume {volume} has no column; write `msr` or `parquet`")),
+    }
+}
+
+/// The time of a request in a format whose times are dates and begin at `start`.
+pub(super) fn dated(record: &Record, start: u64) -> Result<u64, Loss> {
+    let time = start.checked_add(record.time);
+    time.ok_or_else(|| "the time lies beyond the last date of the format; cut the trace shorter".to_owned())
+}
+
+const MINOR_BITS: u32 = 20;
+const MAJOR: Expected = "a major device number below 4096";
+const MINOR: Expected = "a minor device number below 1048576";
+
+/// A device as Linux numbers it: the major number in the upper 12 bits, the minor in the lower 20.
+pub(super) fn device(
+    line: &mut Cursor<'_>,
+    between: fn(&mut Cursor<'_>) -> Result<(), Expected>,
+) -> Result<u32, Expected> {
+    let major = line.number_u32(MAJOR)?;
+    if major >> (32 - MINOR_BITS) != 0 {
+        return Err(line.reject());
+    }
+    between(line)?;
+    let minor = line.number_u32(MINOR)?;
+    if minor >> MINOR_BITS != 0 {
+        return Err(line.reject());
+    }
+    Ok(major << MINOR_BITS | minor)
+}
+
+pub(super) fn push_device(volume: u32, between: u8, line: &mut Vec<u8>) {
+    push_number(line, u64::from(volume >> MINOR_BITS));
+    line.push(between);
+    push_number(line, u64::from(volume & ((1 << MINOR_BITS) - 1)));
+}
+
+/// Appends numbers with `separator` between them.
+pub(super) fn push_numbers(values: &[u64], separator: u8, line: &mut Vec<u8>) {
+    for (index, &value) in values.iter().enumerate() {
+        if index > 0 {
+            line.push(separator);
+        }
+        push_number(line, value);
+    }
+}

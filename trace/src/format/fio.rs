@@ -1,0 +1,195 @@
+//! fio's logs of I/O, as `write_iolog` makes and `read_iolog` takes them (fio's HOWTO, "Trace file format"). Versions 2
+//! and 3 name themselves in their first line; without that a log is version 1.
+//!
+//! - Version 3: `time file action [offset length]`, times in microseconds.
+//! - Version 2: `file action [offset length]`, without times, except that `file wait microseconds` says how long to wait
+//!   since the wait before; below 100 it says nothing. Requests between two waits arrive together.
+//! - Version 1: `operation,offset,length`, 0 = read, 1 = write, 2 = sync, without times.
+//!
+//! Actions: `read`, `write`, `trim`; `sync` and `datasync` become flushes; `add`, `open` and `close` are passed over.
+//! The volume is the file, numbered in order of appearance. Written is version 3.
+
+use std::collections::BTreeMap;
+
+use super::fields::{BYTES, OFFSET, push_numbers};
+use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_number};
+use crate::Kind;
+
+pub(super) const FORMAT: Format = Format {
+    name: "fio",
+    about: "fio iolog of version 1, 2 or 3: [time us,] file, action, offset B, size B",
+    variants: &[],
+    same_as: None,
+    separator: Separator::None,
+    fields: 3,
+    make: |_| Box::<Fio>::default(),
+};
+
+/// Files a log may name, which bounds what is remembered of them.
+const FILES: u32 = 1 << 16;
+/// fio discards shorter waits.
+const LEAST_WAIT_US: u64 = 100;
+const ACTION: Expected = "one of read, write, trim, sync, datasync, wait, add, open, close";
+
+#[derive(Default)]
+struct Fio {
+    version: Version,
+    /// Microseconds waited so far, for versions without times.
+    now: u64,
+    requests: u64,
+    files: BTreeMap<Vec<u8>, u32>,
+    /// The file of the line before, nearly always this line's too.
+    last: (Vec<u8>, u32),
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Version {
+    #[default]
+    One,
+    Two,
+    Three,
+}
+
+impl LineFormat for Fio {
+    fn tick_ns(&self) -> u64 {
+        1_000
+    }
+
+    fn record(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
+        match line.rest_of_line() {
+            b"fio version 2 iolog" => self.version = Version::Two,
+            b"fio version 3 iolog" => self.version = Version::Three,
+            _ if self.version == Version::One => return self.first_version(line),
+            _ => return self.later_version(line),
+        }
+        Ok(Entry::Header)
+    }
+
+    fn note(&self) -> Option<String> {
+        let timeless = self.requests > 0 && self.version != Version::Three && self.now == 0;
+        timeless.then(|| "the log has no times: all requests arrive at once; replay it closed-loop".to_owned())
+    }
+
+    fn head(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"fio version 3 iolog\n");
+    }
+
+    fn holds(&self, _kind: Kind) -> bool {
+        true
+    }
+
+    fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
+        // Readers number files as they appear.
+        let mut known = self.files.len() as u32;
+        if record.volume >= FILES {
+            return Err(format!("volume {} is not below {FILES}; number the volumes anew", record.volume));
+        }
+        while known <= record.volume {
+            for action in [" add\n", " open\n"] {
+                push_number(line, record.time);
+                line.extend_from_slice(b" volume");
+                push_number(line, u64::from(known));
+                line.extend_from_slice(action.as_bytes());
+            }
+            self.files.insert(known.to_be_bytes().to_vec(), known);
+            known += 1;
+        }
+        push_number(line, record.time);
+        line.extend_from_slice(b" volume");
+        push_number(line, u64::from(record.volume));
+        line.extend_from_slice(match record.kind {
+            Kind::Read => b" read ",
+            Kind::Write => b" write ",
+            Kind::Trim => b" trim ",
+            Kind::Flush => b" sync ",
+        });
+        push_numbers(&[record.offset, u64::from(record.bytes)], b' ', line);
+        Ok(())
+    }
+}
+
+impl Fio {
+    fn first_version(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
+        let kind = match line.number("0 (read), 1 (write) or 2 (sync), or `fio version N iolog` before the first request")? {
+            0 => Kind::Read,
+            1 => Kind::Write,
+            2 => Kind::Flush,
+            _ => return Err(line.reject()),
+        };
+        line.comma()?;
+        let offset = line.number(OFFSET)?;
+        line.comma()?;
+        let bytes = self.length(kind, offset, line)?;
+        Ok(self.request(kind, offset, bytes, 0))
+    }
+
+    fn later_version(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
+        if self.version == Version::Three {
+            let time = line.number("a time: a whole number of microseconds")?;
+            line.blank()?;
+            self.now = time;
+        }
+        let file = line.word("the name of a file")?;
+        line.blank()?;
+        let kind = match line.word(ACTION)? {
+            b"read" => Kind::Read,
+            b"write" => Kind::Write,
+            b"trim" => Kind::Trim,
+            b"sync" | b"datasync" => Kind::Flush,
+            b"add" | b"open" | b"close" => {
+                self.volume(file).ok_or("one of at most 65536 files")?;
+                return Ok(Entry::Event);
+            }
+            b"wait" if self.version == Version::Two => return self.wait(line),
+            _ => return Err(line.reject()),
+        };
+        let (mut offset, mut bytes) = (0, 0);
+        // A sync may come without a place.
+        if kind != Kind::Flush || !matches!(line.next_byte(), b'\n' | b'\r') {
+            offset = line.number(OFFSET)?;
+            line.blank()?;
+            bytes = self.length(kind, offset, line)?;
+        }
+        let volume = self.volume(file).ok_or("one of at most 65536 files")?;
+        Ok(self.request(kind, offset, bytes, volume))
+    }
+
+    fn wait(&mut self, line: &mut Cursor<'_>) -> Result<Entry, Expected> {
+        line.blank()?;
+        let wait = line.number("a wait: a whole number of microseconds")?;
+        if wait >= LEAST_WAIT_US {
+            self.now = self.now.checked_add(wait).ok_or_else(|| line.reject())?;
+        }
+        Ok(Entry::Event)
+    }
+
+    /// A flush has no bytes, whatever its line says.
+    fn length(&self, kind: Kind, offset: u64, line: &mut Cursor<'_>) -> Result<u32, Expected> {
+        if kind == Kind::Flush { line.some_number(BYTES).map(|()| 0) } else { line.size(1, offset, BYTES) }
+    }
+
+    fn request(&mut self, kind: Kind, offset: u64, bytes: u32, volume: u32) -> Entry {
+        self.requests += 1;
+        Entry::Request(Record { time: self.now, kind, offset, bytes, volume })
+    }
+
+    /// The number of a file; nothing if there are too many.
+    fn volume(&mut self, file: &[u8]) -> Option<u32> {
+        if self.last.0 == file {
+            return Some(self.last.1);
+        }
+        let known = self.files.len() as u32;
+        let number = match self.files.get(file) {
+            Some(&number) => number,
+            None if known < FILES => {
+                self.files.insert(file.to_vec(), known);
+                known
+            }
+            None => return None,
+        };
+        self.last.0.clear();
+        self.last.0.extend_from_slice(file);
+        self.last.1 = number;
+        Some(number)
+    }
+}
