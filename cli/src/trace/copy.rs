@@ -7,7 +7,8 @@ use stripewise_base::suggest;
 use stripewise_base::units::Count;
 use stripewise_trace::format::format_names;
 use stripewise_trace::{
-    Compression, FormatName, OpenOptions, ReadReport, Reader, Source, WriteOptions, WriteReport, Writer,
+    Compression, Disorder, FormatName, OpenOptions, ReadReport, Reader, Source, TraceError, WriteOptions, WriteReport,
+    Writer,
 };
 
 use crate::context::Context;
@@ -22,6 +23,21 @@ pub(super) struct Input {
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatName>,
 
+    /// The columns of a text in no known format, as in `time:ms,volume,offset:sectors,size:bytes,op:r/w`
+    ///
+    /// The same as `--format columns:…`. Units: time s, ms, us, ns, filetime; offset and size bytes, sectors,
+    /// pages. `op` takes the words for a read and for a write, `-` is a column that is not used, `...` any
+    /// more of them. Behind semicolons: `delimiter=comma|tab|semicolon|blank`, `header=LINES`.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "format", value_parser = columns)]
+    columns: Option<FormatName>,
+
+    /// What to do with requests that are older than one before them: `clamp`, `sort` or `refuse`
+    ///
+    /// `clamp` gives them the time of the one before them, `sort` puts them in their place, up to 65,536 requests back;
+    /// both count them. Formats whose lines stand in another order than that of arrival are sorted either way.
+    #[arg(long, value_name = "HOW", default_value = "clamp", value_parser = disorder)]
+    disorder: Disorder,
+
     /// Pass over as many as N lines that are no requests, and count them
     #[arg(long, value_name = "N", default_value = "0")]
     skip_bad: Count,
@@ -30,13 +46,26 @@ pub(super) struct Input {
 impl Input {
     /// Opens the trace at `path`; `-` is the standard input.
     pub(super) fn open(&self, path: &Path) -> Outcome<Reader> {
-        let options =
-            OpenOptions { format: self.format, skip_bad: self.skip_bad.0, ..OpenOptions::default() };
+        let format = self.columns.or(self.format);
+        let options = OpenOptions { format, skip_bad: self.skip_bad.0, disorder: self.disorder };
         if path.as_os_str() == "-" {
             let stdin = Box::new(std::io::stdin());
             return Ok(stripewise_trace::open_stream(stdin, Path::new("standard input"), &options)?);
         }
         Ok(stripewise_trace::open(path, &options)?)
+    }
+}
+
+fn columns(text: &str) -> Result<FormatName, TraceError> {
+    format!("columns:{text}").parse()
+}
+
+fn disorder(text: &str) -> Result<Disorder, String> {
+    match text {
+        "clamp" => Ok(Disorder::Clamp),
+        "sort" => Ok(Disorder::Sort),
+        "refuse" => Ok(Disorder::Refuse),
+        _ => Err("write clamp, sort or refuse".to_owned()),
     }
 }
 
@@ -163,6 +192,14 @@ pub(super) fn remarks(read: &ReadReport, context: &Context<'_>) {
         let what = "requests were older than the one before them and got its time";
         context.remark(&format!("{}: {} {what}", read.path.display(), count(read.clamped_times)));
     }
+    let counts = [
+        (read.other_lines, "lines were of other events and were passed over"),
+        (read.sorted_times, "requests were older than one before them and were put in their place"),
+        (read.spread_times, "requests had the time of the one before them and were spread"),
+    ];
+    for (number, what) in counts.into_iter().filter(|(number, _)| *number > 0) {
+        context.remark(&format!("{}: {} {what}", read.path.display(), count(number)));
+    }
     if read.unterminated {
         context.remark(&format!(
             "{}: the last line has no line feed: the file may be cut off",
@@ -172,9 +209,9 @@ pub(super) fn remarks(read: &ReadReport, context: &Context<'_>) {
 }
 
 /// A file that is in the way is told with its remedy.
-fn exists(path: &Path, error: stripewise_trace::TraceError) -> Failure {
+fn exists(path: &Path, error: TraceError) -> Failure {
     match &error {
-        stripewise_trace::TraceError::Io { source, .. }
+        TraceError::Io { source, .. }
             if source.kind() == std::io::ErrorKind::AlreadyExists =>
         {
             Failure::failed(format!("{}: the file exists; to replace it, give --overwrite", path.display()))
