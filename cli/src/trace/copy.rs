@@ -7,8 +7,8 @@ use stripewise_base::suggest;
 use stripewise_base::units::Count;
 use stripewise_trace::format::format_names;
 use stripewise_trace::{
-    Compression, Disorder, FormatName, OpenOptions, ReadReport, Reader, Source, TraceError, WriteOptions, WriteReport,
-    Writer,
+    Compression, Disorder, FormatName, OpenOptions, ReadReport, Reader, Source, TraceError, WriteOptions,
+    WriteReport, Writer,
 };
 
 use crate::context::Context;
@@ -211,9 +211,7 @@ pub(super) fn remarks(read: &ReadReport, context: &Context<'_>) {
 /// A file that is in the way is told with its remedy.
 fn exists(path: &Path, error: TraceError) -> Failure {
     match &error {
-        TraceError::Io { source, .. }
-            if source.kind() == std::io::ErrorKind::AlreadyExists =>
-        {
+        TraceError::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
             Failure::failed(format!("{}: the file exists; to replace it, give --overwrite", path.display()))
         }
         _ => error.into(),
