@@ -25,12 +25,14 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_of_the_guide_is_understood() {
-    let text = std::fs::read_to_string(document("guide.md")).unwrap();
-    let commands = commands(&text);
-    assert!(commands.len() > 15, "{} commands", commands.len());
-    for line in commands {
-        let parsed = stripewise::command().try_get_matches_from(line.split_whitespace());
+fn every_command_of_the_guide_and_of_the_page_of_traces_is_understood() {
+    let text = |name| std::fs::read_to_string(document(name)).unwrap();
+    let (guide, traces) = (commands(&text("guide.md")), commands(&text("traces.md")));
+    assert!(guide.len() > 15 && traces.len() > 8, "{} and {} commands", guide.len(), traces.len());
+    for line in guide.into_iter().chain(traces) {
+        // Quotes are the shell's.
+        let words = line.split_whitespace().map(|word| word.trim_matches('\''));
+        let parsed = stripewise::command().try_get_matches_from(words);
         assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
     }
 }

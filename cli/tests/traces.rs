@@ -27,11 +27,48 @@ fn a_trace_stays_the_same_through_every_format() {
     let sandbox = Sandbox::with_trace();
     let expected = statistics(&sandbox, "trace.csv");
     let mut from = "trace.csv".to_owned();
-    for to in ["a.parquet", "b.disksim.gz", "c.ssdsim.zst", "d.mqsim", "e.msr.zst", "f.parquet"] {
+    for to in [
+        "a.parquet",
+        "b.disksim.gz",
+        "c.ssdsim.zst",
+        "d.mqsim",
+        "e.msr.zst",
+        "g.systor",
+        "h.k5cloud",
+        "i.alibaba",
+        "j.fiu",
+        "k.blkparse.gz",
+        "l.etw",
+        "m.fio.zst",
+        "n.msps",
+        "f.parquet",
+    ] {
         sandbox.run(&format!("trace convert {from} {to}")).success();
         from = to.to_owned();
     }
     assert_eq!(statistics(&sandbox, "f.parquet"), expected);
+}
+
+#[test]
+fn text_of_any_columns_is_read_and_put_in_order_as_the_options_say() {
+    let sandbox = Sandbox::new();
+    sandbox.write("t.txt", "# mine\n0,0,3,8,w\n20,4096,3,8,w\n10,8192,3,8,r\n");
+    let line =
+        "trace convert t.txt t.msr --overwrite --columns time:ms,offset,volume,size:sectors,op:r/w;header=1";
+    let ended = sandbox.run(&format!("{line} --disorder sort"));
+    assert!(
+        ended.stderr.contains("1 requests were older than one before them and were put in their place"),
+        "{ended:?}"
+    );
+    ended.success();
+    let text = std::fs::read_to_string(sandbox.path().join("t.msr")).unwrap();
+    let fields = text.lines().map(|line| line.splitn(3, ',').nth(2).unwrap().to_owned());
+    let expected = ["3,Write,0,4096,0", "3,Read,8192,4096,0", "3,Write,4096,4096,0"];
+    assert_eq!(fields.collect::<Vec<_>>(), expected);
+    let error = sandbox.run(&format!("{line} --disorder refuse")).failure(1);
+    assert!(error.contains("t.txt:4") && error.contains("steps back"), "{error}");
+    let error = sandbox.run("trace info t.txt --columns time,offset,size").failure(2);
+    assert!(error.contains("no column `op`"), "{error}");
 }
 
 #[test]
