@@ -1,0 +1,175 @@
+//! Bars in groups, with whiskers where a bar stands for several values.
+
+use super::look::Look;
+use super::scale::{Scale, Unit};
+use super::svg::{Anchor, Svg};
+use super::{GROUND, LINE, WIDTH, text_width};
+
+/// One bar.
+pub(crate) struct Bar {
+    /// Which series it is of.
+    pub(crate) look: Look,
+    /// Its height; none leaves its place empty.
+    pub(crate) value: Option<f64>,
+    /// The least and the largest of the values that it stands for.
+    pub(crate) whisker: Option<(f64, f64)>,
+    /// What it tells when it is pointed at.
+    pub(crate) tip: String,
+}
+
+/// Bars that stand together.
+pub(crate) struct Group {
+    /// What stands below them.
+    pub(crate) label: String,
+    pub(crate) bars: Vec<Bar>,
+}
+
+/// Bars in groups over an axis that begins at zero.
+pub(crate) struct Bars<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) description: &'a str,
+    /// What the heights are.
+    pub(crate) axis: &'a str,
+    pub(crate) unit: Unit,
+    pub(crate) groups: &'a [Group],
+    /// A height that others are compared with, drawn as a line.
+    pub(crate) reference: Option<f64>,
+}
+
+/// A bar is no narrower than this.
+const BAR_LEAST: f64 = 7.0;
+/// Nor wider than this.
+const BAR_MOST: f64 = 34.0;
+
+impl Bars<'_> {
+    /// The drawing. `id` is its own in the page.
+    pub(crate) fn draw(&self, id: &str) -> String {
+        let heights = self.groups.iter().flat_map(|group| &group.bars);
+        let heights = heights.flat_map(|bar| [bar.value, bar.whisker.map(|(_, high)| high)]);
+        let highest = heights.flatten().chain(self.reference).fold(0.0, f64::max);
+        let scale = Scale::linear(0.0, highest, self.unit, 5);
+        let widest_tick = scale.ticks().iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
+        let (left, top) = (widest_tick + 10.0, LINE + 8.0);
+
+        let bars = self.groups.iter().map(|group| group.bars.len()).max().unwrap_or(1).max(1) as f64;
+        let groups = self.groups.len().max(1) as f64;
+        let least = bars * BAR_LEAST + 8.0;
+        let width = (left + 6.0 + groups * least).max(WIDTH);
+        let room = (width - left - 6.0) / groups;
+        let bar = ((room - 8.0) / bars).clamp(BAR_LEAST, BAR_MOST);
+        let labels = Labels::fit(self.groups.iter().map(|group| group.label.as_str()), room);
+        let mut svg = Svg::new(width, top + GROUND + labels.height + 6.0);
+
+        let height = |value: f64| top + GROUND * (1.0 - scale.share(value));
+        draw_ticks(&mut svg, &scale, (left, width - 6.0), height);
+        let axis = if self.unit.name.is_empty() {
+            self.axis.to_owned()
+        } else {
+            format!("{} ({})", self.axis, self.unit.name)
+        };
+        svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &axis);
+        for (index, group) in self.groups.iter().enumerate() {
+            let middle = left + room * (index as f64 + 0.5);
+            let first = middle - bar * group.bars.len() as f64 / 2.0;
+            for (place, of) in group.bars.iter().enumerate() {
+                let x = first + bar * place as f64;
+                let Some(value) = of.value else { continue };
+                let rect = [x + 0.5, height(value), bar - 1.0, height(0.0) - height(value)];
+                svg.rect(&of.look.fill(), of.look.hatch(), rect, &of.tip);
+                if let Some((low, high)) = of.whisker {
+                    draw_whisker(&mut svg, x + bar / 2.0, bar, (height(low), height(high)));
+                }
+            }
+            labels.draw(&mut svg, middle, top + GROUND, &group.label);
+        }
+        if let Some(reference) = self.reference {
+            svg.line("reference", (left, height(reference)), (width - 6.0, height(reference)));
+        }
+        svg.line("base", (left, height(0.0)), (width - 6.0, height(0.0)));
+        svg.finish(id, self.title, self.description)
+    }
+}
+
+/// Lines of the grid across `from` to `to`, and the values beside them.
+pub(super) fn draw_ticks(
+    svg: &mut Svg,
+    scale: &Scale,
+    (from, to): (f64, f64),
+    height: impl Fn(f64) -> f64,
+) {
+    for (value, text) in scale.ticks() {
+        let y = height(*value);
+        svg.line("grid", (from, y), (to, y));
+        svg.text("tick", (from - 4.0, y + 4.0), Anchor::End, text);
+    }
+}
+
+/// A line from the least to the largest value, over a wider one in the page's colour, so that it is seen on any bar.
+fn draw_whisker(svg: &mut Svg, x: f64, bar: f64, (low, high): (f64, f64)) {
+    let cap = (bar * 0.3).min(5.0);
+    for class in ["halo", "whisker"] {
+        svg.line(class, (x, low), (x, high));
+        svg.line(class, (x - cap, low), (x + cap, low));
+        svg.line(class, (x - cap, high), (x + cap, high));
+    }
+}
+
+/// How the names of groups are written below them.
+struct Labels {
+    slanted: bool,
+    height: f64,
+}
+
+impl Labels {
+    fn fit<'a>(labels: impl Iterator<Item = &'a str>, room: f64) -> Self {
+        let widest = labels.map(text_width).fold(0.0, f64::max);
+        let slanted = widest > room - 4.0;
+        // A text that rises at 35 degrees is as high as 0.57 of its length.
+        let height = if slanted { widest * 0.574 + LINE } else { LINE + 4.0 };
+        Self { slanted, height }
+    }
+
+    fn draw(&self, svg: &mut Svg, x: f64, y: f64, label: &str) {
+        if self.slanted {
+            svg.slanted((x + 4.0, y + 12.0), label);
+        } else {
+            svg.text("label", (x, y + LINE), Anchor::Middle, label);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bars(groups: usize, value: Option<f64>) -> String {
+        let bar = |look| Bar { look: Look(look), value, whisker: Some((0.5, 2.0)), tip: "a tip".to_owned() };
+        let group = |index: usize| Group { label: format!("workload {index}"), bars: (0..3).map(bar).collect() };
+        let groups: Vec<Group> = (0..groups).map(group).collect();
+        let chart = Bars {
+            title: "t",
+            description: "d",
+            axis: "cv",
+            unit: Unit::ONE,
+            groups: &groups,
+            reference: None,
+        };
+        chart.draw("x")
+    }
+
+    #[test]
+    fn a_bar_of_half_the_axis_is_half_as_high_as_the_ground() {
+        // The whisker's high end of 2 is the highest value, so the axis ends at 2.
+        let svg = bars(1, Some(1.0));
+        assert!(svg.contains(&format!(r#"height="{:.1}"/>"#, GROUND / 2.0)), "{svg}");
+        assert_eq!(svg.matches("<title>a tip</title>").count(), 3);
+        assert_eq!(svg.matches("url(#hatch-").count(), 2, "the first look has no hatch");
+    }
+
+    #[test]
+    fn many_groups_make_it_wider_and_no_value_leaves_a_gap() {
+        assert!(bars(2, Some(1.0)).contains("viewBox=\"0 0 360 "));
+        assert!(bars(40, Some(1.0)).contains("viewBox=\"0 0 1"));
+        assert_eq!(bars(2, None).matches("<rect").count(), 0);
+    }
+}

@@ -1,0 +1,150 @@
+//! Lines over two axes, told apart by colour, dash and marker.
+
+use super::bars::draw_ticks;
+use super::look::Look;
+use super::scale::{Scale, Unit};
+use super::svg::{Anchor, Svg};
+use super::{GROUND, LINE, WIDTH, text_width};
+
+/// One line.
+pub(crate) struct Line {
+    /// None is one of many that need not be told apart.
+    pub(crate) look: Option<Look>,
+    /// From left to right.
+    pub(crate) points: Vec<(f64, f64)>,
+    /// What it tells when it is pointed at.
+    pub(crate) tip: String,
+}
+
+/// Lines of shares over times.
+pub(crate) struct Lines<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) description: &'a str,
+    /// What stands to the right of zero, in nanoseconds.
+    pub(crate) across: &'a str,
+    pub(crate) upward: &'a str,
+    /// From where to where the upward axis goes.
+    pub(crate) range: (f64, f64),
+    /// Drawn in this order, the last on top.
+    pub(crate) lines: &'a [Line],
+    /// A height that is pointed out.
+    pub(crate) reference: Option<f64>,
+}
+
+/// Times so far apart are shown by their logarithms.
+const LOG_FROM: f64 = 12.0;
+/// Markers on a line.
+const MARKERS: usize = 5;
+
+impl Lines<'_> {
+    /// The drawing. `id` is its own in the page.
+    pub(crate) fn draw(&self, id: &str) -> String {
+        let times = || self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
+        let most = times().fold(0.0, f64::max);
+        let least = times().filter(|&time| time > 0.0).fold(most, f64::min);
+        let unit = Unit::of_time(most);
+        let log = least > 0.0 && most / least >= LOG_FROM;
+        let across = if log { Scale::log(least, most, unit) } else { Scale::linear(0.0, most, unit, 5) };
+        let upward = Scale::linear(self.range.0, self.range.1, Unit::ONE, 5);
+
+        let widest_tick = upward.ticks().iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
+        let (left, right, top) = (widest_tick + 10.0, WIDTH - 14.0, LINE + 8.0);
+        let mut svg = Svg::new(WIDTH, top + GROUND + 2.0 * LINE + 10.0);
+        let height = |value: f64| top + GROUND * (1.0 - upward.share(value));
+        let place = |time: f64| left + (right - left) * across.share(time);
+        draw_ticks(&mut svg, &upward, (left, right), height);
+        let bottom = top + GROUND;
+        let mut free_from = f64::NEG_INFINITY;
+        for (time, text) in across.ticks() {
+            let x = place(*time);
+            svg.line("grid", (x, top), (x, bottom));
+            let half = text_width(text) / 2.0;
+            if x - half >= free_from {
+                svg.text("tick", (x, bottom + LINE), Anchor::Middle, text);
+                free_from = x + half + 4.0;
+            }
+        }
+        svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, self.upward);
+        let scale = if log { ", logarithmic" } else { "" };
+        let name = format!("{} ({}{scale})", self.across, unit.name);
+        svg.text("axis", (right, bottom + 2.0 * LINE + 2.0), Anchor::End, &name);
+        if let Some(reference) = self.reference {
+            svg.line("reference", (left, height(reference)), (right, height(reference)));
+        }
+        svg.line("base", (left, bottom), (right, bottom));
+        for (order, line) in self.lines.iter().enumerate() {
+            let points: Vec<(f64, f64)> = line.points.iter().map(|&(x, y)| (place(x), height(y))).collect();
+            let class = match line.look {
+                Some(look) => format!("line {}", look.stroke()),
+                None => "line many".to_owned(),
+            };
+            svg.path(&class, &points, &line.tip);
+            if let Some(look) = line.look {
+                for point in markers(&points, order) {
+                    svg.raw(&look.marker(point));
+                }
+            }
+        }
+        svg.finish(id, self.title, self.description)
+    }
+}
+
+/// Some points of a line, evenly apart along it, and other ones on each line so that markers do not hide each other.
+fn markers(points: &[(f64, f64)], order: usize) -> Vec<(f64, f64)> {
+    let step = |pair: &[(f64, f64)]| {
+        let (dx, dy) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
+        libm::sqrt(dx * dx + dy * dy)
+    };
+    let length: f64 = points.windows(2).map(step).sum();
+    if length < 1.0 {
+        return points.last().copied().into_iter().collect();
+    }
+    let gap = length / MARKERS as f64;
+    let mut due = gap * (0.3 + 0.2 * (order % 3) as f64);
+    let (mut at, mut places) = (0.0, Vec::new());
+    for pair in points.windows(2) {
+        let step = step(pair);
+        while due <= at + step && step > 0.0 {
+            let share = (due - at) / step;
+            let between = |from: f64, to: f64| from + (to - from) * share;
+            places.push((between(pair[0].0, pair[1].0), between(pair[0].1, pair[1].1)));
+            due += gap;
+        }
+        at += step;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(points: Vec<(f64, f64)>) -> String {
+        let lines = [Line { look: Some(Look(2)), points, tip: "a scheme".to_owned() }];
+        let chart = Lines {
+            title: "t",
+            description: "d",
+            across: "latency",
+            upward: "requests (%)",
+            range: (99.0, 100.0),
+            lines: &lines,
+            reference: Some(99.9),
+        };
+        chart.draw("x")
+    }
+
+    #[test]
+    fn a_line_goes_from_the_bottom_to_the_top_of_its_ground() {
+        let svg = draw(vec![(10e6, 99.0), (40e6, 100.0)]);
+        assert!(svg.contains(&format!("L346.0 {:.1}", LINE + 8.0)), "{svg}");
+        assert!(svg.contains("latency (ms)"));
+        assert_eq!(svg.matches("mark").count(), MARKERS, "{svg}");
+    }
+
+    #[test]
+    fn far_apart_times_stand_by_their_logarithms_and_one_point_is_a_marker() {
+        assert!(draw(vec![(1e6, 99.0), (400e6, 100.0)]).contains("logarithmic"));
+        assert_eq!(draw(vec![(1e6, 100.0)]).matches("mark").count(), 1);
+        assert!(draw(vec![(0.0, 100.0)]).contains("</svg>"), "a time of zero is no panic");
+    }
+}

@@ -1,0 +1,90 @@
+//! How series are told apart: by colour, and without colour by dash, marker and hatch.
+//!
+//! The colours are those of Okabe and Ito, which people who do not tell red from green tell apart, two of them darkened
+//! so that each stands out from white; the style sheet has lighter ones for a dark page.
+
+use std::fmt::Write as _;
+
+/// Looks that differ.
+pub(crate) const LOOKS: usize = 8;
+
+/// The look of one series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look(pub(crate) usize);
+
+impl Look {
+    /// Class of what is filled.
+    pub(crate) fn fill(self) -> String {
+        format!("f{}", self.0 % LOOKS)
+    }
+
+    /// Class of what is drawn as a line.
+    pub(crate) fn stroke(self) -> String {
+        format!("s{}", self.0 % LOOKS)
+    }
+
+    /// The hatch over what is filled; none over the first.
+    pub(crate) fn hatch(self) -> Option<usize> {
+        Some(self.0 % LOOKS).filter(|&hatch| hatch > 0)
+    }
+
+    /// A marker on a line.
+    pub(crate) fn marker(self, (x, y): (f64, f64)) -> String {
+        let class = self.fill();
+        let polygon = |corners: &[(f64, f64)]| {
+            let mut points = String::new();
+            for (dx, dy) in corners {
+                write!(points, "{:.1},{:.1} ", x + dx, y + dy).expect("a string takes all");
+            }
+            format!(r#"<polygon class="{class} mark" points="{}"/>"#, points.trim_end())
+        };
+        match self.0 % LOOKS {
+            0 => format!(r#"<circle class="{class} mark" cx="{x:.1}" cy="{y:.1}" r="3"/>"#),
+            1 => polygon(&[(-2.8, -2.8), (2.8, -2.8), (2.8, 2.8), (-2.8, 2.8)]),
+            2 => polygon(&[(0.0, -3.8), (3.5, 2.6), (-3.5, 2.6)]),
+            3 => polygon(&[(0.0, -4.0), (4.0, 0.0), (0.0, 4.0), (-4.0, 0.0)]),
+            4 => polygon(&[(0.0, 3.8), (3.5, -2.6), (-3.5, -2.6)]),
+            5 => polygon(&[(-4.0, -1.6), (4.0, -1.6), (4.0, 1.6), (-4.0, 1.6)]),
+            6 => polygon(&[(-1.6, -4.0), (1.6, -4.0), (1.6, 4.0), (-1.6, 4.0)]),
+            _ => polygon(&[(-3.8, 0.0), (2.6, -3.5), (2.6, 3.5)]),
+        }
+    }
+}
+
+/// A sample of a look for a legend: a box, or a piece of a line.
+pub(crate) fn swatch(look: Look, is_line: bool) -> String {
+    let inside = if is_line {
+        let line = format!(r#"<g class="line {}"><path d="M1 7L33 7"/></g>"#, look.stroke());
+        line + &look.marker((17.0, 7.0))
+    } else {
+        let place = r#"x="9" y="1" width="16" height="12""#;
+        let hatch = look.hatch().map(|hatch| format!(r#"<rect fill="url(#hatch-{hatch})" {place}/>"#));
+        format!(r#"<rect class="{}" {place}/>{}"#, look.fill(), hatch.unwrap_or_default())
+    };
+    format!(r#"<svg class="swatch" viewBox="0 0 34 14" aria-hidden="true">{inside}</svg>"#)
+}
+
+/// The hatches that drawings refer to: once a page.
+pub(crate) fn hatches() -> String {
+    // Thin lines in the colour of the page, so that each box keeps a texture in black and white.
+    let patterns: [&[&str]; LOOKS - 1] = [
+        &["M-1 1L1 -1M0 6L6 0M5 7L7 5"],
+        &["M0 1.5L6 1.5M0 4.5L6 4.5"],
+        &["M-1 5L1 7M0 0L6 6M5 -1L7 1"],
+        &["M1.5 0L1.5 6M4.5 0L4.5 6"],
+        &["M0 6L6 0", "M0 0L6 6"],
+        &["M0 3L6 3", "M3 0L3 6"],
+        &["M2 3L4 3"],
+    ];
+    let mut text = String::from(r#"<svg width="0" height="0" class="defs" aria-hidden="true"><defs>"#);
+    for (index, paths) in patterns.iter().enumerate() {
+        let number = index + 1;
+        write!(
+            text,
+            r#"<pattern id="hatch-{number}" class="hatch" width="6" height="6" patternUnits="userSpaceOnUse"><path d="{}"/></pattern>"#,
+            paths.concat()
+        )
+        .expect("a string takes all");
+    }
+    text + "</defs></svg>"
+}

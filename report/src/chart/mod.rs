@@ -1,0 +1,33 @@
+//! A small chart layer: bars, strips and lines as inline SVG.
+//!
+//! Colours, text sizes and hatches are classes and variables of the page's style sheet, so that one drawing serves
+//! light, dark and print. Drawings are 360 units wide unless they need more, so that their text stays readable on a
+//! phone.
+
+mod bars;
+mod lines;
+mod look;
+mod scale;
+mod strips;
+mod svg;
+
+pub(crate) use bars::{Bar, Bars, Group};
+pub(crate) use lines::{Line, Lines};
+pub(crate) use look::{Look, hatches, swatch};
+pub(crate) use scale::{Unit, figure, time};
+pub(crate) use strips::{Part, Strip, Strips};
+pub(crate) use svg::escape;
+
+/// Width of a drawing that has no reason to be wider.
+const WIDTH: f64 = 360.0;
+/// Height of the ground that is drawn on.
+const GROUND: f64 = 190.0;
+/// Mean width of a letter of the axes' text.
+const LETTER: f64 = 6.0;
+/// Height of a line of the axes' text.
+const LINE: f64 = 15.0;
+
+/// Width that a text takes, about.
+fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}

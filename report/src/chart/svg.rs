@@ -1,0 +1,133 @@
+//! Writes SVG, and texts that come from outside into it and into HTML.
+
+use std::fmt::Write as _;
+
+/// `text` as content or attribute value of HTML and SVG. What XML cannot hold becomes the replacement character.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' | '\t' => escaped.push(letter),
+            _ if letter.is_control() || is_direction(letter) => escaped.push('\u{FFFD}'),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// Letters that turn the direction of the text around them, and could make a name look like another.
+fn is_direction(letter: char) -> bool {
+    matches!(letter, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Where a text stands beside its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A drawing under way.
+pub(crate) struct Svg {
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+impl Svg {
+    pub(crate) fn new(width: f64, height: f64) -> Self {
+        Self { width, height, body: String::new() }
+    }
+
+    fn push(&mut self, arguments: std::fmt::Arguments<'_>) {
+        self.body.write_fmt(arguments).expect("a string takes all");
+    }
+
+    pub(crate) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        self.push(format_args!(
+            r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#
+        ));
+    }
+
+    pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let text = escape(text);
+        self.push(format_args!(
+            r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#
+        ));
+    }
+
+    /// A text that ends at its place and rises to it.
+    pub(crate) fn slanted(&mut self, (x, y): (f64, f64), text: &str) {
+        let text = escape(text);
+        self.push(format_args!(
+            r#"<text transform="translate({x:.1} {y:.1}) rotate(-35)" text-anchor="end">{text}</text>"#
+        ));
+    }
+
+    /// A filled box that tells `tip` when it is pointed at; `hatch` lies over it.
+    pub(crate) fn rect(&mut self, class: &str, hatch: Option<usize>, place: [f64; 4], tip: &str) {
+        let [x, y, width, height] = place;
+        let place = format!(r#"x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}""#);
+        let tip = escape(tip);
+        self.push(format_args!(r#"<g><title>{tip}</title><rect class="{class}" {place}/>"#));
+        if let Some(hatch) = hatch {
+            self.push(format_args!(r#"<rect fill="url(#hatch-{hatch})" {place}/>"#));
+        }
+        self.body.push_str("</g>");
+    }
+
+    /// A line through points that tells `tip` when it is pointed at.
+    pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)], tip: &str) {
+        self.push(format_args!(r#"<g class="{class}"><title>{}</title><path d=""#, escape(tip)));
+        for (index, (x, y)) in points.iter().enumerate() {
+            let command = if index == 0 { 'M' } else { 'L' };
+            self.push(format_args!("{command}{x:.1} {y:.1}"));
+        }
+        self.body.push_str(r#""/></g>"#);
+    }
+
+    /// Adds what is SVG already.
+    pub(crate) fn raw(&mut self, svg: &str) {
+        self.body.push_str(svg);
+    }
+
+    /// The drawing, with a title and a description for those who do not see it. `id` is its own in the page.
+    pub(crate) fn finish(self, id: &str, title: &str, description: &str) -> String {
+        let Self { width, height, body } = self;
+        let (title, description) = (escape(title), escape(description));
+        format!(
+            r#"<svg class="chart" viewBox="0 0 {width:.0} {height:.0}" style="min-width:{:.0}px;max-width:{:.0}px" role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>{body}</svg>"#,
+            if width > super::WIDTH { width * 0.8 } else { 0.0 },
+            width * 1.35,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_is_markup() {
+        let text = escape("<script>alert('a&b')</script>\"\u{202E}\u{0}");
+        assert!(!text.contains(['<', '>', '"', '\'', '\u{202E}', '\u{0}']), "{text}");
+        assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
+        let mut svg = Svg::new(10.0, 10.0);
+        svg.text("t", (0.0, 0.0), Anchor::Start, "</text><script>");
+        svg.rect("r", None, [0.0; 4], "</title><script>");
+        svg.path("p", &[(0.0, 0.0)], "</title><script>");
+        svg.slanted((0.0, 0.0), "<script>");
+        assert!(!svg.finish("a", "<script>", "<script>").contains("<script"));
+    }
+}

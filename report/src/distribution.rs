@@ -1,0 +1,102 @@
+//! A distribution of latencies, exact or from a histogram's buckets.
+
+/// How many values are at or below each of some values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Distribution {
+    /// Values in rising order, each with how many do not exceed it.
+    steps: Vec<(u64, u64)>,
+}
+
+/// Steps that a drawn tail has at most.
+const STEPS_DRAWN: usize = 160;
+
+impl Distribution {
+    /// Of values in any order.
+    pub(crate) fn of_values(mut values: Vec<u64>) -> Self {
+        values.sort_unstable();
+        let mut steps: Vec<(u64, u64)> = Vec::new();
+        for (index, value) in values.into_iter().enumerate() {
+            let seen = index as u64 + 1;
+            match steps.last_mut() {
+                Some(last) if last.0 == value => last.1 = seen,
+                _ => steps.push((value, seen)),
+            }
+        }
+        Self { steps }
+    }
+
+    /// Of buckets in rising order: a value, and how many values do not exceed it.
+    pub(crate) fn of_steps(steps: Vec<(u64, u64)>) -> Option<Self> {
+        let rising = steps.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
+        rising.then_some(Self { steps })
+    }
+
+    /// How many values there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.steps.last().map_or(0, |last| last.1)
+    }
+
+    /// The least value that this share, in parts of 100,000, of all values do not exceed; none without values.
+    pub(crate) fn quantile(&self, parts: u64) -> Option<u64> {
+        let rank = (u128::from(self.count()) * u128::from(parts)).div_ceil(100_000).max(1) as u64;
+        self.steps.iter().find(|step| step.1 >= rank).map(|step| step.0)
+    }
+
+    /// The stairs from `from` percent to 100: latency and percentage.
+    pub(crate) fn tail(&self, from: f64) -> Vec<(f64, f64)> {
+        let count = self.count();
+        let percent = |seen: u64| seen as f64 * 100.0 / count as f64;
+        let tail: Vec<(u64, u64)> = self.steps.iter().copied().filter(|step| percent(step.1) >= from).collect();
+        // Of neighbours too close to be told apart, the last counts: it is exact where it stands.
+        let every = tail.len().div_ceil(STEPS_DRAWN).max(1);
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        let mut reached = from;
+        for (index, (value, seen)) in tail.iter().enumerate() {
+            let drawn = (index + 1) % every == 0 || index + 1 == tail.len() || index == 0;
+            if drawn {
+                points.push((*value as f64, reached));
+                reached = percent(*seen);
+                points.push((*value as f64, reached));
+            }
+        }
+        points.dedup();
+        points
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_sorted_values() {
+        let values = Distribution::of_values((1..=10_000).rev().collect());
+        assert_eq!(values.count(), 10_000);
+        assert_eq!([50_000, 99_000, 99_900, 100_000].map(|parts| values.quantile(parts)), [
+            Some(5_000),
+            Some(9_900),
+            Some(9_990),
+            Some(10_000)
+        ]);
+        assert_eq!(Distribution::default().quantile(99_900), None);
+    }
+
+    #[test]
+    fn the_tail_goes_up_in_stairs_from_99_to_100() {
+        let values = Distribution::of_values((1..=1_000).collect());
+        let tail = values.tail(99.0);
+        assert_eq!(tail.first(), Some(&(990.0, 99.0)));
+        assert_eq!(tail.last(), Some(&(1_000.0, 100.0)));
+        assert!(tail.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1), "{tail:?}");
+        assert_eq!(Distribution::of_values(vec![7; 5]).tail(99.0), [(7.0, 99.0), (7.0, 100.0)]);
+        let long = Distribution::of_values((0..1_000_000).collect()).tail(99.0);
+        assert!(long.len() <= 2 * STEPS_DRAWN + 4, "{}", long.len());
+    }
+
+    #[test]
+    fn buckets_that_do_not_rise_are_no_distribution() {
+        assert!(Distribution::of_steps(vec![(1, 5), (2, 4)]).is_none());
+        assert!(Distribution::of_steps(vec![(2, 1), (2, 4)]).is_none());
+        assert_eq!(Distribution::of_steps(vec![(1, 5), (9, 8)]).map(|steps| steps.count()), Some(8));
+    }
+}

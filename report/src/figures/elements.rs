@@ -1,0 +1,189 @@
+//! Figures 3, 12 and 13: the tails of the elements' latencies.
+
+use crate::chart::{Bar, Bars, Group, Line, Lines, Look, Unit, figure, time};
+use crate::run::Run;
+use crate::set::Set;
+
+use super::{Data, Figure, Key, Named, Panel, none_of_structure, notes_on, place_of, scheme_keys};
+
+/// The look of the most congested element.
+const CONGESTED: Look = Look(1);
+
+/// Mean blocked requests of each element: as a request that is served leaves them, where that was kept.
+fn blocked(run: &Run) -> Vec<f64> {
+    let served = run.column("blocked_sum_served");
+    let sums = if served.is_empty() { run.column("blocked_sum") } else { served };
+    let requests = run.total("requests").unwrap_or(0.0).max(1.0);
+    sums.iter().map(|&sum| sum as f64 / requests).collect()
+}
+
+/// Figure 3: the tail of the most congested element beside those of the rest.
+pub(super) fn most_congested(set: &Set) -> Figure {
+    let first = set.first_scheme();
+    let mut data = Data::new(&["workload", "stripe", "element", "run"], &["mean blocked", "p99", "p99.9", "largest"]);
+    let mut panels = Vec::new();
+    let runs: Vec<&Run> = set.runs.iter().filter(|run| run.scheme == first).collect();
+    for run in &runs {
+        let blocked = blocked(run);
+        let most = (0..blocked.len()).max_by(|&a, &b| blocked[a].total_cmp(&blocked[b]).then(b.cmp(&a)));
+        let mut lines = Vec::new();
+        for (element, operations) in run.operations.iter().enumerate() {
+            let of = |parts| operations.quantile(parts).map_or("-".to_owned(), |ns| time(ns as f64));
+            let mean = blocked.get(element).copied().map_or("-".to_owned(), figure);
+            let tip = format!("element {element}: {mean} blocked on average, 99.9 % within {}", of(99_900));
+            let look = (Some(element) == most).then_some(CONGESTED);
+            if operations.count() > 0 {
+                lines.push(Line { look, points: operations.tail(99.0), tip });
+            }
+            data.row([
+                run.workload.clone(),
+                run.structure.clone(),
+                format!("{element}{}", if Some(element) == most { ", most congested" } else { "" }),
+                run.digest.clone(),
+                mean,
+                of(99_000),
+                of(99_900),
+                of(100_000),
+            ]);
+        }
+        lines.sort_by_key(|line| line.look.is_some());
+        let title = match most.and_then(|most| blocked.get(most)) {
+            Some(mean) => {
+                let rest = (blocked.iter().sum::<f64>() - mean) / (blocked.len().max(2) - 1) as f64;
+                format!("{}: {} blocked against {}", place_of(set, run), figure(*mean), figure(rest))
+            }
+            None => place_of(set, run),
+        };
+        let body = if lines.is_empty() {
+            Err("This run kept no latencies by element.".to_owned())
+        } else {
+            let chart = Lines {
+                title: &title,
+                description: "Share of the operations on each element within a latency, from 99 to 100 percent",
+                across: "latency of an element's operation",
+                upward: "operations within it (%)",
+                range: (99.0, 100.0),
+                lines: &lines,
+                reference: Some(99.9),
+            };
+            Ok(chart.draw(&format!("figure-3-{}", panels.len())))
+        };
+        panels.push(Panel { title, body });
+    }
+    Figure {
+        id: "figure-3".to_owned(),
+        title: "Figure 3: tail of the most congested element beside the rest".to_owned(),
+        about: format!(
+            "How large a share of the operations on an element ends within a time, waiting in its queue included, from 99 \
+             to 100 %: the most congested element beside the others, each a thin line, for the first scheme, {first}. Above \
+             each drawing: blocked requests on the most congested element against the mean of the rest. Paper 000, Figure \
+             3, shows two LUN traces with 5+1, and concludes that the worst tail is the most congested channel's."
+        ),
+        legend: vec![Key { look: CONGESTED, name: "most congested element".to_owned(), is_line: true }],
+        panels,
+        notes: notes_on(runs.iter().copied()),
+        data,
+    }
+}
+
+/// The 99.9th percentile of each element's operations.
+fn p999(run: &Run) -> Vec<u64> {
+    let column = run.column("operation_p999_ns");
+    if column.is_empty() {
+        run.operations.iter().filter_map(|operations| operations.quantile(99_900)).collect()
+    } else {
+        column.to_vec()
+    }
+}
+
+/// Mean, least and largest.
+fn spread(values: &[u64]) -> Option<(f64, f64, f64)> {
+    let (least, most) = (*values.iter().min()?, *values.iter().max()?);
+    let mean = values.iter().map(|&value| value as f64).sum::<f64>() / values.len() as f64;
+    (mean > 0.0).then_some((mean, least as f64, most as f64))
+}
+
+/// Figures 12 and 13: the elements' 99.9th percentiles over the mean of those of the first scheme.
+pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
+    let first = set.first_scheme();
+    let mut data =
+        Data::new(&["workload", "scheme", "run"], &["mean p99.9", "least", "largest", "mean over first", "largest - least"]);
+    let (mut groups, mut kept) = (Vec::new(), false);
+    for workload in set.workloads_of(structure) {
+        let of = |scheme: &str| {
+            let run = set.find(structure, workload, scheme)?;
+            spread(&p999(run)).map(|spread| (run, spread))
+        };
+        let base = of(first).map(|(_, (mean, ..))| mean);
+        let mut bars = Vec::new();
+        for scheme in &set.schemes {
+            let found = of(scheme);
+            let over = |value: f64| base.map(|base| value / base);
+            let mut bar = Bar { look: set.look(scheme), value: None, whisker: None, tip: String::new() };
+            if let Some((run, (mean, least, most))) = found {
+                bar.value = over(mean);
+                bar.whisker = over(least).zip(over(most));
+                bar.tip = format!(
+                    "{workload}, {scheme}: 99.9th percentile of the elements {} on average, {} to {}",
+                    time(mean),
+                    time(least),
+                    time(most)
+                );
+                data.row([
+                    workload.to_owned(),
+                    scheme.clone(),
+                    run.digest.clone(),
+                    time(mean),
+                    time(least),
+                    time(most),
+                    over(mean).map_or("-".to_owned(), figure),
+                    time(most - least),
+                ]);
+            }
+            kept |= bar.value.is_some();
+            bars.push(bar);
+        }
+        groups.push(Group { label: workload.to_owned(), bars });
+    }
+    let panel = if groups.is_empty() {
+        none_of_structure(structure)
+    } else if kept {
+        let chart = Bars {
+            title: structure,
+            description: "99.9th percentile of the elements' latencies, mean with least and largest, by workload and scheme",
+            axis: "99.9th percentile, first scheme = 1",
+            unit: Unit::ONE,
+            groups: &groups,
+            reference: Some(1.0),
+        };
+        Panel { title: structure.to_owned(), body: Ok(chart.draw(&format!("{}-0", named.id))) }
+    } else {
+        let why = "These runs kept no latencies by element.".to_owned();
+        Panel { title: structure.to_owned(), body: Err(why) }
+    };
+    Figure {
+        id: named.id,
+        title: format!("{}: tails of the elements with {structure}", named.number),
+        about: format!(
+            "The 99.9th percentile of the latency of each element's operations, waiting in its queue included: the bar is \
+             the mean over the elements, the whisker goes from the least to the largest, all over the mean of the first \
+             scheme, {first}. A short whisker is an even array. Paper 000, Figure 12 (5+1) and Figure 13 (7+1)."
+        ),
+        legend: scheme_keys(set, false),
+        panels: vec![panel],
+        notes: notes_on(set.runs.iter().filter(|run| run.structure == structure)),
+        data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_mean_least_and_largest() {
+        assert_eq!(spread(&[30, 10, 20]), Some((20.0, 10.0, 30.0)));
+        assert_eq!(spread(&[]), None);
+        assert_eq!(spread(&[0, 0]), None, "no operation took time");
+    }
+}

@@ -1,0 +1,145 @@
+//! What a report takes from a finished run: its tables, read once.
+
+use std::collections::BTreeMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef};
+use stripewise_results::{Error as ResultsError, Figure, Figures, FinishedRun, Table};
+
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::settings::{self, Settings};
+
+/// A finished run, and what to call what it ran.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The run.
+    pub run: FinishedRun,
+    /// The workload's name; without one, that of its profile or generator, or the beginning of its trace's digest.
+    pub workload: Option<String>,
+}
+
+impl From<FinishedRun> for Source {
+    fn from(run: FinishedRun) -> Self {
+        Self { run, workload: None }
+    }
+}
+
+/// One run, as figures see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// The first digits of the run digest.
+    pub(crate) digest: String,
+    pub(crate) results: String,
+    pub(crate) workload: String,
+    pub(crate) scheme: String,
+    /// Data and parity chunks of a stripe, as in `5+1`.
+    pub(crate) structure: String,
+    pub(crate) settings: Settings,
+    pub(crate) totals: Figures,
+    /// The columns of the table of elements.
+    pub(crate) elements: Columns,
+    /// Response times of all requests.
+    pub(crate) responses: Option<Distribution>,
+    /// Latencies of the operations on each element, queueing included; empty when they were not kept.
+    pub(crate) operations: Vec<Distribution>,
+}
+
+/// Columns of a table by name.
+pub(crate) type Columns = BTreeMap<String, Vec<u64>>;
+
+/// Digits of a digest that a report shows.
+const DIGITS: usize = 12;
+
+impl Run {
+    pub(crate) fn read(source: &Source) -> Result<Self, Error> {
+        let run = &source.run;
+        let settings = settings::settings(run.inputs());
+        let elements = columns(run, Table::Elements, |_| true)?.unwrap_or_default();
+        let count = elements.get("element").map_or(0, Vec::len);
+        let short = |digest: String| digest.chars().take(DIGITS).collect();
+        let responses = match columns(run, Table::Requests, |name| name == "latency_ns" || name == "kind")? {
+            Some(mut requests) => {
+                let latencies = requests.remove("latency_ns").unwrap_or_default();
+                let kinds = requests.remove("kind").unwrap_or_default();
+                // Trims and flushes have no place in the papers' response times.
+                let counted = latencies.into_iter().zip(kinds).filter(|(_, kind)| *kind < 2);
+                Some(Distribution::of_values(counted.map(|(latency, _)| latency).collect()))
+            }
+            None => None,
+        };
+        Ok(Self {
+            digest: short(run.inputs().digest().to_string()),
+            results: short(run.results_digest().to_string()),
+            workload: source.workload.clone().unwrap_or_else(|| settings::workload_name(run.inputs())),
+            scheme: settings.get("scheme.name").cloned().unwrap_or_else(|| "scheme".to_owned()),
+            structure: structure(&settings, count),
+            totals: run.totals()?,
+            settings,
+            elements,
+            responses,
+            operations: Vec::new(),
+        })
+    }
+
+    /// A total as a number.
+    pub(crate) fn total(&self, name: &str) -> Option<f64> {
+        self.totals.get(name).map(|total| match total {
+            Figure::Count(count) => count as f64,
+            Figure::Real(real) => real,
+        })
+    }
+
+    /// A column of the table of elements, empty when there is none of that name.
+    pub(crate) fn column(&self, name: &str) -> &[u64] {
+        self.elements.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// `5+1`: data and parity chunks of a stripe.
+fn structure(settings: &Settings, elements: usize) -> String {
+    let of = |key: &str| settings.get(key).map(String::as_str);
+    let groups = of("scheme.geometry.groups").and_then(|groups| groups.parse::<usize>().ok()).unwrap_or(1);
+    let members = elements / groups.max(1);
+    let parity = match of("scheme.geometry.level") {
+        Some("raid5") => 1,
+        Some("raid6") => 2,
+        _ => return format!("{elements} elements without parity"),
+    };
+    let stripe = format!("{}+{parity}", members.saturating_sub(parity));
+    if groups > 1 { format!("{groups} groups of {stripe}") } else { stripe }
+}
+
+/// The unsigned columns of a table; none when the run left out that table.
+fn columns(
+    run: &FinishedRun,
+    table: Table,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Option<Columns>, Error> {
+    let Some(batches) = run.batches(table)? else { return Ok(None) };
+    let name = run.path().join(table.file()).display().to_string();
+    let mut columns = Columns::new();
+    for batch in batches {
+        let batch =
+            batch.map_err(|error| ResultsError::Read { table: name.clone(), message: error.to_string() })?;
+        for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+            if wanted(field.name()) {
+                let values = columns.entry(field.name().clone()).or_default();
+                extend(values, column);
+            }
+        }
+    }
+    Ok(Some(columns))
+}
+
+/// Appends the values of a column of numbers; one of another type has none.
+fn extend(values: &mut Vec<u64>, column: &ArrayRef) {
+    if let Some(column) = column.as_primitive_opt::<UInt64Type>() {
+        values.extend_from_slice(column.values());
+    } else if let Some(column) = column.as_primitive_opt::<UInt32Type>() {
+        values.extend(column.values().iter().map(|&value| u64::from(value)));
+    } else if let Some(column) = column.as_primitive_opt::<UInt8Type>() {
+        values.extend(column.values().iter().map(|&value| u64::from(value)));
+    }
+}

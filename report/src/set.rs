@@ -1,0 +1,140 @@
+//! Runs side by side: which workloads, stripe structures and schemes there are, and which run is where.
+
+use crate::chart::Look;
+use crate::run::Run;
+use crate::settings::{Settings, differing};
+
+/// Runs, and their workloads, structures and schemes in the order of their first appearance.
+pub(crate) struct Set {
+    pub(crate) runs: Vec<Run>,
+    pub(crate) workloads: Vec<String>,
+    pub(crate) structures: Vec<String>,
+    pub(crate) schemes: Vec<String>,
+}
+
+impl Set {
+    pub(crate) fn new(mut runs: Vec<Run>) -> Self {
+        name_apart(&mut runs);
+        let distinct = |of: fn(&Run) -> &String| {
+            let mut found: Vec<String> = Vec::new();
+            for run in &runs {
+                if !found.contains(of(run)) {
+                    found.push(of(run).clone());
+                }
+            }
+            found
+        };
+        let workloads = distinct(|run| &run.workload);
+        let mut structures = distinct(|run| &run.structure);
+        structures.sort();
+        let schemes = distinct(|run| &run.scheme);
+        Self { workloads, structures, schemes, runs }
+    }
+
+    /// The run of a scheme on a workload.
+    pub(crate) fn find(&self, structure: &str, workload: &str, scheme: &str) -> Option<&Run> {
+        self.runs
+            .iter()
+            .find(|run| run.structure == structure && run.workload == workload && run.scheme == scheme)
+    }
+
+    /// Workloads that have a run of that structure.
+    pub(crate) fn workloads_of(&self, structure: &str) -> Vec<&str> {
+        let has = |workload: &&String| {
+            self.runs.iter().any(|run| run.structure == structure && run.workload == **workload)
+        };
+        self.workloads.iter().filter(has).map(String::as_str).collect()
+    }
+
+    /// The look of a scheme, the same in every figure.
+    pub(crate) fn look(&self, scheme: &str) -> Look {
+        Look(self.schemes.iter().position(|other| other == scheme).unwrap_or(0))
+    }
+
+    /// What others are compared with: the first scheme.
+    pub(crate) fn first_scheme(&self) -> &str {
+        self.schemes.first().map_or("", String::as_str)
+    }
+
+    /// A scheme's name for a narrow place: without what all schemes' names begin with.
+    pub(crate) fn short<'a>(&self, scheme: &'a str) -> &'a str {
+        let Some((prefix, _)) = self.first_scheme().split_once('-') else { return scheme };
+        let strip = |name: &'a str| name.strip_prefix(prefix)?.strip_prefix('-').filter(|rest| !rest.is_empty());
+        let all = self.schemes.iter().all(|name| {
+            name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')).is_some_and(|rest| !rest.is_empty())
+        });
+        if all && self.schemes.len() > 1 { strip(scheme).unwrap_or(scheme) } else { scheme }
+    }
+}
+
+/// Gives different names to schemes and workloads that are not the same and are called so.
+fn name_apart(runs: &mut [Run]) {
+    let of_scheme = |name: &str| {
+        name.starts_with("scheme.") && name != "scheme.name" && name != "scheme.description"
+    };
+    let schemes = suffixes(runs, |run| run.scheme.clone(), of_scheme);
+    let beside = |name: &str| !name.starts_with("scheme.") && name != "device.name";
+    let workloads = suffixes(runs, |run| format!("{}\n{}", run.structure, run.workload), beside);
+    for ((run, scheme), workload) in runs.iter_mut().zip(schemes).zip(workloads) {
+        run.scheme += &scheme;
+        run.workload += &workload;
+    }
+}
+
+/// For each run what tells it from others of the same `key`: the settings that differ, with their values.
+fn suffixes(runs: &[Run], key: impl Fn(&Run) -> String, counts: impl Fn(&str) -> bool) -> Vec<String> {
+    let suffix = |run: &Run| {
+        let alike: Vec<&Settings> =
+            runs.iter().filter(|other| key(other) == key(run)).map(|other| &other.settings).collect();
+        let names = differing(&alike, &counts);
+        let part = |name: &&str| {
+            let value = run.settings.get(*name).map_or("unset", String::as_str);
+            format!("{}={value}", name.strip_prefix("scheme.").unwrap_or(name))
+        };
+        let parts: Vec<String> = names.iter().map(part).collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+    };
+    runs.iter().map(suffix).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stripewise_results::Figures;
+
+    fn run(workload: &str, scheme: &str, settings: &[(&str, &str)]) -> Run {
+        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Run {
+            digest: String::new(),
+            results: String::new(),
+            workload: workload.to_owned(),
+            scheme: scheme.to_owned(),
+            structure: "5+1".to_owned(),
+            settings: settings.collect(),
+            totals: Figures::new(),
+            elements: Default::default(),
+            responses: None,
+            operations: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_called_the_same_and_is_not_is_told_apart_by_its_settings() {
+        let set = Set::new(vec![
+            run("lun0", "bpu", &[("scheme.parity.window", "0"), ("pacing", "open:1")]),
+            run("lun0", "bpu", &[("scheme.parity.window", "8"), ("pacing", "open:1")]),
+            run("lun1", "raid0", &[("pacing", "open:1")]),
+            run("lun1", "raid0", &[("pacing", "open:9")]),
+        ]);
+        assert_eq!(set.schemes, ["bpu (parity.window=0)", "bpu (parity.window=8)", "raid0"]);
+        assert_eq!(set.workloads, ["lun0", "lun1 (pacing=open:1)", "lun1 (pacing=open:9)"]);
+        assert!(set.find("5+1", "lun1 (pacing=open:9)", "raid0").is_some());
+    }
+
+    #[test]
+    fn a_prefix_that_all_schemes_share_is_left_out_where_room_is_scarce() {
+        let set = |names: [&str; 2]| Set::new(names.map(|name| run("w", name, &[])).to_vec());
+        assert_eq!(set(["paper000-baseline", "paper000-bpu-scaled"]).short("paper000-bpu-scaled"), "bpu-scaled");
+        assert_eq!(set(["always-rmw", "baseline"]).short("always-rmw"), "always-rmw");
+    }
+}

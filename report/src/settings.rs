@@ -1,0 +1,127 @@
+//! The settings of runs as names and values, and what tells some runs from others.
+
+use std::collections::BTreeMap;
+
+use stripewise_results::RunInputs;
+
+/// All that was set, by name.
+pub(crate) type Settings = BTreeMap<String, String>;
+
+/// Settings that change what is kept and not what happens.
+const KEPT_ONLY: [&str; 3] = ["gc_rows", "sample_every", "update_rows"];
+
+/// The settings of a run.
+pub(crate) fn settings(inputs: &RunInputs) -> Settings {
+    let mut settings = Settings::new();
+    for text in [inputs.configuration(), inputs.replay()] {
+        // What does not read as TOML was refused when the run was opened.
+        if let Ok(table) = text.parse::<toml::Table>() {
+            flatten("", &table, &mut settings);
+        }
+    }
+    for key in KEPT_ONLY {
+        settings.remove(key);
+    }
+    settings.insert("seed".to_owned(), inputs.seed.to_string());
+    settings.insert("version".to_owned(), inputs.version.clone());
+    for (key, value) in workload(&inputs.trace_digest) {
+        settings.insert(format!("workload.{key}"), value);
+    }
+    settings
+}
+
+fn flatten(prefix: &str, table: &toml::Table, settings: &mut Settings) {
+    for (key, value) in table {
+        let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            toml::Value::Table(inner) => flatten(&name, inner, settings),
+            toml::Value::String(text) => match text.parse::<toml::Table>() {
+                // A profile is a document inside the document.
+                Ok(inner) if text.contains('=') => flatten(&name, &inner, settings),
+                _ => _ = settings.insert(name, text.clone()),
+            },
+            other => _ = settings.insert(name, other.to_string()),
+        }
+    }
+}
+
+/// The parts of a trace's digest: `blake3:…` of a file, or a generator's text, `kind:key=value,…;seed=N`.
+fn workload(digest: &str) -> Vec<(String, String)> {
+    let (text, seed) = digest.split_once(";seed=").map_or((digest, None), |(text, seed)| (text, Some(seed)));
+    let mut parts = Vec::new();
+    match text.split_once(':') {
+        Some((kind, rest)) if rest.contains('=') => {
+            parts.push(("kind".to_owned(), kind.to_owned()));
+            for part in rest.split(',') {
+                let (key, value) = part.split_once('=').unwrap_or((part, ""));
+                parts.push((key.to_owned(), value.to_owned()));
+            }
+        }
+        _ => parts.push(("trace".to_owned(), text.to_owned())),
+    }
+    parts.extend(seed.map(|seed| ("seed".to_owned(), seed.to_owned())));
+    parts
+}
+
+/// What a run's workload is called when nobody says.
+pub(crate) fn workload_name(inputs: &RunInputs) -> String {
+    let parts = workload(&inputs.trace_digest);
+    let of = |key: &str| parts.iter().find(|part| part.0 == key).map(|part| part.1.as_str());
+    match (of("name"), of("kind"), of("trace")) {
+        (Some(name), ..) => name.rsplit('/').next().unwrap_or(name).to_owned(),
+        (None, Some(kind), _) => kind.to_owned(),
+        (.., Some(trace)) => {
+            let digits = trace.rsplit(':').next().unwrap_or(trace);
+            format!("trace {}", digits.chars().take(8).collect::<String>())
+        }
+        _ => inputs.trace_digest.clone(),
+    }
+}
+
+/// Names of the settings that are not the same in all.
+pub(crate) fn differing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
+    let mut names: Vec<&str> = all.iter().flat_map(|settings| settings.keys().map(String::as_str)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let differs = |name: &&str| all.iter().any(|settings| settings.get(*name) != all[0].get(*name));
+    names.into_iter().filter(|name| counts(name)).filter(differs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(trace: &str) -> RunInputs {
+        let configuration = "elements = \"channel:1\"\n[scheme]\nname = \"bpu\"\n[scheme.parity]\nwindow = 8\n";
+        let replay = "pacing = \"open:1\"\ngc_rows = \"true\"\nprofile = \"\"\"\nwrite_ratio = 0.5\n\"\"\"\n";
+        RunInputs::new(configuration, replay, trace, 7, "0.1.0+abc").expect("TOML")
+    }
+
+    #[test]
+    fn documents_inside_documents_are_settings_too() {
+        let settings = settings(&inputs("profile:name=paper000/lun0,requests=30000;seed=1"));
+        let of = |key: &str| settings.get(key).map(String::as_str);
+        assert_eq!(of("scheme.parity.window"), Some("8"));
+        assert_eq!(of("profile.write_ratio"), Some("0.5"));
+        assert_eq!((of("workload.requests"), of("seed")), (Some("30000"), Some("7")));
+        assert_eq!(of("gc_rows"), None, "what is kept does not tell runs apart");
+    }
+
+    #[test]
+    fn a_workload_has_its_profiles_name_or_its_generators_or_its_digest() {
+        let name = |digest: &str| workload_name(&inputs(digest));
+        assert_eq!(name("profile:name=paper000/lun0,file=none,requests=30000;seed=1"), "lun0");
+        assert_eq!(name("zipf:size=8192,span=1073741824;seed=1"), "zipf");
+        assert_eq!(name("blake3:0123456789abcdef"), "trace 01234567");
+    }
+
+    #[test]
+    fn what_differs_is_what_some_lack_or_have_otherwise() {
+        let of = |list: &[(&str, &str)]| -> Settings {
+            list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let (a, b) = (of(&[("x", "1"), ("y", "1"), ("z", "1")]), of(&[("x", "1"), ("y", "2")]));
+        assert_eq!(differing(&[&a, &b], |_| true), ["y", "z"]);
+        assert_eq!(differing(&[&a, &b], |name| name != "z"), ["y"]);
+    }
+}
