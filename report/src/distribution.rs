@@ -12,6 +12,7 @@ const STEPS_DRAWN: usize = 160;
 
 impl Distribution {
     /// Of values in any order.
+    #[cfg(test)]
     pub(crate) fn of_values(mut values: Vec<u64>) -> Self {
         values.sort_unstable();
         let mut steps: Vec<(u64, u64)> = Vec::new();
@@ -46,7 +47,8 @@ impl Distribution {
     pub(crate) fn tail(&self, from: f64) -> Vec<(f64, f64)> {
         let count = self.count();
         let percent = |seen: u64| seen as f64 * 100.0 / count as f64;
-        let tail: Vec<(u64, u64)> = self.steps.iter().copied().filter(|step| percent(step.1) >= from).collect();
+        let tail: Vec<(u64, u64)> =
+            self.steps.iter().copied().filter(|step| percent(step.1) >= from).collect();
         // Of neighbours too close to be told apart, the last counts: it is exact where it stands.
         let every = tail.len().div_ceil(STEPS_DRAWN).max(1);
         let mut points: Vec<(f64, f64)> = Vec::new();
@@ -72,12 +74,10 @@ mod tests {
     fn quantiles_are_those_of_the_sorted_values() {
         let values = Distribution::of_values((1..=10_000).rev().collect());
         assert_eq!(values.count(), 10_000);
-        assert_eq!([50_000, 99_000, 99_900, 100_000].map(|parts| values.quantile(parts)), [
-            Some(5_000),
-            Some(9_900),
-            Some(9_990),
-            Some(10_000)
-        ]);
+        assert_eq!(
+            [50_000, 99_000, 99_900, 100_000].map(|parts| values.quantile(parts)),
+            [Some(5_000), Some(9_900), Some(9_990), Some(10_000)]
+        );
         assert_eq!(Distribution::default().quantile(99_900), None);
     }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef};
 use stripewise_results::{Error as ResultsError, Figure, Figures, FinishedRun, Table};
+use stripewise_sim::tables::LatencyKind;
 
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -16,7 +17,8 @@ use crate::settings::{self, Settings};
 pub struct Source {
     /// The run.
     pub run: FinishedRun,
-    /// The workload's name; without one, that of its profile or generator, or the beginning of its trace's digest.
+    /// The workload's name; without one, what the run itself says, or the name of its profile or generator, or the
+    /// beginning of its trace's digest.
     pub workload: Option<String>,
 }
 
@@ -31,7 +33,6 @@ impl From<FinishedRun> for Source {
 pub(crate) struct Run {
     /// The first digits of the run digest.
     pub(crate) digest: String,
-    pub(crate) results: String,
     pub(crate) workload: String,
     pub(crate) scheme: String,
     /// Data and parity chunks of a stripe, as in `5+1`.
@@ -58,28 +59,19 @@ impl Run {
         let settings = settings::settings(run.inputs());
         let elements = columns(run, Table::Elements, |_| true)?.unwrap_or_default();
         let count = elements.get("element").map_or(0, Vec::len);
-        let short = |digest: String| digest.chars().take(DIGITS).collect();
-        let responses = match columns(run, Table::Requests, |name| name == "latency_ns" || name == "kind")? {
-            Some(mut requests) => {
-                let latencies = requests.remove("latency_ns").unwrap_or_default();
-                let kinds = requests.remove("kind").unwrap_or_default();
-                // Trims and flushes have no place in the papers' response times.
-                let counted = latencies.into_iter().zip(kinds).filter(|(_, kind)| *kind < 2);
-                Some(Distribution::of_values(counted.map(|(latency, _)| latency).collect()))
-            }
-            None => None,
-        };
+        let named = source.workload.clone().or_else(|| run.inputs().workload.clone());
+        let latencies = columns(run, Table::Latencies, |_| true)?.unwrap_or_default();
+        let kept = |kind, element| distribution(&latencies, kind, element);
         Ok(Self {
-            digest: short(run.inputs().digest().to_string()),
-            results: short(run.results_digest().to_string()),
-            workload: source.workload.clone().unwrap_or_else(|| settings::workload_name(run.inputs())),
+            digest: run.inputs().digest().to_string().chars().take(DIGITS).collect(),
+            workload: named.unwrap_or_else(|| settings::workload_name(run.inputs())),
             scheme: settings.get("scheme.name").cloned().unwrap_or_else(|| "scheme".to_owned()),
             structure: structure(&settings, count),
             totals: run.totals()?,
             settings,
             elements,
-            responses,
-            operations: Vec::new(),
+            responses: kept(LatencyKind::Both, 0),
+            operations: (0..count as u64).filter_map(|at| kept(LatencyKind::Operation, at)).collect(),
         })
     }
 
@@ -97,6 +89,15 @@ impl Run {
     }
 }
 
+/// A distribution of the table of latencies; none when it has no row of that kind and element.
+fn distribution(latencies: &Columns, kind: LatencyKind, element: u64) -> Option<Distribution> {
+    let of = |name: &str| latencies.get(name).map_or(&[][..], Vec::as_slice);
+    let rows = of("kind").iter().zip(of("element")).zip(of("latency_ns").iter().zip(of("count")));
+    let ours = rows.filter(|((k, e), _)| **k == kind as u64 && **e == element);
+    let steps: Vec<(u64, u64)> = ours.map(|(_, (latency, count))| (*latency, *count)).collect();
+    if steps.is_empty() { None } else { Distribution::of_steps(steps) }
+}
+
 /// `5+1`: data and parity chunks of a stripe.
 fn structure(settings: &Settings, elements: usize) -> String {
     let of = |key: &str| settings.get(key).map(String::as_str);
@@ -112,11 +113,7 @@ fn structure(settings: &Settings, elements: usize) -> String {
 }
 
 /// The unsigned columns of a table; none when the run left out that table.
-fn columns(
-    run: &FinishedRun,
-    table: Table,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Option<Columns>, Error> {
+fn columns(run: &FinishedRun, table: Table, wanted: impl Fn(&str) -> bool) -> Result<Option<Columns>, Error> {
     let Some(batches) = run.batches(table)? else { return Ok(None) };
     let name = run.path().join(table.file()).display().to_string();
     let mut columns = Columns::new();

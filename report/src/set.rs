@@ -10,10 +10,12 @@ pub(crate) struct Set {
     pub(crate) workloads: Vec<String>,
     pub(crate) structures: Vec<String>,
     pub(crate) schemes: Vec<String>,
+    /// What one decision takes, by update policy.
+    decision_ns: Vec<(String, f64)>,
 }
 
 impl Set {
-    pub(crate) fn new(mut runs: Vec<Run>) -> Self {
+    pub(crate) fn new(mut runs: Vec<Run>, decision_ns: Vec<(String, f64)>) -> Self {
         name_apart(&mut runs);
         let distinct = |of: fn(&Run) -> &String| {
             let mut found: Vec<String> = Vec::new();
@@ -28,7 +30,7 @@ impl Set {
         let mut structures = distinct(|run| &run.structure);
         structures.sort();
         let schemes = distinct(|run| &run.scheme);
-        Self { workloads, structures, schemes, runs }
+        Self { workloads, structures, schemes, runs, decision_ns }
     }
 
     /// The run of a scheme on a workload.
@@ -51,6 +53,17 @@ impl Set {
         Look(self.schemes.iter().position(|other| other == scheme).unwrap_or(0))
     }
 
+    /// What one decision of a run takes, where it was measured.
+    pub(crate) fn decision_ns(&self, run: &Run) -> Option<f64> {
+        let policy = run.settings.get("scheme.update.policy")?;
+        self.decision_ns.iter().find(|(name, _)| name == policy).map(|(_, ns)| *ns)
+    }
+
+    /// Whether it was measured what a decision takes.
+    pub(crate) fn decisions_timed(&self) -> bool {
+        !self.decision_ns.is_empty()
+    }
+
     /// What others are compared with: the first scheme.
     pub(crate) fn first_scheme(&self) -> &str {
         self.schemes.first().map_or("", String::as_str)
@@ -59,9 +72,12 @@ impl Set {
     /// A scheme's name for a narrow place: without what all schemes' names begin with.
     pub(crate) fn short<'a>(&self, scheme: &'a str) -> &'a str {
         let Some((prefix, _)) = self.first_scheme().split_once('-') else { return scheme };
-        let strip = |name: &'a str| name.strip_prefix(prefix)?.strip_prefix('-').filter(|rest| !rest.is_empty());
+        let strip =
+            |name: &'a str| name.strip_prefix(prefix)?.strip_prefix('-').filter(|rest| !rest.is_empty());
         let all = self.schemes.iter().all(|name| {
-            name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')).is_some_and(|rest| !rest.is_empty())
+            name.strip_prefix(prefix)
+                .and_then(|rest| rest.strip_prefix('-'))
+                .is_some_and(|rest| !rest.is_empty())
         });
         if all && self.schemes.len() > 1 { strip(scheme).unwrap_or(scheme) } else { scheme }
     }
@@ -69,9 +85,8 @@ impl Set {
 
 /// Gives different names to schemes and workloads that are not the same and are called so.
 fn name_apart(runs: &mut [Run]) {
-    let of_scheme = |name: &str| {
-        name.starts_with("scheme.") && name != "scheme.name" && name != "scheme.description"
-    };
+    let of_scheme =
+        |name: &str| name.starts_with("scheme.") && name != "scheme.name" && name != "scheme.description";
     let schemes = suffixes(runs, |run| run.scheme.clone(), of_scheme);
     let beside = |name: &str| !name.starts_with("scheme.") && name != "device.name";
     let workloads = suffixes(runs, |run| format!("{}\n{}", run.structure, run.workload), beside);
@@ -106,7 +121,6 @@ mod tests {
         let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         Run {
             digest: String::new(),
-            results: String::new(),
             workload: workload.to_owned(),
             scheme: scheme.to_owned(),
             structure: "5+1".to_owned(),
@@ -120,12 +134,15 @@ mod tests {
 
     #[test]
     fn what_is_called_the_same_and_is_not_is_told_apart_by_its_settings() {
-        let set = Set::new(vec![
-            run("lun0", "bpu", &[("scheme.parity.window", "0"), ("pacing", "open:1")]),
-            run("lun0", "bpu", &[("scheme.parity.window", "8"), ("pacing", "open:1")]),
-            run("lun1", "raid0", &[("pacing", "open:1")]),
-            run("lun1", "raid0", &[("pacing", "open:9")]),
-        ]);
+        let set = Set::new(
+            vec![
+                run("lun0", "bpu", &[("scheme.parity.window", "0"), ("pacing", "open:1")]),
+                run("lun0", "bpu", &[("scheme.parity.window", "8"), ("pacing", "open:1")]),
+                run("lun1", "raid0", &[("pacing", "open:1")]),
+                run("lun1", "raid0", &[("pacing", "open:9")]),
+            ],
+            Vec::new(),
+        );
         assert_eq!(set.schemes, ["bpu (parity.window=0)", "bpu (parity.window=8)", "raid0"]);
         assert_eq!(set.workloads, ["lun0", "lun1 (pacing=open:1)", "lun1 (pacing=open:9)"]);
         assert!(set.find("5+1", "lun1 (pacing=open:9)", "raid0").is_some());
@@ -133,8 +150,11 @@ mod tests {
 
     #[test]
     fn a_prefix_that_all_schemes_share_is_left_out_where_room_is_scarce() {
-        let set = |names: [&str; 2]| Set::new(names.map(|name| run("w", name, &[])).to_vec());
-        assert_eq!(set(["paper000-baseline", "paper000-bpu-scaled"]).short("paper000-bpu-scaled"), "bpu-scaled");
+        let set = |names: [&str; 2]| Set::new(names.map(|name| run("w", name, &[])).to_vec(), Vec::new());
+        assert_eq!(
+            set(["paper000-baseline", "paper000-bpu-scaled"]).short("paper000-bpu-scaled"),
+            "bpu-scaled"
+        );
         assert_eq!(set(["always-rmw", "baseline"]).short("always-rmw"), "always-rmw");
     }
 }

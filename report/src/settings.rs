@@ -92,7 +92,8 @@ mod tests {
     use super::*;
 
     fn inputs(trace: &str) -> RunInputs {
-        let configuration = "elements = \"channel:1\"\n[scheme]\nname = \"bpu\"\n[scheme.parity]\nwindow = 8\n";
+        let configuration =
+            "elements = \"channel:1\"\n[scheme]\nname = \"bpu\"\n[scheme.parity]\nwindow = 8\n";
         let replay = "pacing = \"open:1\"\ngc_rows = \"true\"\nprofile = \"\"\"\nwrite_ratio = 0.5\n\"\"\"\n";
         RunInputs::new(configuration, replay, trace, 7, "0.1.0+abc").expect("TOML")
     }

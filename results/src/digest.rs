@@ -55,6 +55,8 @@ pub struct RunInputs {
     pub seed: u64,
     /// The program's version.
     pub version: String,
+    /// What people call the workload, as a trace file's name. It decides nothing, and is no part of the digest.
+    pub workload: Option<String>,
 }
 
 /// A TOML document, as it was written and as it is meant.
@@ -90,6 +92,7 @@ impl RunInputs {
             trace_digest: trace_digest.to_owned(),
             seed,
             version: version.to_owned(),
+            workload: None,
         })
     }
 

@@ -53,6 +53,20 @@ impl Store {
         }
     }
 
+    /// Every finished run there is, in the order of their digests.
+    ///
+    /// # Errors
+    /// When the directory cannot be listed, or there is something that is named by a digest and is no whole
+    /// finished run.
+    pub fn runs(&self) -> Result<Vec<FinishedRun>, Error> {
+        let list = Error::io(&self.root, "list the directory");
+        let entries = fs::read_dir(&self.root).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let names = entries.map_err(list)?.into_iter().map(|entry| entry.file_name());
+        let mut digests: Vec<Digest> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
+        digests.sort_unstable();
+        digests.into_iter().map(|run| FinishedRun::open(&self.path(run), run)).collect()
+    }
+
     /// Starts writing a run; with `requests`, its table of requests too. What dead writers of the same run
     /// left behind is removed.
     ///
@@ -238,6 +252,9 @@ fn record(inputs: &RunInputs, files: &[(TableDigest, u64)]) -> String {
     for (name, value) in inputs.named() {
         record.insert(name.to_owned(), value.into());
     }
+    if let Some(workload) = &inputs.workload {
+        record.insert("workload".to_owned(), workload.clone().into());
+    }
     record.insert("results_digest".to_owned(), results_digest(&digests).to_string().into());
     let mut tables = toml::Table::new();
     for (TableDigest { table, rows, digest }, bytes) in files {
@@ -261,6 +278,20 @@ pub struct FinishedRun {
 }
 
 impl FinishedRun {
+    /// The finished run in the directory `path`, which has the run digest as its name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn at(path: &Path) -> Result<Self, Error> {
+        let path = fs::canonicalize(path).map_err(Error::io(path, "look for the run"))?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let run = name.parse().map_err(|_| Error::Damaged {
+            path: path.clone(),
+            found: "a run's directory has the run digest as its name".to_owned(),
+        })?;
+        Self::open(&path, run)
+    }
+
     /// Opens the run in the directory `path`, whose digest must be `run`. Every file must be there in its
     /// whole size.
     fn open(path: &Path, run: Digest) -> Result<Self, Error> {
@@ -280,6 +311,7 @@ impl FinishedRun {
             seed,
             record.text("version")?,
         )?;
+        let inputs = RunInputs { workload: record.text("workload").ok().map(str::to_owned), ..inputs };
         if inputs.digest() != run {
             return Err(damaged(
                 &record_path,

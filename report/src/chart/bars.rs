@@ -91,12 +91,7 @@ impl Bars<'_> {
 }
 
 /// Lines of the grid across `from` to `to`, and the values beside them.
-pub(super) fn draw_ticks(
-    svg: &mut Svg,
-    scale: &Scale,
-    (from, to): (f64, f64),
-    height: impl Fn(f64) -> f64,
-) {
+pub(super) fn draw_ticks(svg: &mut Svg, scale: &Scale, (from, to): (f64, f64), height: impl Fn(f64) -> f64) {
     for (value, text) in scale.ticks() {
         let y = height(*value);
         svg.line("grid", (from, y), (to, y));
@@ -144,7 +139,8 @@ mod tests {
 
     fn bars(groups: usize, value: Option<f64>) -> String {
         let bar = |look| Bar { look: Look(look), value, whisker: Some((0.5, 2.0)), tip: "a tip".to_owned() };
-        let group = |index: usize| Group { label: format!("workload {index}"), bars: (0..3).map(bar).collect() };
+        let group =
+            |index: usize| Group { label: format!("workload {index}"), bars: (0..3).map(bar).collect() };
         let groups: Vec<Group> = (0..groups).map(group).collect();
         let chart = Bars {
             title: "t",

@@ -118,6 +118,7 @@ impl Scale {
     }
 
     /// The end of the axis.
+    #[cfg(test)]
     pub(crate) fn high(&self) -> f64 {
         self.high
     }
@@ -150,8 +151,14 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_reach_beyond_the_highest_value() {
-        assert_eq!(texts(&Scale::linear(0.0, 0.93, Unit::ONE, 5)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(texts(&Scale::linear(0.0, 1.2, Unit::ONE, 5)), ["0.00", "0.25", "0.50", "0.75", "1.00", "1.25"]);
+        assert_eq!(
+            texts(&Scale::linear(0.0, 0.93, Unit::ONE, 5)),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(
+            texts(&Scale::linear(0.0, 1.2, Unit::ONE, 5)),
+            ["0.00", "0.25", "0.50", "0.75", "1.00", "1.25"]
+        );
         assert_eq!(
             texts(&Scale::linear(99.0, 100.0, Unit::ONE, 5)),
             ["99.0", "99.2", "99.4", "99.6", "99.8", "100.0"]
@@ -160,7 +167,11 @@ mod tests {
         let scale = Scale::linear(0.0, 36e6, ms, 4);
         assert_eq!((texts(&scale), ms.name), (vec!["0", "10", "20", "30", "40"], "ms"));
         assert_eq!((scale.high(), scale.share(20e6)), (40e6, 0.5));
-        assert_eq!(texts(&Scale::linear(0.0, 0.0, Unit::ONE, 4)).first(), Some(&"0.00"), "nothing is no panic");
+        assert_eq!(
+            texts(&Scale::linear(0.0, 0.0, Unit::ONE, 4)).first(),
+            Some(&"0.00"),
+            "nothing is no panic"
+        );
     }
 
     #[test]

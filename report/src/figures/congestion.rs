@@ -26,12 +26,10 @@ const SERVED: &str = "sampled after each request is served";
 /// Figure 2: the first scheme's cv on each workload, least first as the paper orders its traces.
 pub(super) fn by_trace(set: &Set) -> Figure {
     let first = set.first_scheme();
-    let mut data = Data::new(&["workload", "stripe", "scheme", "run"], &[
-        "cv at arrivals",
-        "cv after service",
-        "chi-square at arrivals",
-        "chi-square after service",
-    ]);
+    let mut data = Data::new(
+        &["workload", "stripe", "scheme", "run"],
+        &["cv at arrivals", "cv after service", "chi-square at arrivals", "chi-square after service"],
+    );
     let (mut panels, mut notes, mut has_served) = (Vec::new(), Vec::new(), false);
     for structure in &set.structures {
         let mut runs: Vec<&Run> = set
@@ -76,7 +74,8 @@ pub(super) fn by_trace(set: &Set) -> Figure {
                 if groups.is_empty() { "no run" } else { "these runs" }
             ))
         } else {
-            let description = format!("Coefficient of variation of blocked requests for {} workloads", groups.len());
+            let description =
+                format!("Coefficient of variation of blocked requests for {} workloads", groups.len());
             let chart = Bars {
                 title: &title,
                 description: &description,
@@ -111,8 +110,10 @@ pub(super) fn by_trace(set: &Set) -> Figure {
 
 /// Figure 7: the cv of every scheme.
 pub(super) fn by_scheme(set: &Set) -> Figure {
-    let mut data =
-        Data::new(&["workload", "stripe", "scheme", "run"], &["cv at arrivals", "cv after service", "over first"]);
+    let mut data = Data::new(
+        &["workload", "stripe", "scheme", "run"],
+        &["cv at arrivals", "cv after service", "over first"],
+    );
     let mut panels = Vec::new();
     for structure in &set.structures {
         let mut groups = Vec::new();
@@ -156,7 +157,13 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
             };
             Ok(chart.draw(&format!("figure-7-{}", panels.len())))
         };
-        let letter = if structure == "5+1" { "7(a): " } else if structure == "7+1" { "7(b): " } else { "" };
+        let letter = if structure == "5+1" {
+            "7(a): "
+        } else if structure == "7+1" {
+            "7(b): "
+        } else {
+            ""
+        };
         panels.push(Panel { title: format!("{letter}{structure}"), body });
     }
     let mut notes = notes_on(set.runs.iter());

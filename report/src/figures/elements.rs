@@ -20,7 +20,8 @@ fn blocked(run: &Run) -> Vec<f64> {
 /// Figure 3: the tail of the most congested element beside those of the rest.
 pub(super) fn most_congested(set: &Set) -> Figure {
     let first = set.first_scheme();
-    let mut data = Data::new(&["workload", "stripe", "element", "run"], &["mean blocked", "p99", "p99.9", "largest"]);
+    let mut data =
+        Data::new(&["workload", "stripe", "element", "run"], &["mean blocked", "p99", "p99.9", "largest"]);
     let mut panels = Vec::new();
     let runs: Vec<&Run> = set.runs.iter().filter(|run| run.scheme == first).collect();
     for run in &runs {
@@ -55,7 +56,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             None => place_of(set, run),
         };
         let body = if lines.is_empty() {
-            Err("This run kept no latencies by element.".to_owned())
+            Err("No operation on an element counts in this run.".to_owned())
         } else {
             let chart = Lines {
                 title: &title,
@@ -106,8 +107,10 @@ fn spread(values: &[u64]) -> Option<(f64, f64, f64)> {
 /// Figures 12 and 13: the elements' 99.9th percentiles over the mean of those of the first scheme.
 pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
     let first = set.first_scheme();
-    let mut data =
-        Data::new(&["workload", "scheme", "run"], &["mean p99.9", "least", "largest", "mean over first", "largest - least"]);
+    let mut data = Data::new(
+        &["workload", "scheme", "run"],
+        &["mean p99.9", "least", "largest", "mean over first", "largest - least"],
+    );
     let (mut groups, mut kept) = (Vec::new(), false);
     for workload in set.workloads_of(structure) {
         let of = |scheme: &str| {
@@ -158,7 +161,7 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
         };
         Panel { title: structure.to_owned(), body: Ok(chart.draw(&format!("{}-0", named.id))) }
     } else {
-        let why = "These runs kept no latencies by element.".to_owned();
+        let why = "No operation on an element counts in these runs.".to_owned();
         Panel { title: structure.to_owned(), body: Err(why) }
     };
     Figure {

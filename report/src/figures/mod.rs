@@ -82,7 +82,11 @@ fn per_structure(set: &Set, numbers: [u32; 2], draw: fn(&Set, &str, Named) -> Fi
                 Named { id: format!("figure-{number}"), number: format!("Figure {number}") }
             }
             None => Named {
-                id: format!("figure-{}-{}", numbers[0], set.structures.iter().position(|s| s == structure).unwrap_or(0)),
+                id: format!(
+                    "figure-{}-{}",
+                    numbers[0],
+                    set.structures.iter().position(|s| s == structure).unwrap_or(0)
+                ),
                 number: format!("As Figures {} and {}", numbers[0], numbers[1]),
             },
         }
@@ -127,17 +131,24 @@ fn notes_on<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<String> {
             return;
         }
         let all = found.len() == runs.clone().count();
-        let names = found.iter().map(|run| format!("{} with {} ({})", run.workload, run.scheme, run.structure));
+        let names =
+            found.iter().map(|run| format!("{} with {} ({})", run.workload, run.scheme, run.structure));
         let names = if all { "all of these runs".to_owned() } else { names.collect::<Vec<_>>().join("; ") };
         notes.push(format!("{what}: {names}."));
     };
     list("No garbage collection happened", &|run| run.total("erase_blocks") == Some(0.0));
-    list("No request counts, the warm-up is as long as the workload", &|run| run.total("requests") == Some(0.0));
+    list("No request counts, the warm-up is as long as the workload", &|run| {
+        run.total("requests") == Some(0.0)
+    });
     list("Requests failed", &|run| run.total("failed_requests").is_some_and(|failed| failed > 0.0));
     notes
 }
 
 /// `name` where there is one structure, else with the structure.
 fn place_of(set: &Set, run: &Run) -> String {
-    if set.structures.len() > 1 { format!("{}, {}", run.workload, run.structure) } else { run.workload.clone() }
+    if set.structures.len() > 1 {
+        format!("{}, {}", run.workload, run.structure)
+    } else {
+        run.workload.clone()
+    }
 }

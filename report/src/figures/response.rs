@@ -52,7 +52,8 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
         let body = if groups.iter().flat_map(|group| &group.bars).all(|bar| bar.value.is_none()) {
             Err(format!("No {kind} request of the scheme {first}, which the others are compared with."))
         } else {
-            let description = format!("Mean {kind} response time by workload and scheme, over that of {first}");
+            let description =
+                format!("Mean {kind} response time by workload and scheme, over that of {first}");
             let chart = Bars {
                 title: &title,
                 description: &description,

@@ -10,10 +10,13 @@ const FEW: u64 = 1_000;
 
 pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure {
     let first = set.first_scheme();
-    let mut data = Data::new(&["workload", "scheme", "run"], &["p99", "p99.9", "p99.99", "largest", "p99.9 over first"]);
+    let mut data =
+        Data::new(&["workload", "scheme", "run"], &["p99", "p99.9", "p99.99", "largest", "p99.9 over first"]);
     let (mut panels, mut notes) = (Vec::new(), Vec::new());
     for workload in set.workloads_of(structure) {
-        let p999 = |scheme: &str| set.find(structure, workload, scheme).and_then(|run| run.total("response_p999_ns"));
+        let p999 = |scheme: &str| {
+            set.find(structure, workload, scheme).and_then(|run| run.total("response_p999_ns"))
+        };
         let (mut lines, mut few) = (Vec::new(), u64::MAX);
         for scheme in &set.schemes {
             let Some(run) = set.find(structure, workload, scheme) else { continue };
@@ -49,9 +52,10 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
         lines.reverse();
         let title = format!("{workload}, {structure}");
         let body = if lines.is_empty() {
-            Err("These runs kept no distribution of latencies: run again with `--rows`.".to_owned())
+            Err("No read or write of these runs counts, so there are no latencies.".to_owned())
         } else {
-            let description = format!("Share of requests on {workload} within a latency, from 99 to 100 percent");
+            let description =
+                format!("Share of requests on {workload} within a latency, from 99 to 100 percent");
             let chart = Lines {
                 title: &title,
                 description: &description,

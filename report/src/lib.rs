@@ -1,0 +1,94 @@
+//! Reports: one HTML file with the figures of paper 000 for the runs that it is given.
+//!
+//! All of it is drawn from the tables that runs leave, so a report can be made long after them and of runs of other
+//! machines. The file is whole in itself: no script, no font, no picture comes from elsewhere. What a figure lacks it
+//! says, with the reason.
+//!
+//! The charts are our own layer of SVG (`chart/`), not a library's, because of what is asked of them together: the same
+//! drawing in light, dark and print through variables of the style sheet; series told apart without colour by hatch,
+//! dash and marker; titles and descriptions for those who cannot see them; and text of a size that a phone can show.
+//! `plotters`, the charting crate that is kept best, draws fixed colours and fixed sizes, measures text with fonts of the
+//! system, and has neither classes nor hatches nor descriptions; others that write SVG alone are younger and have less.
+
+#![forbid(unsafe_code)]
+
+mod chart;
+mod distribution;
+mod error;
+mod figures;
+mod page;
+mod run;
+mod set;
+mod settings;
+mod tables;
+
+use std::fs;
+use std::path::Path;
+
+pub use error::Error;
+pub use run::Source;
+
+use run::Run;
+use set::Set;
+
+/// A report on runs, which it shows in the order given; the first scheme is what the others are compared with.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::path::Path;
+/// use stripewise_report::{Report, Source};
+/// use stripewise_results::Store;
+///
+/// let runs = Store::new("stripewise-results").runs()?;
+/// Report::new(runs.into_iter().map(Source::from)).write(Path::new("report.html"))?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    sources: Vec<Source>,
+    decision_ns: Vec<(String, f64)>,
+}
+
+impl Report {
+    /// A report on `sources`.
+    pub fn new(sources: impl IntoIterator<Item = Source>) -> Self {
+        Self { sources: sources.into_iter().collect(), decision_ns: Vec::new() }
+    }
+
+    /// What one decision of the update policy `policy` (as schemes name it: `adaptive`, say) takes on this machine, in
+    /// nanoseconds: Figure 14 is the decisions of a run times this.
+    #[must_use]
+    pub fn decision_ns(mut self, policy: &str, ns: f64) -> Self {
+        self.decision_ns.push((policy.to_owned(), ns));
+        self
+    }
+
+    /// The report as HTML.
+    ///
+    /// # Errors
+    /// When there is no run, or a run's tables cannot be read.
+    pub fn html(&self) -> Result<String, Error> {
+        if self.sources.is_empty() {
+            return Err(Error::NoRuns);
+        }
+        let runs = self.sources.iter().map(Run::read).collect::<Result<Vec<_>, _>>()?;
+        Ok(page::html(&Set::new(runs, self.decision_ns.clone())))
+    }
+
+    /// Writes the report to the file `out`, instead of what was there.
+    ///
+    /// # Errors
+    /// As [`Report::html`], and when the file cannot be written.
+    pub fn write(&self, out: &Path) -> Result<(), Error> {
+        fs::write(out, self.html()?).map_err(|source| Error::Write { path: out.to_owned(), source })
+    }
+}
+
+/// Writes a report on `runs` to the file `out`.
+///
+/// # Errors
+/// When there is no run, a run's tables cannot be read, or the file cannot be written.
+pub fn write(runs: impl IntoIterator<Item = Source>, out: &Path) -> Result<(), Error> {
+    Report::new(runs).write(out)
+}

@@ -1,0 +1,168 @@
+//! The page: everything that was drawn, in one file.
+
+use std::fmt::Write as _;
+
+use crate::chart::{escape, hatches, swatch};
+use crate::figures::{self, Data, Figure};
+use crate::set::Set;
+use crate::tables;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The report on a set of runs.
+pub(crate) fn html(set: &Set) -> String {
+    let figures = figures::all(set);
+    let title = title(set);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"generator\" content=\"stripewise\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{}\n",
+        escape(&title),
+        hatches()
+    );
+    page += &header(set, &title, &figures);
+    page += "<main>\n";
+    page += "<section id=\"totals\">\n<h2>Runs and totals</h2>\n";
+    page += &scrolling(&table(&tables::totals(set), true));
+    page += &details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false)));
+    page += "</section>\n";
+    for figure in &figures {
+        page += &section(figure);
+    }
+    page += &settings(set);
+    page += "</main>\n</body>\n</html>\n";
+    page
+}
+
+fn title(set: &Set) -> String {
+    format!("Stripewise: {} on {}", list(&set.schemes, "schemes"), list(&set.workloads, "workloads"))
+}
+
+/// Up to four names, or their number.
+fn list(names: &[String], what: &str) -> String {
+    if names.len() > 4 { format!("{} {what}", names.len()) } else { names.join(", ") }
+}
+
+fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
+    let mut text = format!("<header>\n<h1>{}</h1>\n<p>", escape(title));
+    write!(
+        text,
+        "{} runs: {} over {}, stripes of {}. The figures are those of paper 000, drawn from the tables of these runs \
+         alone; what others are compared with is the first scheme, {}.",
+        set.runs.len(),
+        escape(&list(&set.schemes, "schemes")),
+        escape(&list(&set.workloads, "workloads")),
+        escape(&set.structures.join(", ")),
+        escape(set.first_scheme()),
+    )
+    .expect("a string takes all");
+    text += "</p>\n<nav aria-label=\"Figures\"><a href=\"#totals\">Totals</a>";
+    for figure in figures {
+        let short = figure.title.split(':').next().unwrap_or(&figure.title);
+        let class =
+            if figure.panels.iter().all(|panel| panel.body.is_err()) { " class=\"empty\"" } else { "" };
+        write!(text, " <a{class} href=\"#{}\">{}</a>", figure.id, escape(short)).expect("a string takes all");
+    }
+    text + " <a href=\"#settings\">Settings</a></nav>\n</header>\n"
+}
+
+fn section(figure: &Figure) -> String {
+    let mut text = format!("<section id=\"{}\">\n<h2>{}</h2>\n", figure.id, escape(&figure.title));
+    let drawn = figure.panels.iter().any(|panel| panel.body.is_ok());
+    if drawn && !figure.legend.is_empty() {
+        text += "<ul class=\"legend\">";
+        for key in &figure.legend {
+            let swatch = swatch(key.look, key.is_line);
+            write!(text, "<li>{swatch}{}</li>", escape(&key.name)).expect("a string takes all");
+        }
+        text += "</ul>\n";
+    }
+    text += "<div class=\"panels\">\n";
+    for panel in &figure.panels {
+        let title = escape(&panel.title);
+        match &panel.body {
+            Ok(svg) => write!(
+                text,
+                "<figure><figcaption>{title}</figcaption><div class=\"scroll\">{svg}</div></figure>\n"
+            ),
+            Err(why) => {
+                write!(
+                    text,
+                    "<figure class=\"empty\"><figcaption>{title}</figcaption><p>{}</p></figure>\n",
+                    escape(why)
+                )
+            }
+        }
+        .expect("a string takes all");
+    }
+    text += "</div>\n";
+    writeln!(text, "<p class=\"about\">{}</p>", escape(&figure.about)).expect("a string takes all");
+    let mut notes: Vec<&String> = figure.notes.iter().collect();
+    notes.dedup();
+    for note in notes {
+        writeln!(text, "<p class=\"note\">{}</p>", escape(note)).expect("a string takes all");
+    }
+    if !figure.data.rows.is_empty() {
+        text += &details("The values, and which runs they are of", &scrolling(&table(&figure.data, false)));
+    }
+    text + "</section>\n"
+}
+
+fn settings(set: &Set) -> String {
+    let mut text = String::from("<section id=\"settings\">\n<h2>Settings</h2>\n");
+    let differing = tables::differing_settings(set);
+    if differing.rows.is_empty() {
+        text += "<p>There is one run.</p>\n";
+    } else {
+        text += "<p>What differs between the runs:</p>\n";
+        text += &scrolling(&table(&differing, false));
+    }
+    text += &details("What all runs share", &scrolling(&table(&tables::shared_settings(set), false)));
+    text += "<p class=\"about\">A run's digest is over all of this: equal settings and requests give equal results, digit \
+             by digit. <code>run.toml</code> in a run's directory has it whole.</p>\n";
+    text + "</section>\n"
+}
+
+fn details(summary: &str, inside: &str) -> String {
+    format!("<details><summary>{}</summary>\n{inside}</details>\n", escape(summary))
+}
+
+fn scrolling(inside: &str) -> String {
+    format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table\">{inside}</div>\n")
+}
+
+/// A table; with `anchors`, each row can be linked to by its run's digest, and elsewhere digests are links to it.
+fn table(data: &Data, anchors: bool) -> String {
+    let run = data.head.iter().position(|head| head == "run");
+    let mut text = String::from("<table>\n<thead><tr>");
+    for (index, head) in data.head.iter().enumerate() {
+        let class = if index < data.texts { "" } else { " class=\"number\"" };
+        write!(text, "<th scope=\"col\"{class}>{}</th>", escape(head)).expect("a string takes all");
+    }
+    text += "</tr></thead>\n<tbody>\n";
+    for row in &data.rows {
+        let id = run.filter(|_| anchors).map(|run| format!(" id=\"run-{}\"", escape(&row[run])));
+        write!(text, "<tr{}>", id.unwrap_or_default()).expect("a string takes all");
+        for (index, cell) in row.iter().enumerate() {
+            let cell_text = escape(cell);
+            let cell_text = match run {
+                Some(run) if run == index && anchors => format!("<code>{cell_text}</code>"),
+                Some(run) if run == index => {
+                    format!("<a href=\"#run-{cell_text}\"><code>{cell_text}</code></a>")
+                }
+                _ => cell_text,
+            };
+            if index == 0 {
+                write!(text, "<th scope=\"row\">{cell_text}</th>")
+            } else {
+                let class = if index < data.texts { "" } else { " class=\"number\"" };
+                write!(text, "<td{class}>{cell_text}</td>")
+            }
+            .expect("a string takes all");
+        }
+        text += "</tr>\n";
+    }
+    text + "</tbody>\n</table>"
+}

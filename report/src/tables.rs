@@ -1,0 +1,102 @@
+//! The tables of a report: what was run, what came out in sum, and with which settings.
+
+use crate::chart::{figure, time};
+use crate::figures::Data;
+use crate::run::Run;
+use crate::set::Set;
+use crate::settings::{Settings, differing};
+
+/// How a total is written.
+#[derive(Clone, Copy)]
+enum As {
+    Time,
+    Number,
+}
+
+/// The totals that everybody looks for: title, name, and how it is written.
+const TOTALS: [(&str, &str, As); 14] = [
+    ("requests", "requests", As::Number),
+    ("mean", "response_mean_ns", As::Time),
+    ("read", "read_mean_ns", As::Time),
+    ("write", "write_mean_ns", As::Time),
+    ("p99", "response_p99_ns", As::Time),
+    ("p99.9", "response_p999_ns", As::Time),
+    ("largest", "response_max_ns", As::Time),
+    ("pre-reads", "pre_read_pages", As::Number),
+    ("parity updates", "updates", As::Number),
+    ("adjusted", "updates_adjusted", As::Number),
+    ("erases", "erase_blocks", As::Number),
+    ("write amplification", "write_amplification", As::Number),
+    ("cv of blocked", "blocked_cv", As::Number),
+    ("simulated", "simulated_ns", As::Time),
+];
+
+/// One row a run.
+pub(crate) fn totals(set: &Set) -> Data {
+    let mut data = Data { texts: 4, ..Data::default() };
+    data.head = ["workload", "stripe", "scheme", "run"].map(str::to_owned).into();
+    let shown: Vec<_> =
+        TOTALS.iter().filter(|(_, name, _)| set.runs.iter().any(|run| run.total(name).is_some())).collect();
+    data.head.extend(shown.iter().map(|(title, ..)| (*title).to_owned()));
+    for run in &set.runs {
+        let mut row =
+            vec![run.workload.clone(), run.structure.clone(), run.scheme.clone(), run.digest.clone()];
+        row.extend(shown.iter().map(|(_, name, how)| match (run.total(name), how) {
+            (None, _) => "-".to_owned(),
+            (Some(ns), As::Time) => time(ns),
+            (Some(number), As::Number) => figure(number),
+        }));
+        data.rows.push(row);
+    }
+    data
+}
+
+/// Every total of every run, exact.
+pub(crate) fn all_totals(set: &Set) -> Data {
+    let mut names: Vec<&str> = Vec::new();
+    for total in set.runs.iter().flat_map(|run| run.totals.iter()) {
+        if !names.contains(&total.name.as_str()) {
+            names.push(&total.name);
+        }
+    }
+    let exact = |run: &Run, name: &str| match run.totals.get(name) {
+        Some(stripewise_results::Figure::Count(count)) => count.to_string(),
+        Some(stripewise_results::Figure::Real(real)) => real.to_string(),
+        None => "-".to_owned(),
+    };
+    let mut data = Data { texts: 1, ..Data::default() };
+    data.head =
+        std::iter::once("total".to_owned()).chain(set.runs.iter().map(|run| run.digest.clone())).collect();
+    for name in names {
+        let values = set.runs.iter().map(|run| exact(run, name));
+        data.rows.push(std::iter::once(name.to_owned()).chain(values).collect());
+    }
+    data
+}
+
+/// The settings that all runs share.
+pub(crate) fn shared_settings(set: &Set) -> Data {
+    let all: Vec<&Settings> = set.runs.iter().map(|run| &run.settings).collect();
+    let differ = differing(&all, |_| true);
+    let mut data = Data { texts: 2, ..Data::default() };
+    data.head = ["setting", "value"].map(str::to_owned).into();
+    for (name, value) in all.first().into_iter().flat_map(|settings| settings.iter()) {
+        if !differ.contains(&name.as_str()) {
+            data.rows.push(vec![name.clone(), value.clone()]);
+        }
+    }
+    data
+}
+
+/// The settings in which runs differ: one column a run.
+pub(crate) fn differing_settings(set: &Set) -> Data {
+    let all: Vec<&Settings> = set.runs.iter().map(|run| &run.settings).collect();
+    let mut data = Data { texts: set.runs.len() + 1, ..Data::default() };
+    data.head =
+        std::iter::once("setting".to_owned()).chain(set.runs.iter().map(|run| run.digest.clone())).collect();
+    for name in differing(&all, |_| true) {
+        let value = |settings: &&Settings| settings.get(name).cloned().unwrap_or_else(|| "-".to_owned());
+        data.rows.push(std::iter::once(name.to_owned()).chain(all.iter().map(value)).collect());
+    }
+    data
+}
