@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
-use crate::{compare, completions, explain, run, trace};
+use crate::{compare, completions, explain, report, run, trace};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies on a built-in workload"),
@@ -41,6 +41,7 @@ pub(crate) struct App {
 enum Command {
     Compare(compare::Args),
     Run(run::Args),
+    Report(report::Args),
     Explain(explain::Args),
     Trace(trace::Args),
     Scheme(presets::Args<Schemes>),
@@ -74,6 +75,7 @@ impl App {
         match self.command {
             Command::Compare(args) => compare::run(args, context),
             Command::Run(args) => run::run(args, context),
+            Command::Report(args) => report::run(args, context),
             Command::Explain(args) => explain::run(args, context),
             Command::Trace(args) => trace::run(args, context),
             Command::Scheme(args) => presets::run(args, context),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args as ClapArgs;
 use serde_json::json;
+use stripewise_report::{Report, Source};
 use stripewise_results::Figure;
 use stripewise_results::summary::{Entry, Summary};
 use stripewise_study::Finished;
@@ -14,6 +15,7 @@ use crate::failure::{Failure, Outcome};
 use crate::human;
 use crate::study::{self, StudyArgs};
 use crate::wrap::wrap;
+use crate::report;
 
 /// What is compared when nothing is named.
 const DEFAULT_SCHEMES: [&str; 3] = ["baseline", "always-rmw", "always-rcw"];
@@ -44,7 +46,7 @@ const EXAMPLES: &[Example] = &[
 ///
 /// Without arguments: baseline, always-rmw and always-rcw on a workload with the statistics of paper 000's
 /// hm_0, over the six channels of paper 000's device. A run whose results are there already is not computed
-/// again.
+/// again. At the end, report.html in the directory of results has the figures.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
@@ -99,6 +101,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             print_json(&settings, &entries, &finished, context)?;
         } else {
             print(entries, &finished, study.out(), context)?;
+        }
+        let report = Report::new(finished.iter().map(|run| Source::from(run.run.clone())));
+        let file = study.out().join(report::FILE);
+        if json {
+            report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
+        } else {
+            report::write(report, &file, context)?;
         }
     }
     // The first goes the way of all failures; the others are not to be lost.

@@ -15,6 +15,7 @@ mod histogram;
 mod interrupt;
 mod presets;
 mod progress;
+mod report;
 mod run;
 mod study;
 mod table;

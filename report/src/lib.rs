@@ -17,6 +17,7 @@ mod distribution;
 mod error;
 mod figures;
 mod page;
+pub mod perfetto;
 mod run;
 mod set;
 mod settings;
@@ -30,6 +31,7 @@ pub use run::Source;
 
 use run::Run;
 use set::Set;
+use stripewise_results::RunInputs;
 
 /// A report on runs, which it shows in the order given; the first scheme is what the others are compared with.
 ///
@@ -84,6 +86,25 @@ impl Report {
         fs::write(out, self.html()?).map_err(|source| Error::Write { path: out.to_owned(), source })
     }
 }
+
+/// Where a run stands among others: update policies in the order in which paper 000 has them, workloads in the order of
+/// its Table III, others behind them by name.
+pub fn papers_order(inputs: &RunInputs) -> impl Ord + use<> {
+    let settings = settings::settings(inputs);
+    let of = |key: &str| settings.get(key).cloned().unwrap_or_default();
+    let place =
+        |list: &[&str], name: &str| list.iter().position(|known| *known == name).unwrap_or(list.len());
+    let workload = inputs.workload.clone().unwrap_or_else(|| settings::workload_name(inputs));
+    let policy = place(&POLICIES, &of("scheme.update.policy"));
+    let workload = (place(&WORKLOADS, &workload), workload);
+    (policy, of("scheme.name").len(), of("scheme.name"), workload, inputs.digest().to_string())
+}
+
+/// Update policies: those of paper 000, Figure 6, and after the first those that never choose.
+const POLICIES: [&str; 5] = ["baseline", "always-rmw", "always-rcw", "bpu", "adaptive"];
+
+/// The traces of paper 000, Table III.
+const WORKLOADS: [&str; 6] = ["hm_0", "lun0", "lun1", "lun2", "Ali_0", "Ali_1"];
 
 /// Writes a report on `runs` to the file `out`.
 ///

@@ -304,14 +304,14 @@ impl FinishedRun {
         let record = Record { record: &record, path: &record_path };
         let seed = record.text("seed")?;
         let seed = seed.parse().map_err(|_| record.wrong("seed", "a number from 0 to 2^64 - 1"))?;
-        let inputs = RunInputs::new(
+        let mut inputs = RunInputs::new(
             record.text("configuration")?,
             record.text("replay")?,
             record.text("trace_digest")?,
             seed,
             record.text("version")?,
         )?;
-        let inputs = RunInputs { workload: record.text("workload").ok().map(str::to_owned), ..inputs };
+        inputs.workload = record.text("workload").ok().map(str::to_owned);
         if inputs.digest() != run {
             return Err(damaged(
                 &record_path,

@@ -14,6 +14,7 @@ mod replay;
 mod run;
 mod simulation;
 pub mod tables;
+mod timeline;
 mod totals;
 pub mod uniformity;
 mod updates;
@@ -24,6 +25,7 @@ pub use precondition::Precondition;
 pub use replay::{Pacing, Replay, ReplayError};
 pub use run::{Progress, RunConfig, RunError, capacity, run, run_choosing, run_on};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World};
+pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
 pub use totals::{Figure, Totals};
 pub use updates::{Chooser, UpdateCounts};
 

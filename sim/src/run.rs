@@ -95,7 +95,7 @@ pub struct Progress {
 }
 
 /// Events between two looks at whether to stop.
-const EVENTS_PER_REPORT: u32 = 1 << 16;
+pub(crate) const EVENTS_PER_REPORT: u32 = 1 << 16;
 
 /// The bytes that an array of `config` offers: what a trace must be folded onto.
 ///
@@ -231,7 +231,7 @@ fn replay_on<'a>(
     Ok(Totals { requests, elements, simulated_ns: simulation.now() - meter.began_ns, page_bytes })
 }
 
-fn page_bytes(config: &RunConfig) -> u32 {
+pub(crate) fn page_bytes(config: &RunConfig) -> u32 {
     u32::try_from(config.device.geometry.page_bytes.0).unwrap_or(u32::MAX)
 }
 

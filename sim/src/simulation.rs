@@ -19,6 +19,12 @@ pub trait Content<M: Memory>: Media {
     fn stage(&mut self, id: OperationId, page: u32, memory: &M);
     /// Operation `id` has read: its content goes to `page`.
     fn fetch(&mut self, id: OperationId, page: u32, memory: &mut M);
+    /// Operation `id` starts in its element.
+    #[inline(always)]
+    fn started(&mut self, _now: Nanos, _id: OperationId, _operation: &Operation) {}
+    /// Operation `id` has left its element.
+    #[inline(always)]
+    fn ended(&mut self, _now: Nanos, _id: OperationId) {}
     /// How operation `id`, which ran, ended: the place where media faults are injected.
     fn outcome(&mut self, _id: OperationId, _operation: &Operation) -> Outcome {
         Outcome::Done
@@ -162,6 +168,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
             self.in_flight.resize(id as usize + 1, Flight::default());
         }
         self.in_flight[id as usize] = Flight { operation: *operation, page };
+        self.flash.media_mut().started(self.now, id, operation);
         self.flash.start(self.now, u32::from(operation.element), id, op(operation), &mut self.agenda);
     }
 
@@ -406,6 +413,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             index += 1;
             let timing = Timing { bus_ns: done.bus_ns, cell_ns: done.cell_ns, gc_wait_ns: done.gc_wait_ns };
             let Flight { operation, page } = self.world.in_flight[done.token as usize];
+            self.world.flash.media_mut().ended(self.world.now, done.token);
             let mut outcome = Outcome::Done;
             if self.world.any_gone && self.world.gone[operation.element as usize] {
                 outcome = Outcome::Gone;

@@ -245,7 +245,10 @@ impl Study {
         let text = |table| toml::to_string(&table).map_err(broken);
         let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES);
         let digest = self.workload.digest();
-        Ok(RunInputs::new(&text(configuration)?, &text(replay)?, &digest, self.spec.seed, &version)?)
+        let mut inputs =
+            RunInputs::new(&text(configuration)?, &text(replay)?, &digest, self.spec.seed, &version)?;
+        inputs.workload = self.workload.label();
+        Ok(inputs)
     }
 }
 

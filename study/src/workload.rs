@@ -225,6 +225,19 @@ impl Workload {
         table
     }
 
+    /// The file that it comes from, without its directory and ending, for whoever reads the results; none when it
+    /// is no file's.
+    pub fn label(&self) -> Option<String> {
+        match &self.source {
+            Resolved::Trace { path, .. } => {
+                let name = path.file_name()?.to_string_lossy();
+                let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+                Some(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned())
+            }
+            Resolved::Generator { .. } => None,
+        }
+    }
+
     /// Its name, for messages.
     fn name(&self) -> String {
         match &self.source {

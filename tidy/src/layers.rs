@@ -3,7 +3,7 @@
 use crate::Complaint;
 
 /// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -11,9 +11,10 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("array", &["base", "code"]),
     ("sim", &["base", "code", "flash", "trace", "array"]),
     ("results", &["base", "sim"]),
+    ("report", &["base", "flash", "array", "sim", "results"]),
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
     ("engine", &["base", "code", "trace", "array"]),
-    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "study", "engine"]),
+    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "report", "study", "engine"]),
     ("check", &["base", "code", "flash", "array", "sim"]),
     ("validate", &["base", "flash", "trace", "array", "sim"]),
     ("tidy", &[]),

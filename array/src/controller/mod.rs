@@ -230,6 +230,19 @@ impl<M: Memory> Array<M> {
         self.slots[id as usize].queued_at
     }
 
+    /// The plan that operation `id`, which is under way, belongs to.
+    pub fn plan_of(&self, id: OperationId) -> u32 {
+        id / self.stride
+    }
+
+    /// Tags of the host requests that wait for `plan`, which is under way; none once they are acknowledged.
+    pub fn hosts_of(&self, plan: u32) -> impl Iterator<Item = u64> + '_ {
+        let attachment = |node: u32| (node != NONE).then(|| self.attachments[node as usize]);
+        let first = attachment(self.plans[plan as usize].first_request);
+        let all = std::iter::successors(first, move |one| attachment(one.next));
+        all.map(|attachment| self.requests[attachment.request as usize].host.tag)
+    }
+
     /// The parity computation of `plan` ended at time `now`.
     pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
         self.advance(now);
