@@ -77,11 +77,12 @@ pub(crate) fn hatches() -> String {
         &["M2 3L4 3"],
     ];
     let mut text = String::from(r#"<svg width="0" height="0" class="defs" aria-hidden="true"><defs>"#);
+    let size = r#"width="6" height="6" patternUnits="userSpaceOnUse""#;
     for (index, paths) in patterns.iter().enumerate() {
         let number = index + 1;
         write!(
             text,
-            r#"<pattern id="hatch-{number}" class="hatch" width="6" height="6" patternUnits="userSpaceOnUse"><path d="{}"/></pattern>"#,
+            r#"<pattern id="hatch-{number}" class="hatch" {size}><path d="{}"/></pattern>"#,
             paths.concat()
         )
         .expect("a string takes all");

@@ -106,11 +106,13 @@ impl Svg {
     pub(crate) fn finish(self, id: &str, title: &str, description: &str) -> String {
         let Self { width, height, body } = self;
         let (title, description) = (escape(title), escape(description));
-        format!(
-            r#"<svg class="chart" viewBox="0 0 {width:.0} {height:.0}" style="min-width:{:.0}px;max-width:{:.0}px" role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>{body}</svg>"#,
-            if width > super::WIDTH { width * 0.8 } else { 0.0 },
-            width * 1.35,
-        )
+        // A wide drawing scrolls on a phone instead of shrinking to nothing; none grows beyond what its text bears.
+        let least = if width > super::WIDTH { width * 0.8 } else { 0.0 };
+        let size = format!("min-width:{least:.0}px;max-width:{:.0}px", width * 1.35);
+        let label = format!(r#"role="img" aria-labelledby="{id}-t {id}-d""#);
+        let told = format!(r#"<title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#);
+        let view = format!(r#"viewBox="0 0 {width:.0} {height:.0}""#);
+        format!(r#"<svg class="chart" {view} style="{size}" {label}>{told}{body}</svg>"#)
     }
 }
 
