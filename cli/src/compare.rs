@@ -13,9 +13,9 @@ use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
+use crate::report;
 use crate::study::{self, StudyArgs};
 use crate::wrap::wrap;
-use crate::report;
 
 /// What is compared when nothing is named.
 const DEFAULT_SCHEMES: [&str; 3] = ["baseline", "always-rmw", "always-rcw"];

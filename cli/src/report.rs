@@ -16,8 +16,7 @@ pub(crate) const FILE: &str = "report.html";
 
 const EXAMPLES: &[Example] = &[
     ("stripewise report", "all runs in stripewise-results"),
-    ("stripewise report results -o report.html --open", "all runs in a directory, shown in the browser"),
-    ("stripewise report results/0a1b* results/77fe*", "two runs; others are compared with the first one's scheme"),
+    ("stripewise report stripewise-results -o all.html", "the same, into another file"),
 ];
 
 /// Make a report of runs: one HTML file with the figures of paper 000, drawn from the runs' tables
@@ -51,7 +50,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             "there is no finished run{place}; make some, as with `stripewise compare`"
         )));
     }
-    let out = args.out.unwrap_or_else(|| default_file(args.runs.first().map_or(Path::new("."), PathBuf::as_path)));
+    let out =
+        args.out.unwrap_or_else(|| default_file(args.runs.first().map_or(Path::new("."), PathBuf::as_path)));
     write(Report::new(runs.into_iter().map(Source::from)), &out, context)?;
     if args.open { open(&out) } else { Ok(()) }
 }
@@ -59,6 +59,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 /// Writes a report, and says where it is.
 pub(crate) fn write(report: Report, out: &Path, context: &mut Context<'_>) -> Outcome {
     report.write(out).map_err(|error| Failure::failed(error.to_string()))?;
+    if context.quiet {
+        return Ok(());
+    }
     Ok(writeln!(context.out, "report    {}", out.display())?)
 }
 

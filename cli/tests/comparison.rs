@@ -12,6 +12,7 @@ use support::{Sandbox, golden, masked};
 fn runs(out: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(out).into_iter().flatten();
     let mut runs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    runs.retain(|path| path.is_dir());
     runs.sort();
     runs
 }
@@ -38,6 +39,16 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
         assert!(kept.contains(&place.as_str()), "{text}");
     }
     assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 3);
+    assert!(kept.contains(&"report    stripewise-results/report.html"), "{text}");
+    let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
+    assert!(report.contains("always-rcw") && report.contains("</html>"), "the report is whole");
+
+    let again = sandbox.run("report --out again.html").success();
+    assert_eq!(again, "report    again.html\n");
+    let again = std::fs::read_to_string(sandbox.path().join("again.html")).unwrap();
+    assert_eq!(again.matches("<svg class=\"chart\"").count(), report.matches("<svg class=\"chart\"").count());
+    assert!(again.contains("trace"), "the workload is called as its file is");
+    assert!(sandbox.run("report nowhere").stderr.contains("no such directory"));
 }
 
 #[test]

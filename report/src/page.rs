@@ -9,6 +9,9 @@ use crate::tables;
 
 const STYLE: &str = include_str!("style.css");
 
+/// More runs than this are shown when they are asked for.
+const RUNS_SHOWN: usize = 12;
+
 /// The report on a set of runs.
 pub(crate) fn html(set: &Set) -> String {
     let figures = figures::all(set);
@@ -25,7 +28,10 @@ pub(crate) fn html(set: &Set) -> String {
     page += &header(set, &title, &figures);
     page += "<main>\n";
     page += "<section id=\"totals\">\n<h2>Runs and totals</h2>\n";
-    page += &scrolling(&table(&tables::totals(set), true));
+    let open = if set.runs.len() > RUNS_SHOWN { "" } else { " open" };
+    let totals = scrolling(&table(&tables::totals(set), true));
+    writeln!(page, "<details{open}><summary>One row a run</summary>\n{totals}</details>")
+        .expect("a string takes all");
     page += &details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false)));
     page += "</section>\n";
     for figure in &figures {
@@ -98,11 +104,11 @@ fn section(figure: &Figure) -> String {
         .expect("a string takes all");
     }
     text += "</div>\n";
-    writeln!(text, "<p class=\"about\">{}</p>", escape(&figure.about)).expect("a string takes all");
+    writeln!(text, "<p class=\"about\">{}</p>", marked(&figure.about)).expect("a string takes all");
     let mut notes: Vec<&String> = figure.notes.iter().collect();
     notes.dedup();
     for note in notes {
-        writeln!(text, "<p class=\"note\">{}</p>", escape(note)).expect("a string takes all");
+        writeln!(text, "<p class=\"note\">{}</p>", marked(note)).expect("a string takes all");
     }
     if !figure.data.rows.is_empty() {
         text += &details("The values, and which runs they are of", &scrolling(&table(&figure.data, false)));
@@ -113,16 +119,27 @@ fn section(figure: &Figure) -> String {
 fn settings(set: &Set) -> String {
     let mut text = String::from("<section id=\"settings\">\n<h2>Settings</h2>\n");
     let differing = tables::differing_settings(set);
-    if differing.rows.is_empty() {
-        text += "<p>There is one run.</p>\n";
-    } else {
-        text += "<p>What differs between the runs:</p>\n";
-        text += &scrolling(&table(&differing, false));
+    if differing.is_empty() {
+        text += "<p>All runs have the same.</p>\n";
+    }
+    for (what, data) in &differing {
+        writeln!(text, "<p>What differs between {what}:</p>").expect("a string takes all");
+        text += &scrolling(&table(data, false));
     }
     text += &details("What all runs share", &scrolling(&table(&tables::shared_settings(set), false)));
     text += "<p class=\"about\">A run's digest is over all of this: equal settings and requests give equal results, digit \
              by digit. <code>run.toml</code> in a run's directory has it whole.</p>\n";
     text + "</section>\n"
+}
+
+/// A text of ours, with what stands between backquotes as code.
+fn marked(text: &str) -> String {
+    let mut marked = String::new();
+    for (index, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        marked += &if index % 2 == 1 { format!("<code>{part}</code>") } else { part };
+    }
+    marked
 }
 
 fn details(summary: &str, inside: &str) -> String {

@@ -30,6 +30,11 @@ impl Set {
         let mut structures = distinct(|run| &run.structure);
         structures.sort();
         let schemes = distinct(|run| &run.scheme);
+        let place = |list: &[String], name: &String| list.iter().position(|other| other == name);
+        runs.sort_by_key(|run| {
+            let scheme = place(&schemes, &run.scheme);
+            (place(&structures, &run.structure), place(&workloads, &run.workload), scheme)
+        });
         Self { workloads, structures, schemes, runs, decision_ns }
     }
 

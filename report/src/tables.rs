@@ -88,15 +88,49 @@ pub(crate) fn shared_settings(set: &Set) -> Data {
     data
 }
 
-/// The settings in which runs differ: one column a run.
-pub(crate) fn differing_settings(set: &Set) -> Data {
+/// What settings can follow from, in the order in which it is tried: a column each in the table of those that do.
+type Kind = (&'static str, fn(&Run) -> &String);
+const KINDS: [Kind; 4] = [
+    ("schemes", |run| &run.scheme),
+    ("stripe structures", |run| &run.structure),
+    ("workloads", |run| &run.workload),
+    ("runs", |run| &run.digest),
+];
+
+/// The settings in which runs differ: those that differ between schemes alone, between structures, between workloads, and
+/// the rest, run by run. Each with what it is by.
+pub(crate) fn differing_settings(set: &Set) -> Vec<(&'static str, Data)> {
     let all: Vec<&Settings> = set.runs.iter().map(|run| &run.settings).collect();
-    let mut data = Data { texts: set.runs.len() + 1, ..Data::default() };
-    data.head =
-        std::iter::once("setting".to_owned()).chain(set.runs.iter().map(|run| run.digest.clone())).collect();
-    for name in differing(&all, |_| true) {
-        let value = |settings: &&Settings| settings.get(name).cloned().unwrap_or_else(|| "-".to_owned());
-        data.rows.push(std::iter::once(name.to_owned()).chain(all.iter().map(value)).collect());
+    let mut names = differing(&all, |_| true);
+    let mut tables = Vec::new();
+    for (what, of) in KINDS {
+        let (decided, rest) = names.into_iter().partition(|name| decides(set, of, name));
+        names = rest;
+        let decided: Vec<&str> = decided;
+        let mut columns: Vec<&Run> = Vec::new();
+        for run in &set.runs {
+            if !columns.iter().any(|column| of(column) == of(run)) {
+                columns.push(run);
+            }
+        }
+        let mut data = Data { texts: columns.len() + 1, ..Data::default() };
+        data.head.push("setting".to_owned());
+        data.head.extend(columns.iter().map(|run| of(run).clone()));
+        for name in decided {
+            let value = |run: &&Run| run.settings.get(name).cloned().unwrap_or_else(|| "-".to_owned());
+            data.rows.push(std::iter::once(name.to_owned()).chain(columns.iter().map(value)).collect());
+        }
+        if !data.rows.is_empty() {
+            tables.push((what, data));
+        }
     }
-    data
+    tables
+}
+
+/// Whether runs that are alike in `of` are alike in the setting too.
+fn decides(set: &Set, of: fn(&Run) -> &String, name: &str) -> bool {
+    set.runs.iter().all(|run| {
+        let mut alike = set.runs.iter().filter(|other| of(other) == of(run));
+        alike.all(|other| other.settings.get(name) == run.settings.get(name))
+    })
 }

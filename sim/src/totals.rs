@@ -64,6 +64,7 @@ impl Totals {
             ("updates_rcw", Count(requests.updates.rcw)),
             ("updates_full_stripe", Count(requests.updates.full_stripe)),
             ("updates_adjusted", Count(requests.updates.adjusted)),
+            ("updates_adjusted_rcw", Count(requests.updates.adjusted_rcw)),
         ];
         let responses = [
             (

@@ -21,6 +21,8 @@ pub struct UpdateCounts {
     pub full_stripe: u64,
     /// Updates whose routine is not the one that Baseline would have taken (paper 000, Fig. 6).
     pub adjusted: u64,
+    /// Of those, the ones by RCW where Baseline would have taken RMW; the rest is the other way round.
+    pub adjusted_rcw: u64,
 }
 
 impl UpdateCounts {
@@ -33,6 +35,8 @@ impl UpdateCounts {
             Routine::FullStripe => self.full_stripe += 1,
             Routine::Plain | Routine::ShortStripe | Routine::Reconstruct => {}
         }
-        self.adjusted += u64::from(update.decision.is_adjusted());
+        let adjusted = update.decision.is_adjusted();
+        self.adjusted += u64::from(adjusted);
+        self.adjusted_rcw += u64::from(adjusted && update.decision.routine == Routine::Rcw);
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Lines<'a> {
 
 /// Times so far apart are shown by their logarithms.
 const LOG_FROM: f64 = 12.0;
+/// Times no further apart than this are shown without zero.
+const LINEAR_FROM_ZERO: f64 = 3.0;
 /// Markers on a line.
 const MARKERS: usize = 5;
 
@@ -44,7 +46,12 @@ impl Lines<'_> {
         let least = times().filter(|&time| time > 0.0).fold(most, f64::min);
         let unit = Unit::of_time(most);
         let log = least > 0.0 && most / least >= LOG_FROM;
-        let across = if log { Scale::log(least, most, unit) } else { Scale::linear(0.0, most, unit, 5) };
+        let across = match most / least.max(1.0) {
+            _ if log => Scale::log(least, most, unit),
+            // Far from zero, the place is for the differences.
+            far if far < LINEAR_FROM_ZERO => Scale::around(least, most, unit, 4),
+            _ => Scale::linear(0.0, most, unit, 5),
+        };
         let upward = Scale::linear(self.range.0, self.range.1, Unit::ONE, 5);
 
         let widest_tick = upward.ticks().iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
@@ -136,6 +143,7 @@ mod tests {
     #[test]
     fn a_line_goes_from_the_bottom_to_the_top_of_its_ground() {
         let svg = draw(vec![(10e6, 99.0), (40e6, 100.0)]);
+        assert!(svg.contains(r#">0</text>"#), "from zero on");
         assert!(svg.contains(&format!("L346.0 {:.1}", LINE + 8.0)), "{svg}");
         assert!(svg.contains("latency (ms)"));
         assert_eq!(svg.matches("mark").count(), MARKERS, "{svg}");

@@ -66,7 +66,18 @@ impl Scale {
     pub(crate) fn linear(low: f64, high: f64, unit: Unit, about: usize) -> Self {
         let (low, high) = (low / unit.size, high / unit.size);
         let high = if high > low { high } else { low + 1.0 };
+        Self::stepping(low, high, unit, round_step((high - low) / about.max(1) as f64))
+    }
+
+    /// From a round number at or below `low` to one at or above `high`, with about `about` ticks.
+    pub(crate) fn around(low: f64, high: f64, unit: Unit, about: usize) -> Self {
+        let (low, high) = (low / unit.size, high / unit.size);
+        let high = if high > low { high } else { low + 1.0 };
         let step = round_step((high - low) / about.max(1) as f64);
+        Self::stepping(libm::floor(low / step + 1e-9) * step, high, unit, step)
+    }
+
+    fn stepping(low: f64, high: f64, unit: Unit, step: f64) -> Self {
         let last = libm::ceil((high - low) / step - 1e-9);
         let decimals = libm::ceil(-libm::log10(step) - 1e-9).max(0.0) as usize;
         // A quarter of a power of ten has one digit more than its size tells.
@@ -172,6 +183,14 @@ mod tests {
             Some(&"0.00"),
             "nothing is no panic"
         );
+    }
+
+    #[test]
+    fn an_axis_around_values_begins_at_a_round_one() {
+        let scale = Scale::around(2.02e9, 2.16e9, Unit::of_time(2.16e9), 4);
+        assert_eq!(texts(&scale), ["2.00", "2.05", "2.10", "2.15", "2.20"]);
+        assert!((scale.share(2.1e9) - 0.5).abs() < 1e-9);
+        assert_eq!(texts(&Scale::around(5e6, 5e6, Unit::of_time(5e6), 4)).first(), Some(&"5.00"));
     }
 
     #[test]

@@ -30,14 +30,17 @@ pub(super) fn shares(set: &Set) -> Figure {
         &["workload", "stripe", "scheme", "run"],
         &["parity updates", "full stripe", "RMW", "RCW", "adjusted to RMW", "adjusted to RCW", "adjusted %"],
     );
-    let mut panels = Vec::new();
+    let (mut panels, mut untold) = (Vec::new(), Vec::new());
     for structure in &set.structures {
         let mut strips = Vec::new();
         for workload in set.workloads_of(structure) {
             let mut of_workload = Vec::new();
             for scheme in &set.schemes {
                 let Some(run) = set.find(structure, workload, scheme) else { continue };
-                let Some(counts) = parts(run) else { continue };
+                let Some(counts) = parts(run) else {
+                    untold.push(run.digest.clone());
+                    continue;
+                };
                 let all: f64 = counts.iter().sum();
                 if all == 0.0 {
                     continue;
@@ -92,6 +95,12 @@ pub(super) fn shares(set: &Set) -> Figure {
     let mut notes = notes_on(set.runs.iter().filter(|run| run.total("updates") == Some(0.0)));
     if set.runs.iter().all(|run| run.total("updates_adjusted").is_none_or(|adjusted| adjusted == 0.0)) {
         notes.push("No update is adjusted: every scheme here chooses as Baseline does.".to_owned());
+    }
+    if !untold.is_empty() {
+        let runs = untold.join(", ");
+        notes.push(format!(
+            "Another version made these runs, which do not tell the routines: {runs}. Run them again."
+        ));
     }
     Figure {
         id: "figure-6".to_owned(),

@@ -1,0 +1,155 @@
+//! A report of runs whose tables were written by hand: whole in itself, safe, and honest about what it lacks.
+
+use stripewise_report::{Report, Source, papers_order};
+use stripewise_results::{Figure, Figures, FinishedRun, RunInputs, Store};
+use stripewise_sim::tables::{ElementRow, LatencyKind, LatencyRow, Sink};
+
+const HOSTILE: &str = "<script>alert(1)</script>";
+
+/// A run of `scheme` on `elements` elements. `latencies` says whether it kept those.
+fn run(store: &Store, scheme: &str, policy: &str, elements: u32, latencies: bool) -> FinishedRun {
+    let configuration = format!(
+        "elements = \"channel:1\"\n[scheme]\nname = {scheme:?}\n[scheme.geometry]\nlevel = \"raid5\"\ngroups = 1\n\
+         [scheme.update]\npolicy = \"{policy}\"\n"
+    );
+    let digest = "profile:name=paper000/lun0,requests=10;seed=1";
+    let inputs = RunInputs::new(&configuration, "pacing = \"open:1\"\n", digest, 1, "0.1.0").expect("TOML");
+    let mut writer = store.begin(&inputs, false).expect("a run");
+    if latencies {
+        let row = |kind: LatencyKind, element, latency_ns, count| LatencyRow {
+            kind: kind as u8,
+            element,
+            latency_ns,
+            count,
+        };
+        for (latency, count) in [(10_000_000, 9_900), (20_000_000, 9_990), (30_000_000, 10_000)] {
+            writer.latency(&row(LatencyKind::Both, 0, latency, count));
+        }
+        for element in 0..elements {
+            let slower = 1 + u64::from(element);
+            writer.latency(&row(LatencyKind::Operation, element, slower * 1_000_000, 990));
+            writer.latency(&row(LatencyKind::Operation, element, slower * 2_000_000, 1_000));
+        }
+    }
+    let row = |element: u32| ElementRow {
+        element,
+        blocked_sum: 10 + u64::from(element),
+        blocked_sum_served: 5 + u64::from(element),
+        operation_p999_ns: (1 + u64::from(element)) * 2_000_000,
+        ..ElementRow::default()
+    };
+    let totals = [
+        ("requests", Figure::Count(10_000)),
+        ("read_requests", Figure::Count(4_000)),
+        ("write_requests", Figure::Count(6_000)),
+        ("response_mean_ns", Figure::Count(if policy == "baseline" { 4_000_000 } else { 3_000_000 })),
+        ("read_mean_ns", Figure::Count(2_000_000)),
+        ("write_mean_ns", Figure::Count(5_000_000)),
+        ("erase_blocks", Figure::Count(0)),
+        ("updates", Figure::Count(100)),
+        ("updates_rmw", Figure::Count(60)),
+        ("updates_rcw", Figure::Count(30)),
+        ("updates_full_stripe", Figure::Count(10)),
+        ("updates_adjusted", Figure::Count(if policy == "baseline" { 0 } else { 25 })),
+        ("updates_adjusted_rcw", Figure::Count(if policy == "baseline" { 0 } else { 20 })),
+        ("simulated_ns", Figure::Count(1_000_000_000)),
+    ];
+    let totals = Figures::from_list(&totals).expect("distinct totals");
+    writer.finish(&(0..elements).map(row).collect::<Vec<_>>(), &totals).expect("a finished run")
+}
+
+fn section<'a>(html: &'a str, id: &str) -> &'a str {
+    let from = html.find(&format!("<section id=\"{id}\">")).unwrap_or_else(|| panic!("{id} is missing"));
+    let end = html[from..].find("</section>").expect("sections end");
+    &html[from..from + end]
+}
+
+#[test]
+fn a_report_has_every_figure_and_nothing_from_elsewhere() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::new(directory.path());
+    let runs =
+        vec![run(&store, "baseline", "baseline", 6, true), run(&store, "adaptive", "adaptive", 6, true)];
+    let html = Report::new(runs.into_iter().map(Source::from))
+        .decision_ns("adaptive", 50.0)
+        .html()
+        .expect("a report");
+    for number in [2, 3, 6, 7, 8, 10, 12, 14] {
+        let section = section(&html, &format!("figure-{number}"));
+        assert!(section.contains("<svg class=\"chart\""), "Figure {number} is drawn: {section}");
+        assert!(section.contains("Paper 000, Figure"), "Figure {number} says what it is after");
+        assert!(
+            section.contains("<details>") && section.contains("<table>"),
+            "Figure {number} has its values"
+        );
+    }
+    for number in [9, 11, 13] {
+        let section = section(&html, &format!("figure-{number}"));
+        assert!(!section.contains("<svg class=\"chart\""));
+        assert!(
+            section.contains(
+                "No run has a stripe structure of 7+1; <code>--device ssdsim-7+1</code> makes some."
+            )
+        );
+    }
+    for foreign in ["http:", "https:", "src=", "@import", "<script", "<link", "<iframe"] {
+        assert!(!html.contains(foreign), "{foreign}");
+    }
+    assert!(section(&html, "figure-8").contains("overall mean 3.00 ms, 0.750 of baseline"), "3 ms over 4 ms");
+    assert!(section(&html, "figure-6").contains("Adjusted: RCW instead of RMW 20.0 %"));
+    assert!(
+        section(&html, "figure-6").contains("RMW, as Baseline 55.0 %"),
+        "60 less the 5 that were adjusted to it"
+    );
+    assert!(section(&html, "figure-10").contains("99.9 % within 20.0 ms"));
+    assert!(section(&html, "figure-12").contains("7.00 ms on average, 2.00 ms to 12.0 ms"));
+    assert!(section(&html, "figure-14").contains("100 decisions take 5.00 µs"), "100 times 50 ns");
+    assert!(section(&html, "figure-8").contains("No garbage collection happened: all of these runs."));
+    assert!(section(&html, "figure-2").contains("one workload, so one value and no distribution"));
+    // Each drawing tells what it shows, and what it refers to is there.
+    assert_eq!(html.matches("<svg class=\"chart\"").count(), html.matches("role=\"img\"").count());
+    for part in html.split("url(#").skip(1) {
+        let id = part.split(')').next().unwrap_or_default();
+        assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    for part in html.split("href=\"#").skip(1) {
+        let id = part.split('"').next().unwrap_or_default();
+        assert!(html.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+}
+
+#[test]
+fn names_from_outside_are_text_and_missing_tables_are_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::new(directory.path());
+    let run = run(&store, HOSTILE, "baseline", 4, false);
+    let source = Source { run, workload: Some(format!("{HOSTILE}'\"&")) };
+    let html = Report::new([source]).html().expect("a report");
+    assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
+    assert!(section(&html, "figure-3").contains("No operation on an element counts in this run."));
+    let other = html.find("As Figures 10 and 11").expect("3+1 has figures of its own");
+    assert!(html[other..].contains("No read or write of these runs counts"));
+    assert!(section(&html, "figure-14").contains("was not measured for this report"));
+    assert!(section(&html, "figure-10").contains("No run has a stripe structure of 5+1"));
+}
+
+#[test]
+fn no_run_is_no_report_and_a_directory_has_the_papers_order() {
+    let none = Report::new([]).html().expect_err("nothing to report on");
+    assert!(none.to_string().contains("no run was given"));
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::new(directory.path());
+    for (name, policy) in [("zeta", "adaptive"), ("alpha", "bpu"), ("omega", "baseline")] {
+        run(&store, name, policy, 6, true);
+    }
+    let mut runs = store.runs().expect("three runs");
+    runs.sort_by_cached_key(|run| papers_order(run.inputs()));
+    let policies: Vec<bool> = runs.iter().map(|run| run.inputs().configuration().contains("omega")).collect();
+    assert_eq!(policies, [true, false, false], "Baseline comes first");
+    let file = directory.path().join("report.html");
+    stripewise_report::write(runs.into_iter().map(Source::from), &file).expect("a file");
+    assert!(std::fs::read_to_string(&file).expect("it is there").ends_with("</html>\n"));
+    let one = store.runs().expect("still three, the report is no run").swap_remove(0);
+    assert_eq!(FinishedRun::at(one.path()).expect("the same").results_digest(), one.results_digest());
+    assert!(FinishedRun::at(directory.path()).is_err());
+}
