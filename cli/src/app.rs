@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
-use crate::{compare, completions, explain, report, run, trace};
+use crate::{compare, completions, explain, report, run, timeline, trace};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies on a built-in workload"),
@@ -42,6 +42,7 @@ enum Command {
     Compare(compare::Args),
     Run(run::Args),
     Report(report::Args),
+    Timeline(timeline::Args),
     Explain(explain::Args),
     Trace(trace::Args),
     Scheme(presets::Args<Schemes>),
@@ -76,6 +77,7 @@ impl App {
             Command::Compare(args) => compare::run(args, context),
             Command::Run(args) => run::run(args, context),
             Command::Report(args) => report::run(args, context),
+            Command::Timeline(args) => timeline::run(args, context),
             Command::Explain(args) => explain::run(args, context),
             Command::Trace(args) => trace::run(args, context),
             Command::Scheme(args) => presets::run(args, context),

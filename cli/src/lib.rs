@@ -19,6 +19,7 @@ mod report;
 mod run;
 mod study;
 mod table;
+mod timeline;
 mod trace;
 mod wrap;
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use clap::Args;
 use stripewise_base::units::{Count, Span};
-use stripewise_sim::{Layout, Pacing, Precondition};
+use stripewise_sim::{Layout, Pacing, Precondition, Timeline};
 use stripewise_study::{
     DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Document, Error, Finished, Observer, Origin,
     SchemeSpec, Setting, Study, StudySpec, Tables, What, WorkloadSpec,
@@ -66,9 +66,9 @@ pub(crate) struct WorkloadArgs {
     pub(crate) fold: Fold,
 }
 
-/// The settings that all runs of a study share.
+/// What is run, and on what.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct StudyArgs {
+pub(crate) struct SetupArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
 
@@ -112,6 +112,13 @@ pub(crate) struct StudyArgs {
     /// Where both have such a key, write scheme.KEY or device.KEY.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
     pub(crate) set: Vec<Setting>,
+}
+
+/// What the runs of a study share.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StudyArgs {
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
 
     /// The directory of results
     #[arg(short, long, value_name = "DIR", default_value = "stripewise-results", help_heading = "Results")]
@@ -167,13 +174,11 @@ impl WorkloadArgs {
     }
 }
 
-impl StudyArgs {
-    /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`.
-    ///
-    /// # Errors
-    /// What was not understood; a trace that cannot be read; the user's interruption.
-    pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
-        let spec = StudySpec {
+impl SetupArgs {
+    /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`, that keeps what every study keeps.
+    fn spec(self, schemes: &[String]) -> Outcome<StudySpec> {
+        let schemes = schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
+        Ok(StudySpec {
             workload: self.workload.spec()?,
             pacing: self.pacing,
             warmup: self.warmup.0,
@@ -181,12 +186,28 @@ impl StudyArgs {
             device: Document::find(What::Device, &self.device)?,
             elements: self.elements,
             precondition: self.precondition,
-            schemes: schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?,
             settings: self.set,
-            tables: Tables { requests: self.rows, gcs: self.gc_rows, sample_every: self.sample_every },
-            out: self.out,
-            force: self.force,
-        };
+            ..StudySpec::new(schemes)?
+        })
+    }
+
+    /// The study of `schemes`, to be looked at and not kept.
+    ///
+    /// # Errors
+    /// As [`StudyArgs::study`].
+    pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
+        Ok(Study::new(self.spec(schemes)?, &Patient)?)
+    }
+}
+
+impl StudyArgs {
+    /// The study of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`.
+    ///
+    /// # Errors
+    /// What was not understood; a trace that cannot be read; the user's interruption.
+    pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
+        let tables = Tables { requests: self.rows, gcs: self.gc_rows, sample_every: self.sample_every };
+        let spec = StudySpec { tables, out: self.out, force: self.force, ..self.setup.spec(schemes)? };
         Ok(Study::new(spec, &Patient)?)
     }
 }
@@ -243,4 +264,13 @@ pub(crate) fn run(study: &Study, threads: usize, context: &Context<'_>) -> Vec<R
     }
     let lines = (0..study.len()).map(|_| Mutex::new(None)).collect();
     study.run(threads, &Lines { progress: Progress::new(context.quiet), lines })
+}
+
+/// Makes the time line of a window of `study`'s first run, and shows how far it is.
+pub(crate) fn timeline(study: &Study, window: (u64, u64), context: &Context<'_>) -> Result<Timeline, Error> {
+    if let Some(note) = study.note() {
+        context.remark(&note);
+    }
+    let lines = vec![Mutex::new(None)];
+    study.timeline(window, &Lines { progress: Progress::new(context.quiet), lines })
 }

@@ -9,8 +9,8 @@ use crate::tables;
 
 const STYLE: &str = include_str!("style.css");
 
-/// More runs than this are shown when they are asked for.
-const RUNS_SHOWN: usize = 12;
+/// The table of more runs than this stands behind the figures.
+const RUNS_FIRST: usize = 8;
 
 /// The report on a set of runs.
 pub(crate) fn html(set: &Set) -> String {
@@ -27,15 +27,16 @@ pub(crate) fn html(set: &Set) -> String {
     );
     page += &header(set, &title, &figures);
     page += "<main>\n";
-    page += "<section id=\"totals\">\n<h2>Runs and totals</h2>\n";
-    let open = if set.runs.len() > RUNS_SHOWN { "" } else { " open" };
-    let totals = scrolling(&table(&tables::totals(set), true));
-    writeln!(page, "<details{open}><summary>One row a run</summary>\n{totals}</details>")
-        .expect("a string takes all");
-    page += &details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false)));
-    page += "</section>\n";
+    let totals = totals(set);
+    let is_long = set.runs.len() > RUNS_FIRST;
+    if !is_long {
+        page += &totals;
+    }
     for figure in &figures {
         page += &section(figure);
+    }
+    if is_long {
+        page += &totals;
     }
     page += &settings(set);
     page += "</main>\n</body>\n</html>\n";
@@ -97,7 +98,7 @@ fn section(figure: &Figure) -> String {
                 write!(
                     text,
                     "<figure class=\"empty\"><figcaption>{title}</figcaption><p>{}</p></figure>\n",
-                    escape(why)
+                    marked(why)
                 )
             }
         }
@@ -114,6 +115,12 @@ fn section(figure: &Figure) -> String {
         text += &details("The values, and which runs they are of", &scrolling(&table(&figure.data, false)));
     }
     text + "</section>\n"
+}
+
+fn totals(set: &Set) -> String {
+    let rows = scrolling(&table(&tables::totals(set), true));
+    let all = details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false)));
+    format!("<section id=\"totals\">\n<h2>Runs and totals</h2>\n{rows}{all}</section>\n")
 }
 
 fn settings(set: &Set) -> String {

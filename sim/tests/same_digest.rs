@@ -10,7 +10,7 @@ use stripewise_trace::{Kind, Request, Source, TraceError};
 
 /// Digest of every row of the run below. It changes when the model does: then say so in the changelog, and put the new
 /// one here.
-const DIGEST: &str = "838c3c6d2ff623ab79fb5a4c678d85e7";
+const DIGEST: &str = "08ec8ab3e5eaec47a427a5a7413790f3";
 
 /// Reads and writes of odd sizes, some at once, some apart.
 struct Mixed {

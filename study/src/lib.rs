@@ -15,6 +15,7 @@ mod observer;
 mod setting;
 mod spec;
 mod study;
+mod timeline;
 mod workload;
 
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};

@@ -17,7 +17,7 @@ use crate::human;
 use crate::observer::Observer;
 use crate::setting::{self, Setting};
 use crate::spec::StudySpec;
-use crate::workload::Workload;
+use crate::workload::{Folding, Workload};
 
 /// A study that can be run: every name resolved, every setting understood.
 #[derive(Clone, Debug)]
@@ -128,6 +128,16 @@ impl Study {
         &self.spec.out
     }
 
+    /// What decides each run, but the requests.
+    pub(crate) fn configs(&self) -> impl Iterator<Item = &RunConfig> {
+        self.jobs.iter().map(|job| &job.config)
+    }
+
+    /// The requests that all runs get.
+    pub(crate) fn folded<'a>(&self, observer: &'a dyn Observer) -> Result<Folding<'a>, Error> {
+        self.workload.folded(self.fold_bytes, observer)
+    }
+
     /// What the choice of a trace's format left open, and whoever reads the results should know.
     pub fn note(&self) -> Option<String> {
         self.workload.note()
@@ -198,7 +208,7 @@ impl Study {
         observer: &dyn Observer,
         place: usize,
     ) -> Result<(FinishedRun, u64), Error> {
-        let mut source = self.workload.folded(self.fold_bytes, observer)?;
+        let mut source = self.folded(observer)?;
         let mut writer = store.begin(inputs, self.spec.tables.requests)?;
         let limit = self.workload.limit();
         let began_ns = thread_cpu_ns();

@@ -76,9 +76,10 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
     Figure {
         id: named.id,
         title: format!("{}: tail of the response times with {structure}", named.number),
-        about: "How large a share of the reads and writes is answered within a time, from 99 to 100 %: the further left \
-                the better. The dashed level is the 99.9th percentile; times need not begin at zero. Paper 000, Figure 10 (5+1) and Figure 11 (7+1); it \
-                finds Adaptive's 99.9th percentile 14.6 % below Baseline's and 12.9 % below BPU's on average."
+        about: "How large a share of the reads and writes is answered within a time, from 99 to 100 %: the further \
+                left the better. The dashed level is the 99.9th percentile; times need not begin at zero. Paper 000, \
+                Figure 10 (5+1) and Figure 11 (7+1); it finds Adaptive's 99.9th percentile 14.6 % below Baseline's \
+                and 12.9 % below BPU's on average."
             .to_owned(),
         legend: scheme_keys(set, true),
         panels,

@@ -1,0 +1,31 @@
+//! Time lines of a study's runs.
+
+use stripewise_sim::{Progress, Timeline};
+
+use crate::error::Error;
+use crate::observer::Observer;
+use crate::study::Study;
+
+impl Study {
+    /// Runs the study's first scheme up to request `from + count`, and tells what happened from request `from` on, moment
+    /// by moment. Nothing is stored: whoever wants the results runs the study.
+    ///
+    /// # Errors
+    /// As [`Study::run`].
+    pub fn timeline(&self, (from, count): (u64, u64), observer: &dyn Observer) -> Result<Timeline, Error> {
+        let Some(config) = self.configs().next() else {
+            return Err(Error::spec("no scheme: a time line is of one run"));
+        };
+        let mut source = self.folded(observer)?;
+        observer.began(0, &config.scheme.name);
+        let all = from.saturating_add(count).max(1);
+        let line = stripewise_sim::timeline(config, &mut source, (from, count), &mut |progress| {
+            let share = Some(progress.requests as f64 / all as f64);
+            observer.advanced(0, Progress { share, ..progress });
+            observer.go_on()
+        });
+        observer.ended(0);
+        let line = line?;
+        if observer.go_on() { Ok(line) } else { Err(Error::Stopped) }
+    }
+}
