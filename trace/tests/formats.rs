@@ -428,6 +428,42 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
+    fn what_is_written_in_a_format_is_detected_as_it_or_refused_with_its_name(
+        fine in traces(1_000, 512),
+        coarse in traces(1_000, 256 << 10),
+    ) {
+        for requests in [fine, coarse].into_iter().filter(|requests| !requests.is_empty()) {
+            for name in FORMATS.iter().map(|format| format.name).chain(["spc:noasu", "replayer:log"]) {
+                let (tick_ns, _, volumes) = grain(name);
+                let mut requests = requests.clone();
+                for request in &mut requests {
+                    request.time_ns = request.time_ns / tick_ns * tick_ns;
+                    request.volume *= u32::from(volumes && name != "spc:noasu");
+                }
+                let scratch = Scratch::new();
+                let path = scratch.file("trace");
+                let format: FormatName = name.parse().expect("a format");
+                write(&path, &requests, &WriteOptions::new(format)).unwrap_or_else(|error| panic!("{error}"));
+                let base = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
+                let twin = FORMATS.iter().find(|format| format.name == base(name)).and_then(|format| format.same_as);
+                match open(&path, &OpenOptions::default()) {
+                    Ok(mut reader) => {
+                        let found = base(&reader.report().format);
+                        prop_assert!(found == base(name) || Some(found.as_str()) == twin, "{}: {}", name, found);
+                        let back = drain(&mut reader, 17).unwrap_or_else(|error| panic!("{name}: {error}"));
+                        prop_assert_eq!(&back, &requests, "{}", name);
+                    }
+                    Err(TraceError::Format { reason, .. }) => {
+                        let named = reason.contains(&base(name)) || twin.is_some_and(|twin| reason.contains(twin));
+                        prop_assert!(named && reason.contains("equally well"), "{}: {}", name, reason);
+                    }
+                    Err(error) => prop_assert!(false, "{}: {}", name, error),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_written_in_a_format_reads_back_as_it_was(
         fine in traces(1, 512),
         kinds in proptest::collection::vec(0u8..8, 60),

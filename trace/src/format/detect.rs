@@ -55,9 +55,12 @@ pub(crate) fn detect(sample: &[u8]) -> Result<Detected, String> {
         let twin = format.map_or("", |format| format.name);
         note = Some(format!("{twin} has the same columns and units: the requests are the same"));
     }
-    let hidden = best.chosen.format().map_or(&[][..], |format| format.variants);
-    for variant in hidden.iter().filter(|variant| !variant.visible) {
-        let text = format!("read as {name}; if not, name {}: {}", base(name, variant.name), variant.about);
+    let variants = best.chosen.format().map_or(&[][..], |format| format.variants);
+    let hidden = variants.iter().filter(|variant| !variant.visible);
+    let others: Vec<String> =
+        hidden.map(|variant| format!("{} ({})", base(name, variant.name), variant.about)).collect();
+    if !others.is_empty() {
+        let text = format!("read as {name}; if not, name {}", others.join(" or "));
         note = Some(note.map_or(text.clone(), |note| format!("{text}; {note}")));
     }
     Ok(Detected { chosen: best.chosen, note })
