@@ -19,13 +19,16 @@ pub fn check(format: &str, bytes: &[u8]) {
     let variants = format_names().into_iter().map(|(name, _)| name);
     for name in variants.filter(|name| name.split(':').next() == Some(format)) {
         let named: FormatName = name.parse().expect("a name from the list");
-        for (skip_bad, disorder) in
-            [(0, Disorder::Clamp), (u64::MAX, Disorder::Clamp), (u64::MAX, Disorder::Refuse)]
-        {
+        for (skip_bad, disorder) in [
+            (0, Disorder::Clamp),
+            (u64::MAX, Disorder::Clamp),
+            (u64::MAX, Disorder::Sort),
+            (u64::MAX, Disorder::Refuse),
+        ] {
             let options = OpenOptions { format: Some(named), skip_bad, disorder };
             let read = same_in_any_pieces(bytes, &options);
             sound(&read, bytes, &options);
-            if disorder == Disorder::Clamp {
+            if disorder != Disorder::Refuse {
                 survives(&read.requests, &options, named);
                 survives_as_msr(&read.requests);
             }
@@ -94,7 +97,9 @@ pub fn sound(outcome: &Outcome, bytes: &[u8], options: &OpenOptions) {
         assert!(skipped_bad <= options.skip_bad && clamped_times <= requests);
         assert_eq!(report.first_bad.is_some(), skipped_bad > 0);
         assert_eq!(report.complete, outcome.error.is_none(), "{report:?}");
-        assert!(options.disorder == Disorder::Clamp || clamped_times == 0);
+        assert!(options.disorder != Disorder::Refuse || clamped_times + report.sorted_times == 0);
+        // So few are sorted all together.
+        assert!(options.disorder != Disorder::Sort || clamped_times == 0);
     }
     if let Some(error) = &outcome.error {
         assert!(!error.to_string().is_empty());

@@ -48,17 +48,28 @@ pub(crate) struct Clock {
     latest: u64,
     /// What is added to times, so that those before the first can be told too, where requests are sorted afterwards.
     base: u64,
+    /// The latest time that may come, with `base` added.
+    limit: u64,
     /// How many requests were older than one before them.
     pub(crate) stepped_back: u64,
 }
 
-/// Where times begin that are sorted afterwards: 146 years may lie before the first.
-const BASE: u64 = 1 << 62;
+/// How far apart times may lie that are sorted afterwards: 292 years. So what was sorted can be written and sorted again.
+const SPAN: u64 = (1 << 63) - 1;
+/// Where such times begin: as much may lie before the first.
+const BASE: u64 = SPAN;
 
 impl Clock {
     pub(crate) fn new(disorder: Disorder) -> Self {
         let base = if disorder == Disorder::Sort { BASE } else { 0 };
-        Self { disorder, first: None, latest: 0, base, stepped_back: 0 }
+        Self {
+            disorder,
+            first: None,
+            latest: 0,
+            base,
+            limit: if base == 0 { u64::MAX } else { BASE + SPAN },
+            stepped_back: 0,
+        }
     }
 
     /// Nanoseconds from the first time to `time`, both in ticks of `tick_ns`.
@@ -69,7 +80,7 @@ impl Clock {
             return self.step_back(time, first, tick_ns);
         }
         let since = (time - first).checked_mul(tick_ns).and_then(|since| since.checked_add(self.base));
-        let since = since.ok_or(TOO_FAR)?;
+        let since = since.filter(|&since| since <= self.limit).ok_or(TOO_FAR)?;
         self.latest = time;
         Ok(since)
     }
@@ -83,9 +94,9 @@ impl Clock {
                 Ok(previous_ns)
             }
             Disorder::Sort => {
-                let back = (self.latest - time).checked_mul(tick_ns);
-                let placed =
-                    back.and_then(|back| (self.base + previous_ns).checked_sub(back)).ok_or(TOO_FAR)?;
+                let back = (self.latest - time).checked_mul(tick_ns).filter(|&back| back <= SPAN);
+                let placed = self.base + previous_ns - back.ok_or(TOO_FAR)?;
+                self.limit = self.limit.min(placed.saturating_add(SPAN));
                 self.stepped_back += 1;
                 Ok(placed)
             }
@@ -96,7 +107,10 @@ impl Clock {
     }
 }
 
-const TOO_FAR: Stop = Stop::Unreadable { at: 0, expected: "a time within 146 years of the first" };
+const TOO_FAR: Stop = Stop::Unreadable {
+    at: 0,
+    expected: "a time at most 584 years after the first, 292 from any if they are sorted",
+};
 
 /// Requests held back so that those behind them can still take their place before them. Twice as many are sorted at once,
 /// by a sort that finds what is in order already.

@@ -474,7 +474,7 @@ proptest! {
             let (tick_ns, _, volumes) = grain(if name == "tencent:spread" { "tencent" } else { name });
             let mut requests = fine.clone();
             for (request, kind) in requests.iter_mut().zip(&kinds) {
-                // Not beyond the 438 years that can be sorted.
+                // Not beyond the 292 years that can be sorted.
                 request.time_ns = request.time_ns / tick_ns * tick_ns;
                 request.volume *= u32::from(volumes);
                 if name.starts_with("fio") || name.starts_with("blkparse") {
