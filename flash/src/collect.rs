@@ -166,7 +166,8 @@ impl<M: Media> Flash<M> {
             self.dies[die as usize].phase = Phase::MoveProgram;
             self.record(now, die, Phase::MoveSense, sense);
             self.record(half, die, Phase::MoveProgram, program);
-            return self.schedule_die(half + program.0 + program.1, die, agenda);
+            self.schedule_die(half + program.0 + program.1, die, agenda);
+            return self.started(now, die, agenda);
         }
         self.begin(now, die, Phase::Erase, agenda);
         let domain = self.domain_of(die);

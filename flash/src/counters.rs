@@ -29,6 +29,12 @@ pub struct Counters {
     pub wear_erase_blocks: u64,
     /// Collections given up because every written block was full of valid or pinned pages.
     pub gc_stalls: u64,
+    /// Programs and erases that were suspended for reads; each time counts.
+    pub suspends: u64,
+    /// Page operations that joined another one's cell time on another plane.
+    pub multi_plane_pages: u64,
+    /// Cell time that they did not take for that; not part of `cell_busy_ns`.
+    pub shared_cell_ns: Nanos,
     /// Page reads that needed each read level, those of garbage collection included; all 0 without `[ldpc]`.
     pub level_reads: [u64; LEVELS],
     /// Time with garbage collection active on at least one die, or holding it up.

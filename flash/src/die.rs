@@ -28,6 +28,8 @@ pub(crate) enum Phase {
     Erase,
     /// One block's collection as one busy span.
     Span,
+    /// What it does is being suspended.
+    Suspend,
 }
 
 /// The event of a die that has none.

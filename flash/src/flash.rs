@@ -20,7 +20,8 @@ use crate::media::Media;
 use crate::op::{Done, Slot};
 use crate::ready::Ready;
 use crate::service::Service;
-use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit, Preemption};
+use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit, MultiPlane, Preemption};
+use crate::suspend::Suspension;
 use crate::times::Times;
 use crate::validate::SpecError;
 
@@ -95,6 +96,11 @@ pub struct Flash<M = ()> {
     pub(crate) valid_lists: Vec<u16>,
     pub(crate) buses: Buses,
     /// One for each device, if it has a host link: pages cross it, or commands.
+    /// For each die; empty unless operations are suspended.
+    pub(crate) suspensions: Vec<Suspension>,
+    /// Planes that a multi-plane operation being gathered has, one bit each.
+    pub(crate) taken: u64,
+    pub(crate) multi_plane: MultiPlane,
     pub(crate) links: Vec<Link>,
     pub(crate) commands: Vec<Commands>,
     pub(crate) elements: Vec<Element>,
@@ -139,7 +145,12 @@ impl<M: Media> Flash<M> {
         let shape = Shape::new(spec, level, devices)?;
         let pools = Pools::new(spec, &shape);
         let window = spec.scheduling.window;
-        let slots = if level == Level::Ssd { devices * window } else { shape.dies };
+        if level != Level::Ssd && spec.scheduling.multi_plane != MultiPlane::Off {
+            return Err(SpecError::NeedsQueue { key: "scheduling.multi_plane" });
+        }
+        // A die of a channel or a chip has one operation in hand, and one more while that is suspended.
+        let a_die = 1 + u32::from(spec.suspend.is_some());
+        let slots = if level == Level::Ssd { devices * window } else { shape.dies * a_die };
         let times = Times::new(spec);
         let linked = level == Level::Ssd && times.link > 0;
         let by_command = spec.timing.host_link_unit == LinkUnit::Command;
@@ -165,6 +176,13 @@ impl<M: Media> Flash<M> {
             collections: vec![Collection::NONE; shape.dies as usize],
             valid_lists: vec![0; shape.dies as usize * shape.data_pages as usize],
             buses: Buses::new(shape.buses, shape.dies, shape.elements, spec.scheduling.read_priority),
+            suspensions: if spec.suspend.is_some() {
+                vec![Suspension::NONE; shape.dies as usize]
+            } else {
+                Vec::new()
+            },
+            taken: 0,
+            multi_plane: spec.scheduling.multi_plane,
             links: if linked && !by_command { vec![Link::new(window); devices as usize] } else { Vec::new() },
             commands: if linked && by_command {
                 vec![Commands::default(); devices as usize]
@@ -270,7 +288,8 @@ impl<M: Media> Flash<M> {
             gc_busy_ns: e.gc_clock(now) - e.gc_origin,
             cell_busy_ns: self.ftl.wear.time_of(&c.level_reads).unwrap_or(c.flash_read_pages() * t.read)
                 + c.flash_program_pages() * t.program
-                + c.erase_blocks * t.erase,
+                + c.erase_blocks * t.erase
+                - c.shared_cell_ns,
             bus_busy_ns: c.read_pages * (t.read_command + t.page)
                 + c.program_pages * (t.program_command + t.page)
                 + c.summary_pages * t.summary_bus

@@ -73,13 +73,16 @@ impl<M: Media> Flash<M> {
             return 0;
         }
         let until = |whole: Nanos| if d.due == NEVER { whole } else { d.due.saturating_sub(now) };
+        if let Some(suspended) = self.suspensions.get(die as usize).filter(|_| self.is_suspended(die)) {
+            // Once the reads that it was suspended for are done.
+            let resume = self.spec.suspend.map_or(0, |spec| spec.resume.0);
+            let moves = if suspended.phase == Phase::MoveProgram { self.moves_left(die) } else { 0 };
+            return until(0) + resume + suspended.left + moves;
+        }
         if self.gc.span == GcSpan::Busy {
             return until(0);
         }
-        let sense = self.cell_read_ns(self.shape.element_of_die(die), c.first);
-        let a_move = t.read_command + sense + t.move_bus(false) + t.move_program(false);
-        let erase = t.erase_command + t.erase;
-        let later = u64::from(c.end - c.next) * a_move + erase;
+        let (erase, later) = (t.erase_command + t.erase, self.moves_left(die));
         let program = t.move_bus(c.filled) + t.move_program(c.filled);
         match d.phase {
             Phase::MoveSense => until(t.read_command + c.sense) + program + later,
@@ -89,6 +92,14 @@ impl<M: Media> Flash<M> {
             // A host operation on another plane goes first.
             _ => until(0) + later,
         }
+    }
+
+    /// Time of the moves that a collection has not begun, and of its erase.
+    fn moves_left(&self, die: u32) -> Nanos {
+        let (c, t) = (&self.collections[die as usize], &self.times);
+        let sense = self.cell_read_ns(self.shape.element_of_die(die), c.first);
+        let a_move = t.read_command + sense + t.move_bus(false) + t.move_program(false);
+        u64::from(c.end - c.next) * a_move + t.erase_command + t.erase
     }
 
     /// Cell time of reading a logical page of an element now; 0 where it is not mapped, since nothing is read then.

@@ -491,6 +491,12 @@ impl Ftl {
         self.planes[plane as usize].points.map(|point| point.next..point.end)
     }
 
+    /// Offset in its block of the next page that a program to a plane takes.
+    pub(crate) fn next_offset(&self, plane: u32) -> u32 {
+        let point = self.planes[plane as usize].points[PROGRAMS];
+        if point.next == point.end { 0 } else { point.next % self.shape.pages_per_block }
+    }
+
     /// How many they are.
     pub(crate) fn unwritten(&self, plane: u32) -> u32 {
         self.planes[plane as usize].points.iter().map(|point| point.end - point.next).sum()

@@ -51,7 +51,8 @@ pub trait Media {
     /// Whether [`Self::stretch`] is called. What records nothing costs nothing.
     const RECORDS: bool = false;
 
-    /// A die begins something; times ahead of it are known.
+    /// A die begins something; times ahead of it are known. What is suspended is told again, with the cell time that is
+    /// left, when it goes on; of operations that several planes do together, the first is told.
     fn stretch(&mut self, _stretch: &Stretch) {}
 
     /// The content of the operation is written to a page.

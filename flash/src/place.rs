@@ -110,7 +110,8 @@ impl<M: Media> Flash<M> {
     pub(crate) fn plane_for(&self, die: u32, slot: u32) -> Option<u32> {
         let s = &self.slots[slot as usize];
         let collecting = self.dies[die as usize].closed();
-        let fit = |plane| !self.is_blocked(collecting, die, plane) && self.has_space(plane);
+        let free = |plane: u32| self.taken >> (plane - die * self.shape.by_plane.get()) & 1 == 0;
+        let fit = |plane| free(plane) && !self.is_blocked(collecting, die, plane) && self.has_space(plane);
         if self.pools.is_late() {
             self.choose_plane(s.element, s.page, fit)
         } else {

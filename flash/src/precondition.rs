@@ -14,7 +14,7 @@ use crate::gc;
 use crate::geometry::Level;
 use crate::media::Media;
 use crate::share::Share;
-use crate::spec::Pool;
+use crate::spec::{MultiPlane, Pool};
 
 /// The state of a device before its first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -199,6 +199,8 @@ impl<M: Media> Flash<M> {
         let g = &mut spec.geometry;
         (g.channels, g.chips, g.dies, g.planes) = (1, 1, 1, 1);
         spec.ftl.pool = Pool::Plane;
+        // There is no time, and so nothing to be done at the same time.
+        spec.scheduling.multi_plane = MultiPlane::Off;
         // What makes a specification valid counts planes one by one.
         Flash::new(&spec, Level::Chip, 1, seed)
             .unwrap_or_else(|error| panic!("one plane of a valid device: {error}"))

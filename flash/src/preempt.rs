@@ -60,7 +60,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// Leaves a die alone until all that the driver does at this instant is done.
-    fn await_takers(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+    pub(crate) fn await_takers(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         self.dies[die as usize].phase = Phase::Offer;
         self.schedule_die(now, die, agenda);
     }
@@ -100,6 +100,10 @@ impl<M: Media> Flash<M> {
     pub(crate) fn offer_lapsed(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
         let d = &mut self.dies[die as usize];
         (d.phase, d.due) = (Phase::Idle, NEVER);
+        if self.is_suspended(die) {
+            return self.resume(now, die, agenda);
+        }
+        let d = &mut self.dies[die as usize];
         if d.yields && self.shape.level != Level::Ssd {
             d.batch = 0;
         } else if self.shape.level != Level::Ssd && self.has_background(die) {

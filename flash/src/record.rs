@@ -21,7 +21,7 @@ impl<M: Media> Flash<M> {
             Phase::MoveProgram => Work::MoveProgram,
             Phase::Erase => Work::Erase,
             Phase::Span => Work::Collection,
-            Phase::Idle | Phase::Offer => return,
+            Phase::Idle | Phase::Offer | Phase::Suspend => return,
         };
         let (token, plane, block) = if matches!(work, Work::Sense | Work::Out | Work::Program) {
             let slot = &self.slots[self.dies[die as usize].slot as usize];

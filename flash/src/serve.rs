@@ -37,9 +37,12 @@ impl<M: Media> Flash<M> {
         let Some(page) = self.find(element, op) else { return Admission::Admitted };
         let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
         let die = self.shape.die_of_plane(plane);
-        if !self.can_start(die, plane) {
+        let suspended =
+            self.is_suspended(die) && self.dies[die as usize].is_idle() && !self.is_held_by_others(die);
+        if !suspended && !self.can_start(die, plane) {
             self.ready.refuse(element);
             self.demand(now, die, agenda);
+            self.suspend_for_read(now, die, agenda);
             return Admission::Refused;
         }
         if self.times.read_command == 0 || self.bus_admits(now, element, Class::Read, agenda) {
@@ -93,7 +96,7 @@ impl<M: Media> Flash<M> {
     #[inline(always)]
     pub(crate) fn can_start(&self, die: u32, plane: u32) -> bool {
         let d = &self.dies[die as usize];
-        d.is_idle() && d.held == 0 && !self.is_blocked(d.closed(), die, plane)
+        d.is_idle() && d.held == 0 && !self.is_blocked(d.closed(), die, plane) && !self.is_suspended(die)
     }
 
     /// Whether collection on its own die keeps a host operation out of a plane.
@@ -149,7 +152,9 @@ impl<M: Media> Flash<M> {
         self.slots[slot as usize].cell = self.service.read(sense);
         self.slots[slot as usize].bus = self.times.read_command + self.times.page;
         if self.shape.level != Level::Ssd {
-            self.serve(now, self.shape.die_of_plane(plane), slot, agenda);
+            let die = self.shape.die_of_plane(plane);
+            self.read_came(die);
+            self.serve(now, die, slot, agenda);
         } else if self.commands.is_empty() {
             self.arrive(now, slot, agenda);
         } else {
@@ -202,7 +207,8 @@ impl<M: Media> Flash<M> {
             self.elements[element as usize].in_flight += 1;
             self.vacant.pop().unwrap_or_else(|| panic!("element {element} was started beyond its window"))
         } else {
-            self.shape.die_of_plane(plane)
+            let die = self.shape.die_of_plane(plane);
+            if self.is_suspended(die) { self.shape.dies + die } else { die }
         };
         let Op { kind, page, old_version } = op;
         let times = Slot { start: now, token, element, page, plane, kind, old_version, ..Slot::VACANT };
@@ -215,8 +221,9 @@ impl<M: Media> Flash<M> {
     pub(crate) fn arrive(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda) {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
         let die = self.shape.die_of_plane(plane);
+        let alone = !self.has_multi_plane();
         let d = &mut self.dies[die as usize];
-        if d.phase == Phase::Idle && d.held == 0 && d.collecting == 0 && self.may_run(die, slot) {
+        if alone && d.phase == Phase::Idle && d.held == 0 && d.collecting == 0 && self.may_run(die, slot) {
             return self.serve(now, die, slot, agenda);
         }
         let d = &mut self.dies[die as usize];
@@ -224,8 +231,13 @@ impl<M: Media> Flash<M> {
         let queue = usize::from(self.read_priority && kind == OpKind::Program);
         d.queues[queue].push(&mut self.slot_next, slot);
         d.barren = 0;
-        if d.phase == Phase::Idle {
+        if d.phase == Phase::Idle && alone {
             self.next(now, die, agenda);
+        } else if d.phase == Phase::Idle {
+            // Others that come at this instant may join it.
+            self.await_takers(now, die, agenda);
+        } else if kind == OpKind::Read {
+            self.suspend_for_read(now, die, agenda);
         }
         if self.stalled.contains(&plane) {
             self.reroute(now, plane, agenda);
@@ -236,10 +248,12 @@ impl<M: Media> Flash<M> {
     #[inline]
     fn serve(&mut self, now: Nanos, die: u32, slot: u32, agenda: &mut Agenda) {
         self.dies[die as usize].slot = slot;
-        let Slot { kind, element, page, plane, token, old_version, .. } = self.slots[slot as usize];
-        if kind == OpKind::Read {
+        if self.has_multi_plane() {
+            self.gather(now, die, slot);
+        }
+        if self.slots[slot as usize].kind == OpKind::Read {
             let t = &self.times;
-            if self.exclusive {
+            if self.exclusive && !(self.has_multi_plane() && self.slot_next[slot as usize] != NONE) {
                 let cell = self.slots[slot as usize].cell;
                 let (command, page) = (t.read_command, t.page);
                 self.dies[die as usize].phase = Phase::Out;
@@ -249,11 +263,25 @@ impl<M: Media> Flash<M> {
             }
             return self.begin(now, die, Phase::Sense, agenda);
         }
+        if !self.has_multi_plane() {
+            self.place(die, slot);
+        }
+        self.begin(now, die, Phase::Program, agenda);
+        if !self.stalled.is_empty() {
+            self.retry_stalled(now, agenda);
+        }
+    }
+
+    /// A program that a die takes up has its place: the map changes.
+    #[inline]
+    pub(crate) fn place(&mut self, die: u32, slot: u32) {
+        let Slot { element, page, plane, token, old_version, .. } = self.slots[slot as usize];
         let plane = self.take_place(die, slot, plane);
         let pin = old_version && !self.planted.is(Bug::PinSkipped);
         let placed = self.ftl.program(element, page, plane, pin);
         self.media.program(element, placed.page, token);
         let (t, s) = (&self.times, &mut self.slots[slot as usize]);
+        s.plane = plane;
         s.bus += t.program_command + t.page;
         s.cell = t.program;
         if placed.filled {
@@ -265,10 +293,6 @@ impl<M: Media> Flash<M> {
             self.dies[die as usize].collecting |= 1 << (plane - die * self.shape.by_plane.get());
         }
         self.note_soft(die, plane);
-        self.begin(now, die, Phase::Program, agenda);
-        if !self.stalled.is_empty() {
-            self.retry_stalled(now, agenda);
-        }
     }
 
     /// Begins a phase of a die: on the bus, if it needs it and it is free; else it waits for it.
@@ -278,7 +302,8 @@ impl<M: Media> Flash<M> {
         let (bus_time, then) = self.durations(die, phase);
         if self.exclusive || bus_time == 0 {
             self.record(now, die, phase, (bus_time, then));
-            return self.schedule_die(now + bus_time + then, die, agenda);
+            self.schedule_die(now + bus_time + then, die, agenda);
+            return self.started(now, die, agenda);
         }
         let bus = self.shape.bus_of_die(die);
         // What was admitted just now may take the bus that its element was offered.
@@ -286,7 +311,8 @@ impl<M: Media> Flash<M> {
         if self.buses.is_idle(bus, now) || admitted && self.buses.is_free(bus, now) {
             self.buses.occupy(bus, now + bus_time);
             self.record(now, die, phase, (bus_time, then));
-            return self.schedule_die(now + bus_time + then, die, agenda);
+            self.schedule_die(now + bus_time + then, die, agenda);
+            return self.started(now, die, agenda);
         }
         self.dies[die as usize].due = NEVER;
         let class = if matches!(phase, Phase::Sense | Phase::Out) { Class::Read } else { Class::Write };
@@ -297,9 +323,17 @@ impl<M: Media> Flash<M> {
 
     /// Time on the bus of a die's phase, and in the cells after it.
     #[inline(always)]
-    fn durations(&self, die: u32, phase: Phase) -> (Nanos, Nanos) {
+    pub(crate) fn durations(&self, die: u32, phase: Phase) -> (Nanos, Nanos) {
         let t = &self.times;
         match phase {
+            Phase::Program | Phase::Sense if self.has_multi_plane() => {
+                let head = self.dies[die as usize].slot;
+                let bus = |slot: u32| {
+                    let s = &self.slots[slot as usize];
+                    if phase == Phase::Sense { t.read_command } else { s.bus - s.link }
+                };
+                (self.chain(head).map(bus).sum(), self.chain_cell(head))
+            }
             Phase::Program => {
                 let slot = &self.slots[self.dies[die as usize].slot as usize];
                 (slot.bus - slot.link, slot.cell)
@@ -313,7 +347,7 @@ impl<M: Media> Flash<M> {
                 (t.move_bus(filled) - out, t.move_program(filled))
             }
             Phase::Erase => (t.erase_command, t.erase),
-            Phase::Idle | Phase::Offer | Phase::Span => (0, 0),
+            Phase::Idle | Phase::Offer | Phase::Span | Phase::Suspend => (0, 0),
         }
     }
 
@@ -349,10 +383,11 @@ impl<M: Media> Flash<M> {
         }
         match d.phase {
             Phase::Program | Phase::Out => {
-                let slot = std::mem::replace(&mut d.slot, NONE);
-                self.finish(now, slot, agenda, done);
-                self.next(now, die, agenda);
+                if self.finish_chain(now, die, agenda, done) {
+                    self.next(now, die, agenda);
+                }
             }
+            Phase::Suspend => self.serve_suspended(now, die, agenda),
             Phase::Sense => self.begin(now, die, Phase::Out, agenda),
             Phase::Idle => {}
             _ => self.collection_event(now, die, agenda),
@@ -368,6 +403,7 @@ impl<M: Media> Flash<M> {
                 self.buses.occupy(bus, now + bus_time);
                 self.record(now, die, phase, (bus_time, then));
                 self.schedule_die(now + bus_time + then, die, agenda);
+                self.started(now, die, agenda);
             }
             Some(Turn::Element(element)) => self.ready.report(element),
             None => {}
@@ -403,7 +439,7 @@ impl<M: Media> Flash<M> {
 
     /// The flash is done with an operation.
     #[inline]
-    fn finish(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
+    pub(crate) fn finish(&mut self, now: Nanos, slot: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
         let s = &self.slots[slot as usize];
         if s.kind == OpKind::Read && !self.commands.is_empty() {
             return self.give_back(now, s.element, slot, agenda);
@@ -443,6 +479,9 @@ impl<M: Media> Flash<M> {
 
     /// A die has nothing in hand: collection that is due goes first, then whoever waits.
     pub(crate) fn next(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
+        if self.is_suspended(die) {
+            return self.serve_suspended(now, die, agenda);
+        }
         let d = &mut self.dies[die as usize];
         d.phase = Phase::Idle;
         d.due = NEVER;
@@ -479,6 +518,16 @@ impl<M: Media> Flash<M> {
         } else {
             self.ready.is_refused(self.shape.element_of_die(die))
         }
+    }
+
+    /// A die whose operation is suspended takes up the next read that waits for it.
+    pub(crate) fn serve_read(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        let d = &mut self.dies[die as usize];
+        let Some(slot) = d.queues[0].pop(&self.slot_next) else { return false };
+        let waited = d.gc_clock(now).wrapping_sub(self.slots[slot as usize].gc);
+        self.slots[slot as usize].gc = waited;
+        self.serve(now, die, slot, agenda);
+        true
     }
 
     /// A die takes up the next host operation that waits for it, if there is one that may run.

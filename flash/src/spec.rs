@@ -10,10 +10,12 @@ use crate::share::Share;
 
 mod gc;
 mod ldpc;
+mod suspend;
 mod wear;
 
 pub use gc::{Domain, GcSpan, GcSpec, GcStart, Moves, Preemption, Victim, Watermark};
 pub use ldpc::{BINS, LEVELS, LdpcSpec};
+pub use suspend::SuspendSpec;
 pub use wear::{AgeSpec, FreeBlock, WearSpec};
 
 /// A modelled flash device, as a TOML file describes it. Unknown keys are errors.
@@ -33,6 +35,9 @@ pub struct DeviceSpec {
     pub scheduling: Scheduling,
     /// How it collects garbage.
     pub gc: GcSpec,
+    /// How programs and erases stop for reads; not given: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<SuspendSpec>,
     /// How long reads take as blocks wear; not given: every read takes `timing.read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ldpc: Option<LdpcSpec>,
@@ -172,11 +177,33 @@ pub struct Scheduling {
     pub read_priority: bool,
     /// Page operations that a whole SSD takes at a time; channels and chips take what they can start at once.
     pub window: u32,
+    /// Whether planes of a die work together. Only a whole SSD has the queues that this needs.
+    #[serde(skip_serializing_if = "MultiPlane::is_off")]
+    pub multi_plane: MultiPlane,
+}
+
+/// Whether pages of several planes of a die are read or programmed in one cell time. Blocks may differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MultiPlane {
+    /// No.
+    #[default]
+    Off,
+    /// Where they have the same offset in their blocks (SSDsim's two-plane commands).
+    SamePage,
+    /// Wherever they lie.
+    AnyPage,
+}
+
+impl MultiPlane {
+    fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
 }
 
 impl Default for Scheduling {
     fn default() -> Self {
-        Self { read_priority: true, window: 256 }
+        Self { read_priority: true, window: 256, multi_plane: MultiPlane::Off }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What makes a device specification unusable, and why.
 
-use crate::spec::{DeviceSpec, GcSpan, Preemption, Victim, Watermark};
+use crate::spec::{DeviceSpec, GcSpan, MultiPlane, Preemption, Victim, Watermark};
 
 /// Why a device cannot be modelled as specified. Every message says the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,6 +77,12 @@ pub enum SpecError {
         from: u32,
         /// The second.
         below: u32,
+    },
+    /// Channels and chips keep no queue.
+    #[error("{key} needs the queues of a whole SSD; take the device as one element, or leave it out")]
+    NeedsQueue {
+        /// Which one.
+        key: &'static str,
     },
     /// Too many elements, or none.
     #[error("{found} elements; there must be from 1 to {limit}: change the level or the number of devices")]
@@ -189,6 +195,8 @@ impl DeviceSpec {
             ("geometry.spare_bytes", g.spare_bytes.0, 0, 1 << 24),
             ("scheduling.window", u64::from(self.scheduling.window), 1, 65_536),
             ("gc.victim.d-choices", u64::from(d), 1, 65_535),
+            ("suspend.limit", self.suspend.map_or(1, |suspend| u64::from(suspend.limit)), 1, 65_536),
+            ("suspend.reads", self.suspend.map_or(1, |suspend| u64::from(suspend.reads)), 1, 65_536),
             ("gc.preemption_batch", u64::from(self.gc.preemption_batch), 1, 65_536),
             ("ftl.over_provisioning (millionths)", u64::from(self.ftl.over_provisioning.0), 0, 999_999),
         ];
@@ -200,6 +208,8 @@ impl DeviceSpec {
             ("timing.program_command (ns)", t.program_command.0),
             ("timing.erase_command (ns)", t.erase_command.0),
             ("timing.host_link_command (ns)", t.host_link_command.0),
+            ("suspend.overhead (ns)", self.suspend.map_or(0, |suspend| suspend.overhead.0)),
+            ("suspend.resume (ns)", self.suspend.map_or(0, |suspend| suspend.resume.0)),
             ("ldpc.retry_step (ns)", self.ldpc.map_or(0, |ldpc| ldpc.retry_step.0)),
             ("timing.bus (ns a page)", t.bus.time_of(bus_bytes)),
             ("timing.host_link (ns a page)", t.host_link.time_of(g.page_bytes.0)),
@@ -250,6 +260,24 @@ impl DeviceSpec {
                 "gc.hard_watermark",
                 "gc.preemption = \"never\"",
                 "nothing is preempted anyway; leave one out",
+            ),
+            (
+                self.suspend.is_some() && !self.scheduling.read_priority,
+                "[suspend]",
+                "scheduling.read_priority = false",
+                "reads that do not go first suspend nothing; leave one out",
+            ),
+            (
+                self.suspend.is_some_and(|suspend| suspend.erase) && busy,
+                "suspend.erase",
+                "gc.span = \"busy\"",
+                "a busy span cannot be suspended; use steps, or set suspend.erase = false",
+            ),
+            (
+                self.scheduling.multi_plane != MultiPlane::Off && self.geometry.planes == 1,
+                "scheduling.multi_plane",
+                "geometry.planes = 1",
+                "one plane has none to work with; leave it out",
             ),
             (
                 levelled && fifo,

@@ -6,7 +6,8 @@
 mod support;
 
 use stripewise_base::prng::Prng;
-use stripewise_flash::spec::{Domain, Preemption, Watermark};
+use stripewise_base::units::Span;
+use stripewise_flash::spec::{Domain, Preemption, SuspendSpec, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Level, Op, Share, State};
 use support::{Rig, read, small, write};
 
@@ -181,8 +182,9 @@ fn an_idle_die_collects_at_the_soft_watermark_and_stops_between_moves() {
     }
 }
 
-/// The 99.9th percentile and the mean of reads, and the write amplification, under a load of reads and writes.
-fn tail(change: impl Fn(&mut DeviceSpec)) -> (u64, u64, f64) {
+/// The 99.9th percentile and the mean of reads, the write amplification, and the mean of programs, under a load
+/// of reads and writes.
+fn tail(change: impl Fn(&mut DeviceSpec)) -> (u64, u64, f64, u64) {
     let mut spec = small(&[("blocking = \"plane\"", "blocking = \"die\"")]);
     (spec.geometry.blocks, spec.geometry.pages) = (32, 16);
     spec.ftl.over_provisioning = Share(300_000);
@@ -190,6 +192,7 @@ fn tail(change: impl Fn(&mut DeviceSpec)) -> (u64, u64, f64) {
     let mut flash = Flash::new(&spec, Level::Ssd, 1, 1).unwrap_or_else(|error| panic!("{error}"));
     flash.precondition(State::Steady, Share::ALL, 1);
     let (mut rig, mut random, mut reads) = (Rig::over(flash), Prng::new(3), Vec::new());
+    let mut writes = Vec::new();
     let pages = u64::from(rig.flash.logical_pages());
     for _ in 0..30_000 {
         let at = rig.now + random.below(300 * US);
@@ -198,7 +201,7 @@ fn tail(change: impl Fn(&mut DeviceSpec)) -> (u64, u64, f64) {
         if random.chance(7, 10) {
             reads.push(rig.submit(0, read(page)));
         } else {
-            rig.submit(0, write(page));
+            writes.push(rig.submit(0, write(page)));
         }
     }
     rig.run();
@@ -209,11 +212,9 @@ fn tail(change: impl Fn(&mut DeviceSpec)) -> (u64, u64, f64) {
     latencies.sort_unstable();
     let counters = rig.flash.counters(rig.now, 0);
     let amplification = 1.0 + counters.gc_move_pages as f64 / counters.program_pages as f64;
-    (
-        latencies[latencies.len() * 999 / 1000],
-        latencies.iter().sum::<u64>() / latencies.len() as u64,
-        amplification,
-    )
+    let mean =
+        |tokens: &[u32]| tokens.iter().map(|&token| of[token as usize]).sum::<u64>() / tokens.len() as u64;
+    (latencies[latencies.len() * 999 / 1000], mean(&reads), amplification, mean(&writes))
 }
 
 #[test]
@@ -233,4 +234,85 @@ fn collection_in_the_background_shortens_the_tail_and_moves_more() {
     println!("99.9th percentile and mean of reads, write amplification: {never:?} {soft:?}");
     assert!(soft.0 < never.0 && soft.1 < never.1);
     assert!(soft.2 > never.2, "what is collected early has more valid pages");
+}
+
+/// Suspending takes 3 us, going on 2.
+fn suspend() -> SuspendSpec {
+    let (overhead, resume) = (Span(3 * US), Span(2 * US));
+    SuspendSpec { program: true, erase: true, overhead, resume, limit: 4, reads: 8 }
+}
+
+/// A program on one plane of a die and reads of the other at times from its start: when all end.
+fn suspended_program(suspend: SuspendSpec, reads: &[u64], ends: &[u64], program: u64) {
+    for alone in [true, false] {
+        for level in [Level::Ssd, Level::Chip] {
+            let mut spec = device(alone);
+            spec.suspend = Some(suspend);
+            let mut rig = Rig::new(&spec, level);
+            let other = if level == Level::Ssd { spec.geometry.chips } else { 1 };
+            rig.one(0, write(other));
+            let start = rig.now;
+            let programmed = rig.submit(0, write(0));
+            let tokens: Vec<u32> = reads
+                .iter()
+                .map(|at| {
+                    rig.run_until(start + at * US);
+                    rig.submit(0, read(other))
+                })
+                .collect();
+            rig.run();
+            let found: Vec<u64> = tokens.iter().map(|&token| (rig.of(token).end - start) / US).collect();
+            let all = (found, (rig.of(programmed).end - start) / US);
+            assert_eq!(all, (ends.to_vec(), program), "alone: {alone}, {level:?}, reads at {reads:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_stops_for_reads_and_goes_on() {
+    // Undisturbed: the bus until 4, the cells until 104.
+    suspended_program(suspend(), &[], &[], 104);
+    // At 24, 80 are left: suspended at 27, read until 41, on again from 43.
+    suspended_program(suspend(), &[24], &[41], 123);
+    // On the bus: the cells begin at 4, are suspended at 7, read until 21.
+    suspended_program(suspend(), &[2], &[21], 123);
+    // With 2 us left it is not worth it.
+    suspended_program(suspend(), &[102], &[118], 104);
+    // A second read while it is suspended, and one later on, with 63 left.
+    suspended_program(suspend(), &[24, 30], &[41, 55], 137);
+    suspended_program(suspend(), &[24, 60], &[41, 77], 142);
+    let off = SuspendSpec { program: false, ..suspend() };
+    suspended_program(off, &[24], &[118], 104);
+}
+
+#[test]
+fn limits_of_suspending_are_kept() {
+    let once = SuspendSpec { limit: 1, ..suspend() };
+    suspended_program(once, &[24, 60], &[41, 137], 123);
+    let one_read = SuspendSpec { reads: 1, ..suspend() };
+    suspended_program(one_read, &[24, 30], &[41, 137], 123);
+}
+
+#[test]
+fn erases_and_moves_stop_for_reads_too() {
+    let both = |spec: &mut DeviceSpec| spec.suspend = Some(suspend());
+    // The erase runs from 236 to 1236. At 500, 736 are left: suspended at 503, read until 517, on again from 519.
+    everywhere(both, &[(500, read(1))], &[517], 1255);
+    // The first move's cells program from 18 to 118. At 20, 98 are left: read from 23 to 37, on again from 39.
+    everywhere(both, &[(20, read(1))], &[37], 1255);
+    // While the page is sensed: suspended when the cells begin to program, read from 21 to 35.
+    everywhere(both, &[(5, read(1))], &[35], 1255);
+    let programs = |spec: &mut DeviceSpec| spec.suspend = Some(SuspendSpec { erase: false, ..suspend() });
+    everywhere(programs, &[(500, read(1))], &[1250], 1236);
+}
+
+#[test]
+fn suspending_shortens_the_tail_of_reads_and_lengthens_programs() {
+    let never = tail(|_| {});
+    let suspended = tail(|spec| spec.suspend = Some(suspend()));
+    println!(
+        "99.9th percentile and mean of reads, write amplification, mean of programs: {never:?} {suspended:?}"
+    );
+    assert!(suspended.0 < never.0 / 2 && suspended.1 < never.1 / 2);
+    assert!(suspended.3 > never.3);
 }

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stripewise_base::prng::Prng;
+use stripewise_base::units::Span;
 use stripewise_flash::spec::{
-    AgeSpec, Choice, Domain, FreeBlock, GcSpan, GcStart, LdpcSpec, LinkUnit, Moves, Pool, Preemption, Victim,
-    Watermark, WearSpec,
+    AgeSpec, Choice, Domain, FreeBlock, GcSpan, GcStart, LdpcSpec, LinkUnit, Moves, MultiPlane, Pool,
+    Preemption, SuspendSpec, Victim, Watermark, WearSpec,
 };
 use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind};
 use support::{Rig, small};
@@ -103,6 +104,10 @@ fn cases() -> impl Strategy<Value = Case> {
                 };
             }
             add_switches(&mut spec, more, points);
+            if level == Level::Ssd && planes > 1 {
+                spec.scheduling.multi_plane =
+                    [MultiPlane::Off, MultiPlane::SamePage, MultiPlane::AnyPage][(seed % 3) as usize];
+            }
             Case { spec, level, seed, pins }
         },
     )
@@ -110,7 +115,7 @@ fn cases() -> impl Strategy<Value = Case> {
 
 /// Switches that are off by default, in every combination that has a meaning.
 fn add_switches(spec: &mut DeviceSpec, switches: [bool; 8], points: u32) {
-    let [apart, copy_back, soft, hard, wear, levels, ldpc, _] = switches;
+    let [apart, copy_back, soft, hard, wear, levels, ldpc, suspend] = switches;
     // Room for one more open block and an earlier start.
     spec.geometry.blocks = 10;
     spec.gc.moves = if apart { Moves::Apart } else { Moves::Shared };
@@ -125,6 +130,12 @@ fn add_switches(spec: &mut DeviceSpec, switches: [bool; 8], points: u32) {
         spec.gc.soft_watermark = soft.then_some(Watermark::BlockCount(2));
         spec.gc.hard_watermark =
             (hard && spec.gc.preemption != Preemption::Never).then_some(Watermark::BlockCount(1));
+    }
+    if suspend && spec.scheduling.read_priority {
+        let (overhead, resume) = (Span(3_000), Span(2_000));
+        let erase = spec.gc.span == GcSpan::Steps;
+        spec.suspend =
+            Some(SuspendSpec { program: true, erase, overhead, resume, limit: 2, reads: 1 + points });
     }
     if wear {
         let free_block = if hard { FreeBlock::LeastWorn } else { FreeBlock::FirstFreed };

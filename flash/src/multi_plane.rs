@@ -1,0 +1,137 @@
+//! Multi-plane operations: pages of several planes of a die in one cell time.
+//!
+//! A whole SSD gathers them from the queue of its die when that takes up an operation: others of the same kind, first
+//! come first, at most one for each plane. Their transfers follow one another on the bus, their cells work together. The
+//! slots of one such operation are chained by their successors, which no queue needs any more.
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::Agenda;
+
+use crate::die::Phase;
+use crate::flash::Flash;
+use crate::list::NONE;
+use crate::media::Media;
+use crate::op::{Done, OpKind};
+use crate::spec::MultiPlane;
+
+impl<M: Media> Flash<M> {
+    /// Whether planes of a die work together.
+    #[inline(always)]
+    pub(crate) fn has_multi_plane(&self) -> bool {
+        self.multi_plane != MultiPlane::Off
+    }
+
+    /// The plane of a die that is in the way of a multi-plane operation being gathered, one bit each.
+    fn bit(&self, die: u32, plane: u32) -> u64 {
+        1 << (plane - die * self.shape.by_plane.get())
+    }
+
+    /// Offset in its block of the page that a read finds, or that a program to `plane` will take.
+    fn offset(&self, slot: u32, plane: u32) -> Option<u32> {
+        let s = &self.slots[slot as usize];
+        let page = match s.kind {
+            OpKind::Read if s.old_version => self.ftl.lookup_old(s.element, s.page),
+            OpKind::Read => self.ftl.lookup(s.element, s.page),
+            _ => return Some(self.ftl.next_offset(plane)),
+        };
+        page.map(|page| page % self.shape.pages_per_block)
+    }
+
+    /// The plane that a waiting operation adds to the one in hand, if it may.
+    fn joins(&self, die: u32, slot: u32, kind: OpKind, offset: Option<u32>) -> bool {
+        let s = &self.slots[slot as usize];
+        if s.kind != kind {
+            return false;
+        }
+        let plane = if kind == OpKind::Read {
+            let free = self.taken & self.bit(die, s.plane) == 0;
+            let closed = self.is_blocked(self.dies[die as usize].closed(), die, s.plane);
+            (free && (!closed || self.is_suspended(die))).then_some(s.plane)
+        } else {
+            self.plane_for(die, slot)
+        };
+        let same = self.multi_plane == MultiPlane::SamePage;
+        plane.is_some_and(|plane| !same || self.offset(slot, plane) == offset)
+    }
+
+    /// A die has taken up `head`: what can run with it is taken out of its queue and chained behind it. Programs have
+    /// their places afterwards.
+    pub(crate) fn gather(&mut self, now: Nanos, die: u32, head: u32) {
+        self.slot_next[head as usize] = NONE;
+        let kind = self.slots[head as usize].kind;
+        let mut tail = head;
+        let mut plane = self.slots[head as usize].plane;
+        if kind == OpKind::Program {
+            plane = self.plane_for(die, head).unwrap_or(plane);
+        }
+        // Before the place is taken, since that is the page whose offset it is.
+        let offset = self.offset(head, plane);
+        if kind == OpKind::Program {
+            self.place(die, head);
+        }
+        self.taken = self.bit(die, self.slots[head as usize].plane);
+        let level = usize::from(self.read_priority && kind == OpKind::Program);
+        loop {
+            let mut queue = self.dies[die as usize].queues[level];
+            let mut next = std::mem::take(&mut self.slot_next);
+            let found = queue.take(&mut next, |slot| self.joins(die, slot, kind, offset));
+            self.slot_next = next;
+            let Some(slot) = found else { break };
+            self.dies[die as usize].queues[level] = queue;
+            self.slot_next[tail as usize] = slot;
+            self.slot_next[slot as usize] = NONE;
+            tail = slot;
+            let waited = self.dies[die as usize].gc_clock(now).wrapping_sub(self.slots[slot as usize].gc);
+            self.slots[slot as usize].gc = waited;
+            if kind == OpKind::Program {
+                self.place(die, slot);
+            }
+            self.taken |= self.bit(die, self.slots[slot as usize].plane);
+        }
+        self.taken = 0;
+        let (mut pages, mut cells) = (0, 0);
+        self.chain(head).for_each(|slot| {
+            pages += 1;
+            cells += self.slots[slot as usize].cell;
+        });
+        let shared = cells - self.chain_cell(head);
+        let counters = &mut self.elements[self.slots[head as usize].element as usize].counters;
+        counters.multi_plane_pages += pages - 1;
+        counters.shared_cell_ns += shared;
+    }
+
+    /// The slots of the operation that begins with `head`.
+    pub(crate) fn chain(&self, head: u32) -> impl Iterator<Item = u32> {
+        let next = |slot: &u32| Some(self.slot_next[*slot as usize]).filter(|&next| next != NONE);
+        std::iter::successors(Some(head), move |slot| if self.has_multi_plane() { next(slot) } else { None })
+    }
+
+    /// Cell time of the operation that begins with `head`.
+    pub(crate) fn chain_cell(&self, head: u32) -> Nanos {
+        self.chain(head).map(|slot| self.slots[slot as usize].cell).max().unwrap_or(0)
+    }
+
+    /// A die's program or the transfer of a read is over. False if the next transfer of the same operation began.
+    pub(crate) fn finish_chain(
+        &mut self,
+        now: Nanos,
+        die: u32,
+        agenda: &mut Agenda,
+        done: &mut Vec<Done>,
+    ) -> bool {
+        let phase = self.dies[die as usize].phase;
+        let mut slot = std::mem::replace(&mut self.dies[die as usize].slot, NONE);
+        while slot != NONE {
+            // What is finished may enter another list.
+            let next = if self.has_multi_plane() { self.slot_next[slot as usize] } else { NONE };
+            self.finish(now, slot, agenda, done);
+            if phase == Phase::Out && next != NONE {
+                self.dies[die as usize].slot = next;
+                self.begin(now, die, Phase::Out, agenda);
+                return false;
+            }
+            slot = next;
+        }
+        true
+    }
+}
