@@ -177,13 +177,21 @@ pub fn write(timeline: &Timeline, out: impl Write) -> io::Result<()> {
     let mut packets = Packets { out, is_first: true };
     tracks(timeline, &mut packets)?;
     requests(timeline, &mut packets)?;
+    // Track by track in the order of time: a reader sorts by time alone, and what ends at a moment has to come before
+    // what begins at it.
     let mut stretches: Vec<&DieSpan> = timeline.stretches.iter().collect();
     stretches.sort_by_key(|span| (span.stretch.die, span.stretch.start_ns));
     let mut pointed_at = vec![false; timeline.operations.len()];
-    for span in stretches {
+    for span in &stretches {
         let first =
             span.operation.is_some_and(|place| !std::mem::replace(&mut pointed_at[place as usize], true));
-        stretch(timeline, span, first, &mut packets)?;
+        stretch(timeline, span, On::Die { first }, &mut packets)?;
+    }
+    let bus = |span: &DieSpan| span.stretch.die / timeline.shape.dies_per_bus;
+    stretches.retain(|span| span.stretch.bus_ns > 0);
+    stretches.sort_by_key(|span| (bus(span), span.stretch.start_ns));
+    for span in &stretches {
+        stretch(timeline, span, On::Bus, &mut packets)?;
     }
     packets.out.flush()
 }
@@ -261,11 +269,19 @@ fn flow(operation: u32, request: u32) -> u64 {
     (u64::from(operation) + 1) << 32 | u64::from(request)
 }
 
-/// What a die does, on its track, and on its bus where it takes that.
+/// Which of its two tracks a stretch is shown on.
+enum On {
+    /// Its die's, for all of it; the first of an operation is where arrows lead to.
+    Die { first: bool },
+    /// Its bus', for as long as it takes that.
+    Bus,
+}
+
+/// What a die does, on one of its tracks.
 fn stretch<W: Write>(
     timeline: &Timeline,
     span: &DieSpan,
-    is_first: bool,
+    on: On,
     packets: &mut Packets<W>,
 ) -> io::Result<()> {
     let stretch = &span.stretch;
@@ -295,7 +311,7 @@ fn stretch<W: Write>(
         notes.push(Note::Number("element", operation.operation.element.into()));
         notes.push(Note::Number("page", operation.operation.page.into()));
         notes.push(Note::Number("queued_ns", operation.started_ns - operation.queued_ns));
-        if is_first {
+        if matches!(on, On::Die { first: true }) {
             flows.extend(operation.requests.iter().map(|&request| flow(place, request)));
         }
     } else if stretch.token.is_none() {
@@ -307,19 +323,10 @@ fn stretch<W: Write>(
         Work::MoveSense | Work::MoveProgram | Work::Erase | Work::Collection => "gc",
     };
     let on_bus = stretch.start_ns + stretch.bus_ns;
-    let slice = |track, end, flows_end| Slice {
-        track,
-        name,
-        category,
-        times: (stretch.start_ns, end),
-        notes: &notes,
-        flows: &[],
-        flows_end,
+    let (track, end) = match on {
+        On::Die { .. } => (DIES + u64::from(stretch.die), on_bus + stretch.cell_ns),
+        On::Bus => (BUSES + u64::from(stretch.die / timeline.shape.dies_per_bus), on_bus),
     };
-    packets.slice(&slice(DIES + u64::from(stretch.die), on_bus + stretch.cell_ns, &flows))?;
-    if stretch.bus_ns > 0 {
-        let bus = BUSES + u64::from(stretch.die / timeline.shape.dies_per_bus);
-        packets.slice(&slice(bus, on_bus, &[]))?;
-    }
-    Ok(())
+    let times = (stretch.start_ns, end);
+    packets.slice(&Slice { track, name, category, times, notes: &notes, flows: &[], flows_end: &flows })
 }

@@ -119,6 +119,7 @@ fn a_trace_decodes_to_the_slices_and_arrows_of_its_time_line() {
     let mut names: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();
     // Open and finished slices of each track.
     let mut open: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+    let mut ended: BTreeMap<u64, u64> = BTreeMap::new();
     let mut slices: Vec<(u64, String, u64, u64)> = Vec::new();
     let (mut from, mut to) = (Vec::new(), Vec::new());
     for packet in &trace[&1] {
@@ -139,12 +140,14 @@ fn a_trace_decodes_to_the_slices_and_arrows_of_its_time_line() {
         assert!(names.contains_key(&track), "events are on tracks that were told before");
         if number(&event, 9) == 1 {
             let name = String::from_utf8(bytes(&event, 23).to_vec()).expect("a name is text");
+            assert!(ended.get(&track).is_none_or(|&end| end <= at), "each track is in the order of time");
             assert!(open.insert(track, (at, name)).is_none(), "one thing at a time on each track");
             from.extend(numbers(&event, 47));
             to.extend(numbers(&event, 48));
         } else {
             let (begin, name) = open.remove(&track).expect("what ends has begun");
             assert!(begin <= at);
+            ended.insert(track, at);
             slices.push((track, name, begin, at));
         }
     }
