@@ -20,10 +20,13 @@ impl<M: Media> Flash<M> {
         if self.collections[die as usize].block == NONE {
             return self.collect_block(now, die, agenda);
         }
-        // What began in the background may be due by now, or has to be through before what is due.
-        self.collections[die as usize].background = false;
-        self.dies[die as usize].active = true;
-        self.hold(now, die, Some(self.gc.blocking), agenda);
+        if self.lets_in {
+            // What began in the background may be due by now, or has to be through before what is due; what was
+            // preempted goes on.
+            self.collections[die as usize].background = false;
+            self.dies[die as usize].active = true;
+            self.hold(now, die, Some(self.gc.blocking), agenda);
+        }
         self.collect_step(now, die, agenda);
         true
     }
@@ -134,8 +137,9 @@ impl<M: Media> Flash<M> {
         (c.filled, c.sense) = (filled, sense);
         let levels = c.levels;
         self.media.copy(element, from, to);
-        self.elements[element as usize].carried.sense += sense;
-        let counters = &mut self.elements[element as usize].counters;
+        let e = &mut self.elements[element as usize];
+        e.carried.sense += sense;
+        let counters = &mut e.counters;
         counters.gc_move_pages += 1;
         counters.wear_move_pages += u64::from(levels);
         counters.summary_pages += u64::from(filled && self.times.summary_cell > 0);
@@ -189,7 +193,7 @@ impl<M: Media> Flash<M> {
             Phase::Offer => return self.offer_lapsed(now, die, agenda),
             _ => {}
         }
-        if self.preempt(now, die, agenda) {
+        if self.lets_in && self.preempt(now, die, agenda) {
             return;
         }
         if self.gc.blocking == Domain::Plane && self.let_in(now, die, agenda) {

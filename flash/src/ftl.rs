@@ -37,14 +37,11 @@ impl WritePoint {
     }
 }
 
-/// Index of the write point of programs.
-const PROGRAMS: usize = 0;
-
 /// A plane's blocks. Numbers of pages count within the element, numbers of blocks within the plane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plane {
-    /// The blocks being written: by programs, and by moves where these have a block of their own.
-    points: [WritePoint; 2],
+    /// The block being written.
+    point: WritePoint,
     /// Free pages that can take data.
     pub(crate) free_pages: u32,
     /// Blocks without data: so many, from this place of the plane's ring of free blocks on.
@@ -91,8 +88,8 @@ pub(crate) struct Ftl {
     /// programs; empty unless victims are chosen so.
     changed: Vec<u32>,
     clocks: Vec<u32>,
-    /// Index of the write point of moves.
-    moves: usize,
+    /// For each plane the block that moves are written to; empty unless they go apart.
+    apart: Vec<WritePoint>,
     /// Of free blocks the one erased least often is written next.
     least_worn: bool,
     pub(crate) pins: Pins,
@@ -129,7 +126,11 @@ impl Ftl {
             closed: if fifo { vec![0; planes * blocks as usize] } else { Vec::new() },
             changed: if aged { vec![0; planes * blocks as usize] } else { Vec::new() },
             clocks: if aged { vec![0; planes] } else { Vec::new() },
-            moves: usize::from(spec.gc.moves == Moves::Apart),
+            apart: if spec.gc.moves == Moves::Apart {
+                vec![WritePoint::default(); planes]
+            } else {
+                Vec::new()
+            },
             least_worn: spec.wear.is_some_and(|wear| wear.free_block == FreeBlock::LeastWorn),
             pins: Pins::new(),
             wear: Wear::new(spec, shape),
@@ -220,24 +221,18 @@ impl Ftl {
         self.at_or_below(plane, self.high)
     }
 
-    /// Takes the next page of a plane at a write point, for a program or a move. The caller sees to it that there is one.
+    /// Takes the next page of a plane, for a program or a move. The caller sees to it that there is one.
     #[inline]
-    fn append(&mut self, element: u32, plane: u32, mut point: usize) -> (u32, bool) {
-        let p = &mut self.planes[plane as usize];
-        if p.points[point].next == p.points[point].end {
-            // Without a free block, whatever is left of the other point's.
-            if p.free_blocks == 0 && p.points[1 - point].next < p.points[1 - point].end {
-                point = 1 - point;
-            } else {
-                self.open_block(element, plane, point);
-            }
+    fn append(&mut self, element: u32, plane: u32) -> (u32, bool) {
+        let p = &self.planes[plane as usize];
+        if p.point.next == p.point.end {
+            self.open_block(element, plane);
         }
         let p = &mut self.planes[plane as usize];
-        let at = &mut p.points[point];
-        let page = at.next;
-        at.next += 1;
-        let filled = at.next == at.end;
+        let page = p.point.next;
+        p.point.next += 1;
         p.free_pages -= 1;
+        let filled = p.point.next == p.point.end;
         if filled {
             let at = self.block_at(element, page);
             self.valid[at] &= !OPEN;
@@ -259,8 +254,12 @@ impl Ftl {
         (page, filled)
     }
 
-    /// Begins to write the free block of a plane that is first in line.
-    fn open_block(&mut self, element: u32, plane: u32, point: usize) {
+    /// Begins to write the free block of a plane that is first in line. Without one, whatever is left of the block that
+    /// is written apart.
+    fn open_block(&mut self, element: u32, plane: u32) {
+        if self.planes[plane as usize].free_blocks == 0 && !self.apart.is_empty() {
+            return self.swap_points(plane);
+        }
         if self.least_worn {
             self.bring_least_worn(plane);
         }
@@ -274,7 +273,12 @@ impl Ftl {
         // Counted as if all its pages were written and valid: closing it then needs no counting.
         self.valid[ring + usize::from(block)] = OPEN | self.shape.data_pages as u16;
         let next = (local * self.shape.blocks_per_plane + u32::from(block)) * self.shape.pages_per_block;
-        p.points[point] = WritePoint { next, end: next + self.shape.data_pages };
+        p.point = WritePoint { next, end: next + self.shape.data_pages };
+    }
+
+    /// Moves and programs of a plane change blocks.
+    fn swap_points(&mut self, plane: u32) {
+        std::mem::swap(&mut self.planes[plane as usize].point, &mut self.apart[plane as usize]);
     }
 
     /// Brings the free block of a plane that was erased least often to the front of the line.
@@ -337,7 +341,7 @@ impl Ftl {
     /// Writes a logical page to a plane.
     #[inline(always)]
     pub(crate) fn program(&mut self, element: u32, logical: u32, plane: u32, pin: bool) -> Placed {
-        let (page, filled) = self.append(element, plane, PROGRAMS);
+        let (page, filled) = self.append(element, plane);
         let at = self.map_at(element, logical);
         let old = std::mem::replace(&mut self.map[at], page + 1);
         let at = self.back_at(element, page);
@@ -403,7 +407,14 @@ impl Ftl {
         tenant: Tenant,
         keep_map: bool,
     ) -> (u32, bool) {
-        let (to, filled) = self.append(element, plane, self.moves);
+        let apart = !self.apart.is_empty();
+        if apart {
+            self.swap_points(plane);
+        }
+        let (to, filled) = self.append(element, plane);
+        if apart {
+            self.swap_points(plane);
+        }
         let at = self.back_at(element, to);
         self.back[at] = (tenant.logical + 1) | if tenant.pinned { PINNED } else { 0 };
         if tenant.pinned {
@@ -482,24 +493,31 @@ impl Ftl {
                 valid += 1;
             }
         }
-        self.planes[plane as usize] =
-            Plane { points: model.points.map(|point| point.after(first)), valid, promised: 0, ..*model };
+        self.planes[plane as usize] = Plane { point: model.point.after(first), valid, promised: 0, ..*model };
+        if !self.apart.is_empty() {
+            self.apart[plane as usize] = template.apart[0].after(first);
+        }
+    }
+
+    fn points(&self, plane: u32) -> [WritePoint; 2] {
+        let apart = self.apart.get(plane as usize).copied().unwrap_or_default();
+        [self.planes[plane as usize].point, apart]
     }
 
     /// The pages of a plane's blocks being written that are still to be written.
     pub(crate) fn writing(&self, plane: u32) -> [Range<u32>; 2] {
-        self.planes[plane as usize].points.map(|point| point.next..point.end)
+        self.points(plane).map(|point| point.next..point.end)
     }
 
     /// Offset in its block of the next page that a program to a plane takes.
     pub(crate) fn next_offset(&self, plane: u32) -> u32 {
-        let point = self.planes[plane as usize].points[PROGRAMS];
+        let point = self.planes[plane as usize].point;
         if point.next == point.end { 0 } else { point.next % self.shape.pages_per_block }
     }
 
     /// How many they are.
     pub(crate) fn unwritten(&self, plane: u32) -> u32 {
-        self.planes[plane as usize].points.iter().map(|point| point.end - point.next).sum()
+        self.points(plane).iter().map(|point| point.end - point.next).sum()
     }
 
     /// Whether a block is in its plane's list of free blocks.

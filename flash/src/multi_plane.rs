@@ -111,6 +111,17 @@ impl<M: Media> Flash<M> {
         self.chain(head).map(|slot| self.slots[slot as usize].cell).max().unwrap_or(0)
     }
 
+    /// Time on the bus of a phase that planes do together, and in the cells after it.
+    #[cold]
+    pub(crate) fn chain_durations(&self, die: u32, phase: Phase) -> (Nanos, Nanos) {
+        let head = self.dies[die as usize].slot;
+        let bus = |slot: u32| {
+            let s = &self.slots[slot as usize];
+            if phase == Phase::Sense { self.times.read_command } else { s.bus - s.link }
+        };
+        (self.chain(head).map(bus).sum(), self.chain_cell(head))
+    }
+
     /// A die's program or the transfer of a read is over. False if the next transfer of the same operation began.
     pub(crate) fn finish_chain(
         &mut self,

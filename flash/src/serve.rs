@@ -11,7 +11,7 @@ use crate::geometry::Level;
 use crate::list::{List, NONE};
 use crate::media::Media;
 use crate::op::{Admission, Done, Op, OpKind, Slot};
-use crate::spec::{Domain, GcStart, Preemption};
+use crate::spec::{Domain, GcStart, MultiPlane, Preemption};
 
 impl<M: Media> Flash<M> {
     /// Whether an element can take an operation now. A channel or a chip takes what its die and its bus can start
@@ -326,14 +326,7 @@ impl<M: Media> Flash<M> {
     pub(crate) fn durations(&self, die: u32, phase: Phase) -> (Nanos, Nanos) {
         let t = &self.times;
         match phase {
-            Phase::Program | Phase::Sense if self.has_multi_plane() => {
-                let head = self.dies[die as usize].slot;
-                let bus = |slot: u32| {
-                    let s = &self.slots[slot as usize];
-                    if phase == Phase::Sense { t.read_command } else { s.bus - s.link }
-                };
-                (self.chain(head).map(bus).sum(), self.chain_cell(head))
-            }
+            Phase::Program | Phase::Sense if self.has_multi_plane() => self.chain_durations(die, phase),
             Phase::Program => {
                 let slot = &self.slots[self.dies[die as usize].slot as usize];
                 (slot.bus - slot.link, slot.cell)
@@ -382,6 +375,11 @@ impl<M: Media> Flash<M> {
             return;
         }
         match d.phase {
+            Phase::Program | Phase::Out if self.multi_plane == MultiPlane::Off => {
+                let slot = std::mem::replace(&mut d.slot, NONE);
+                self.finish(now, slot, agenda, done);
+                self.next(now, die, agenda);
+            }
             Phase::Program | Phase::Out => {
                 if self.finish_chain(now, die, agenda, done) {
                     self.next(now, die, agenda);
@@ -501,7 +499,7 @@ impl<M: Media> Flash<M> {
         if self.serve_next(now, die, agenda) {
             return;
         }
-        if self.has_background(die) {
+        if self.lets_in && self.has_background(die) {
             // Whoever waits for the element may want this die.
             if self.shape.level == Level::Ssd || !self.offer(now, die, agenda) {
                 self.collect_in_background(now, die, agenda);
