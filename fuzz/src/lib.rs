@@ -2,6 +2,7 @@
 //! not hold; the fuzz targets call it with bytes that libFuzzer makes up, and tests of the workspace with those kept in
 //! `corpus`.
 
+pub mod columns;
 pub mod detect;
 pub mod device;
 pub mod packed;

@@ -27,6 +27,20 @@ pub enum TraceError {
         /// What stands there, shortened.
         found: String,
     },
+    /// A record of a binary format is none.
+    #[error("{path}: record {record} at byte {byte}: expected {expected}, found {found}", path = path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// Number of the record from 1.
+        record: u64,
+        /// Its first byte, from 0, in the file as it is when it is decompressed.
+        byte: u64,
+        /// What the format asks for here.
+        expected: &'static str,
+        /// What stands there, shortened.
+        found: String,
+    },
     /// No known format fits the file, or two fit equally well.
     #[error("{path}: {reason}; name the format with --format ({known})", path = path.display())]
     Format {

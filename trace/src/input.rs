@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::TraceError;
+use crate::format::members;
 
 /// How a file is compressed, told by its first bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -39,6 +40,9 @@ pub(crate) struct Input {
     pub(crate) size: Option<u64>,
     /// What stopped a read that had yielded something.
     pending: Option<io::Error>,
+    /// What was read to be looked at, and how much of that was read again.
+    sample: Vec<u8>,
+    resampled: usize,
 }
 
 /// Formats of files that hold a trace only after a step that is the user's: first bytes, and what to do.
@@ -56,6 +60,9 @@ const FOREIGN: &[(&[u8], &str)] = &[
 ];
 
 const LONGEST_MAGIC: usize = 24;
+
+/// Bytes of [`Input::sample`].
+const SAMPLE: usize = if cfg!(fuzzing) { 700 } else { 64 << 10 };
 
 impl Content {
     pub(crate) fn of_file(path: &Path) -> Result<Self, TraceError> {
@@ -102,7 +109,16 @@ impl Content {
                     .map_err(|source| TraceError::Io { path: path.to_owned(), source })?,
             ),
         };
-        Ok(Self::Stream(Input { path: path.to_owned(), bytes, compression, consumed, size, pending: None }))
+        Ok(Self::Stream(Input {
+            path: path.to_owned(),
+            bytes,
+            compression,
+            consumed,
+            size,
+            pending: None,
+            sample: Vec::new(),
+            resampled: 0,
+        }))
     }
 }
 
@@ -115,6 +131,12 @@ impl Input {
     /// which a stream yields its bytes. An error waits until what was read before it has been taken.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> Result<usize, TraceError> {
         let mut filled = 0;
+        if self.resampled < self.sample.len() {
+            let sample = &self.sample[self.resampled..];
+            filled = sample.len().min(into.len());
+            into[..filled].copy_from_slice(&sample[..filled]);
+            self.resampled += filled;
+        }
         while filled < into.len() && self.pending.is_none() {
             match self.bytes.read(&mut into[filled..]) {
                 Ok(0) => break,
@@ -127,6 +149,17 @@ impl Input {
             Some(error) => Err(self.explain(error)),
             None => Ok(filled),
         }
+    }
+
+    /// The first bytes, which are read again afterwards; to be called before anything was read.
+    pub(crate) fn sample(&mut self) -> Result<&[u8], TraceError> {
+        if self.sample.is_empty() {
+            let mut sample = vec![0; SAMPLE];
+            let count = self.read(&mut sample)?;
+            sample.truncate(count);
+            self.sample = sample;
+        }
+        Ok(&self.sample)
     }
 
     fn explain(&self, error: io::Error) -> TraceError {
@@ -150,6 +183,15 @@ impl Input {
     }
 }
 
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        Self::read(self, into).map_err(|error| match error {
+            TraceError::Io { source, .. } => source,
+            other => io::Error::other(other),
+        })
+    }
+}
+
 /// Counts what passes through.
 struct Counting<R> {
     inner: R,
@@ -164,7 +206,8 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// The BLAKE3 digest of a file's bytes as they are on disk, in hexadecimal: names a trace in results.
+/// The BLAKE3 digest of a trace's bytes as they are on disk, in hexadecimal: names a trace in results. A trace of several
+/// files has that of all of them, one behind the other.
 ///
 /// # Errors
 /// The operating system's.
@@ -179,11 +222,16 @@ pub fn digest(path: &Path) -> Result<String, TraceError> {
 pub fn digest_while(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<String>, TraceError> {
     let io = |source| TraceError::Io { path: path.to_owned(), source };
     let mut hasher = blake3::Hasher::new();
-    let mut file = File::open(path).map_err(io)?;
-    while go_on() {
-        if io::copy(&mut file.by_ref().take(1 << 20), &mut hasher).map_err(io)? == 0 {
-            return Ok(Some(hasher.finalize().to_hex().to_string()));
+    for path in members(path)? {
+        let mut file = File::open(path).map_err(io)?;
+        loop {
+            if !go_on() {
+                return Ok(None);
+            }
+            if io::copy(&mut file.by_ref().take(1 << 20), &mut hasher).map_err(io)? == 0 {
+                break;
+            }
         }
     }
-    Ok(None)
+    Ok(Some(hasher.finalize().to_hex().to_string()))
 }

@@ -114,9 +114,9 @@ const TOO_FAR: Stop = Stop::Unreadable {
 
 /// Requests held back so that those behind them can still take their place before them. Twice as many are sorted at once,
 /// by a sort that finds what is in order already.
-const WINDOW: usize = 1 << 16;
+const WINDOW: usize = if cfg!(fuzzing) { 8 } else { 1 << 16 };
 /// The most requests of one time that are spread, which bounds the memory that takes.
-const MOST_TIES: usize = 1 << 22;
+const MOST_TIES: usize = if cfg!(fuzzing) { 64 } else { 1 << 22 };
 
 /// Puts requests in order of time within a window, and spreads those of one time, if asked to.
 pub(crate) struct Sorter {

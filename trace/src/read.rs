@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::format::{Chosen, FormatName};
+use crate::format::{BinaryReader, Chosen, FormatName, binary_order, detect_binary, is_tar, members};
 use crate::input::{Compression, Content, Input};
 use crate::order::{Disorder, Order, Sorter};
 use crate::text::TextReader;
@@ -73,6 +73,7 @@ pub struct Reader {
 
 enum Inner {
     Text(Box<TextReader>),
+    Binary(Box<BinaryReader>),
     #[cfg(feature = "parquet")]
     Parquet(Box<crate::format::parquet::ParquetReader>),
 }
@@ -82,10 +83,22 @@ enum Inner {
 /// # Errors
 /// If the file cannot be read, is no trace, or fits no format or two.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
-    match Content::of_file(path)? {
-        Content::Stream(input) => open_text(input, options),
-        Content::Parquet => open_parquet(path, options),
+    let members = members(path)?;
+    if let [only] = members.as_slice() {
+        return match Content::of_file(only)? {
+            Content::Stream(input) => open_input(input, options),
+            Content::Parquet => open_parquet(path, options),
+        };
     }
+    let mut inputs = Vec::new();
+    for member in &members {
+        if let Content::Stream(input) = Content::of_file(member)? {
+            inputs.push(input);
+        }
+    }
+    let samples = inputs.iter_mut().map(|input| Ok(detect_binary(input.sample()?)));
+    let found = samples.collect::<Result<Vec<_>, TraceError>>()?.into_iter().flatten().next();
+    open_binary(path, inputs, found, options)
 }
 
 /// Reads a trace from a stream such as standard input; `name` stands for its path in messages.
@@ -98,12 +111,52 @@ pub fn open_stream(
     options: &OpenOptions,
 ) -> Result<Reader, TraceError> {
     match Content::of_stream(name, stream, None)? {
-        Content::Stream(input) => open_text(input, options),
+        Content::Stream(input) => open_input(input, options),
         Content::Parquet => {
             let reason = "is Parquet, which cannot be read from a stream; give a file".to_owned();
             Err(TraceError::NotATrace { path: name.to_owned(), reason })
         }
     }
+}
+
+/// Opens what is no Parquet.
+fn open_input(mut input: Input, options: &OpenOptions) -> Result<Reader, TraceError> {
+    let named = options.format.map(FormatName::chosen);
+    let (tar, found) = (is_tar(input.sample()?), detect_binary(input.sample()?));
+    match (named, found) {
+        (None | Some(Chosen::Binary { .. }), _) if tar => {
+            let named = match named {
+                Some(Chosen::Binary { format, variant }) => Some((format, variant)),
+                _ => None,
+            };
+            let reader = BinaryReader::open_tar(input, named, options)?;
+            Ok(Reader::binary(reader, options))
+        }
+        (None, Some(_)) | (Some(Chosen::Binary { .. }), _) => {
+            let path = input.path().to_owned();
+            open_binary(&path, vec![input], found, options)
+        }
+        _ => open_text(input, options),
+    }
+}
+
+/// Opens the streams of one binary trace, in the format that is named or was `found`.
+fn open_binary(
+    path: &Path,
+    inputs: Vec<Input>,
+    found: Option<(usize, usize)>,
+    options: &OpenOptions,
+) -> Result<Reader, TraceError> {
+    let chosen = match options.format.map(FormatName::chosen) {
+        Some(Chosen::Binary { format, variant }) => Some((format, variant)),
+        Some(_) => None,
+        None => found,
+    };
+    let Some(chosen) = chosen else {
+        let reason = "consists of several files, as only a blktrace does, and they are none".to_owned();
+        return Err(TraceError::NotATrace { path: path.to_owned(), reason });
+    };
+    Ok(Reader::binary(BinaryReader::open(inputs, chosen, options)?, options))
 }
 
 fn open_text(input: Input, options: &OpenOptions) -> Result<Reader, TraceError> {
@@ -136,6 +189,7 @@ impl Inner {
     fn append(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         match self {
             Self::Text(reader) => reader.append(batch),
+            Self::Binary(reader) => reader.append(batch),
             #[cfg(feature = "parquet")]
             Self::Parquet(reader) => reader.append(batch),
         }
@@ -143,10 +197,16 @@ impl Inner {
 }
 
 impl Reader {
+    fn binary(reader: BinaryReader, options: &OpenOptions) -> Self {
+        let sorter = Sorter::new(binary_order(reader.format()), options.disorder);
+        Self { inner: Inner::Binary(Box::new(reader)), sorter }
+    }
+
     /// What was read so far.
     pub fn report(&self) -> ReadReport {
         let mut report = match &self.inner {
             Inner::Text(reader) => reader.report(),
+            Inner::Binary(reader) => reader.report(),
             #[cfg(feature = "parquet")]
             Inner::Parquet(reader) => reader.report(),
         };
@@ -177,6 +237,7 @@ impl Source for Reader {
     fn progress(&self) -> Option<f64> {
         match &self.inner {
             Inner::Text(reader) => reader.progress(),
+            Inner::Binary(reader) => reader.progress(),
             #[cfg(feature = "parquet")]
             Inner::Parquet(reader) => reader.progress(),
         }

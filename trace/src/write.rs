@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::write::GzEncoder;
 use serde::Serialize;
 
-use crate::format::{FormatName, LineFormat, Record};
+use crate::format::{Chosen, FormatName, LineFormat, Record};
 use crate::input::Compression;
 use crate::{Kind, Request, TraceError};
 
@@ -129,6 +129,12 @@ impl Writer {
         by_name: Compression,
     ) -> Result<Self, TraceError> {
         let report = WriteReport { format: options.format.to_string(), ..WriteReport::default() };
+        if let Chosen::Binary { .. } = options.format.chosen() {
+            let name = &report.format;
+            return Err(TraceError::Setting(format!(
+                "{name} is read and not written; write `parquet` or `msr`"
+            )));
+        }
         let body = match options.format.chosen().lines() {
             Some(format) => {
                 let out = match options.compression.unwrap_or(by_name) {

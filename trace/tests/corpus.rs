@@ -5,8 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use stripewise_trace::format::FORMATS;
+use stripewise_trace::format::{BINARY_FORMATS, FORMATS};
 
+#[path = "../../fuzz/src/columns.rs"]
+mod columns;
 #[path = "../../fuzz/src/detect.rs"]
 mod detect;
 #[path = "../../fuzz/src/packed.rs"]
@@ -35,6 +37,11 @@ fn replay(target: &str, check: impl Fn(&[u8])) {
     }
 }
 
+/// The names of all formats.
+fn names() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|format| format.name).chain(BINARY_FORMATS.iter().map(|format| format.name))
+}
+
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
 }
@@ -42,23 +49,26 @@ fn fuzz() -> PathBuf {
 #[test]
 fn every_format_has_a_target_and_a_corpus_that_holds() {
     let targets = fs::read_to_string(fuzz().join("Cargo.toml")).expect("the list of targets");
-    for format in FORMATS {
+    for name in names() {
         assert!(
-            targets.contains(&format!("{{ name = \"{}\", path = \"targets/reader.rs\" }}", format.name)),
-            "fuzz/Cargo.toml lists no target for the format {}",
-            format.name
+            targets.contains(&format!("{{ name = \"{name}\", path = \"targets/reader.rs\" }}")),
+            "fuzz/Cargo.toml lists no target for the format {name}"
         );
-        replay(format.name, |bytes| reader::check(format.name, bytes));
+        replay(name, |bytes| reader::check(name, bytes));
     }
-    replay("columns", |bytes| reader::check("columns", bytes));
 }
 
 #[test]
 fn detection_holds_on_its_corpus_and_on_that_of_every_format() {
     replay("detect", detect::check);
-    for format in FORMATS {
-        replay(format.name, detect::check);
+    for name in names() {
+        replay(name, detect::check);
     }
+}
+
+#[test]
+fn texts_of_named_columns_hold() {
+    replay("columns", columns::check);
 }
 
 #[test]

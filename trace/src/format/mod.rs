@@ -4,6 +4,7 @@
 //! one, write its file and put its name in the list below; reading, writing, detection, errors and the tests over
 //! all formats follow from that.
 
+mod binary;
 mod columns;
 mod cursor;
 mod detect;
@@ -18,6 +19,8 @@ use std::str::FromStr;
 
 use stripewise_base::suggest;
 
+pub use binary::{BINARY_FORMATS, BinaryFormat};
+pub(crate) use binary::{BinaryReader, detect as detect_binary, is_tar, members, order as binary_order};
 pub use columns::Columns;
 pub(crate) use cursor::{Cursor, Expected, ends_field};
 pub(crate) use detect::{detect, found, is_header};
@@ -89,6 +92,11 @@ pub struct FormatName(Chosen);
 pub(crate) enum Chosen {
     /// Indices into [`FORMATS`] and its variants.
     Text {
+        format: usize,
+        variant: usize,
+    },
+    /// Indices into [`BINARY_FORMATS`] and its variants.
+    Binary {
         format: usize,
         variant: usize,
     },
@@ -229,14 +237,14 @@ impl Chosen {
         match self {
             Self::Text { format, variant } => Some((FORMATS[format].make)(variant)),
             Self::Columns(columns) => Some(Box::new(columns.lines())),
-            Self::Parquet => None,
+            Self::Binary { .. } | Self::Parquet => None,
         }
     }
 
     pub(crate) fn format(self) -> Option<&'static Format> {
         match self {
             Self::Text { format, .. } => Some(&FORMATS[format]),
-            Self::Columns(_) | Self::Parquet => None,
+            Self::Binary { .. } | Self::Columns(_) | Self::Parquet => None,
         }
     }
 }
@@ -259,10 +267,12 @@ impl FormatName {
 /// Every name that `--format` takes, with what it means: for help texts and error messages.
 pub fn format_names() -> Vec<(String, String)> {
     let mut names = Vec::new();
-    for format in FORMATS {
-        names.push((format.name.to_owned(), format.about.to_owned()));
-        for variant in format.variants.iter().skip(1) {
-            names.push((format!("{}:{}", format.name, variant.name), variant.about.to_owned()));
+    let text = FORMATS.iter().map(|format| (format.name, format.about, format.variants));
+    let binary = BINARY_FORMATS.iter().map(|format| (format.name, format.about, format.variants));
+    for (name, about, variants) in text.chain(binary) {
+        names.push((name.to_owned(), about.to_owned()));
+        for variant in variants.iter().skip(1) {
+            names.push((format!("{name}:{}", variant.name), variant.about.to_owned()));
         }
     }
     names.push((columns::EXAMPLE.to_owned(), columns::ABOUT.to_owned()));
@@ -283,6 +293,10 @@ impl fmt::Display for FormatName {
                 Some(variant) => write!(f, "{}:{}", FORMATS[format].name, variant.name),
                 None => f.write_str(FORMATS[format].name),
             },
+            Chosen::Binary { format, variant } => {
+                let format = &BINARY_FORMATS[format];
+                write!(f, "{}:{}", format.name, format.variants[variant].name)
+            }
             Chosen::Columns(columns) => columns.fmt(f),
             Chosen::Parquet => f.write_str(PARQUET),
         }
@@ -303,7 +317,13 @@ impl FromStr for FormatName {
             Some((name, variant)) => (name, Some(variant)),
             None => (text, None),
         };
-        let Some(format) = FORMATS.iter().position(|format| format.name == name) else {
+        let text_format = FORMATS.iter().position(|format| format.name == name);
+        let binary_format = BINARY_FORMATS.iter().position(|format| format.name == name);
+        let (variants, chosen): (_, &dyn Fn(usize) -> Chosen) = if let Some(format) = text_format {
+            (FORMATS[format].variants, &move |variant| Chosen::Text { format, variant })
+        } else if let Some(format) = binary_format {
+            (BINARY_FORMATS[format].variants, &move |variant| Chosen::Binary { format, variant })
+        } else {
             if text == PARQUET {
                 return Ok(Self::parquet());
             }
@@ -317,10 +337,9 @@ impl FromStr for FormatName {
                 known()
             )));
         };
-        let variants = FORMATS[format].variants;
-        let Some(wanted) = variant else { return Ok(Self(Chosen::Text { format, variant: 0 })) };
+        let Some(wanted) = variant else { return Ok(Self(chosen(0))) };
         match variants.iter().position(|variant| variant.name == wanted) {
-            Some(variant) => Ok(Self(Chosen::Text { format, variant })),
+            Some(variant) => Ok(Self(chosen(variant))),
             None if variants.is_empty() => {
                 Err(TraceError::Setting(format!("format `{name}` has no variants; write `{name}`")))
             }

@@ -1,0 +1,21 @@
+//! What holds for text whose columns the user names.
+
+use stripewise_trace::FormatName;
+
+use crate::reader;
+
+/// Takes the first line of `bytes` for the columns and the rest for the text.
+pub fn check(bytes: &[u8]) {
+    let mut parts = bytes.splitn(2, |&byte| byte == b'\n');
+    let (Some(columns), Some(text)) = (parts.next(), parts.next()) else { return };
+    let Ok(columns) = std::str::from_utf8(columns) else { return };
+    match format!("columns:{columns}").parse::<FormatName>() {
+        Ok(format) => {
+            let printed = format.to_string();
+            let again = printed.parse::<FormatName>().unwrap_or_else(|error| panic!("{printed}: {error}"));
+            assert_eq!(again, format, "{printed}");
+            reader::check_as(format, text);
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

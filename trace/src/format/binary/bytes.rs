@@ -1,0 +1,82 @@
+//! Bytes of a stream, a few of them at hand, and the place where they stand.
+
+use crate::TraceError;
+use crate::input::Input;
+
+/// Bytes held at once. Under a fuzzer few, for what happens at the borders.
+const BUFFER: usize = if cfg!(fuzzing) { 96 } else { 64 << 10 };
+
+/// A window over a stream.
+pub(super) struct Bytes {
+    pub(super) input: Input,
+    buffer: Box<[u8]>,
+    /// What is at hand begins here
+    next: usize,
+    /// and ends here.
+    filled: usize,
+    /// Place of the first byte at hand.
+    pub(super) position: u64,
+}
+
+impl Bytes {
+    pub(super) fn new(input: Input) -> Self {
+        Self { input, buffer: vec![0; BUFFER].into_boxed_slice(), next: 0, filled: 0, position: 0 }
+    }
+
+    /// The next `count` bytes, at most 96, or as many as there are before the end.
+    #[inline]
+    pub(super) fn ahead(&mut self, count: usize) -> Result<&[u8], TraceError> {
+        if self.filled - self.next < count {
+            self.fill()?;
+        }
+        Ok(&self.buffer[self.next..self.filled.min(self.next + count)])
+    }
+
+    fn fill(&mut self) -> Result<(), TraceError> {
+        self.buffer.copy_within(self.next..self.filled, 0);
+        self.filled -= self.next;
+        self.next = 0;
+        self.filled += self.input.read(&mut self.buffer[self.filled..])?;
+        Ok(())
+    }
+
+    /// Passes over `count` bytes, and says how many there were.
+    pub(super) fn skip(&mut self, count: usize) -> Result<usize, TraceError> {
+        let mut left = count;
+        while left > 0 {
+            if self.next == self.filled {
+                self.fill()?;
+            }
+            let part = left.min(self.filled - self.next);
+            if part == 0 {
+                break;
+            }
+            self.next += part;
+            self.position += part as u64;
+            left -= part;
+        }
+        Ok(count - left)
+    }
+
+    /// Passes over bytes up to the next place where `found` says yes to the four bytes there, or to the end.
+    pub(super) fn skip_until(&mut self, found: impl Fn([u8; 4]) -> bool) -> Result<(), TraceError> {
+        loop {
+            let four = self.ahead(4)?;
+            match four.first_chunk::<4>() {
+                Some(four) if found(*four) => return Ok(()),
+                Some(_) => self.skip(1)?,
+                None => {
+                    let rest = four.len();
+                    self.skip(rest)?;
+                    return Ok(());
+                }
+            };
+        }
+    }
+
+    /// Bytes of the file that were taken from it and are no longer at hand; compressed ones if it is compressed.
+    pub(super) fn consumed(&self) -> u64 {
+        let waiting = if self.input.is_compressed() { 0 } else { self.filled - self.next };
+        self.input.consumed().saturating_sub(waiting as u64)
+    }
+}

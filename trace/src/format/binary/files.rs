@@ -1,0 +1,97 @@
+//! The files of one blktrace: `X.blktrace.0`, `X.blktrace.1` and so on, one for each CPU, perhaps compressed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::TraceError;
+
+/// The files of the trace at `path`, in the order of their numbers, in which gaps do no harm: the file itself, all that
+/// belong to one of a blktrace, to its name before `.blktrace`, or to the folder that holds them.
+///
+/// # Errors
+/// If a folder cannot be read, or holds the files of several traces or of none.
+pub(crate) fn members(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
+    let one = || vec![path.to_owned()];
+    if path.is_dir() {
+        let traces = traces(path, |_| true)?;
+        let names: Vec<&String> = traces.keys().collect();
+        let reason = match names.as_slice() {
+            [_] => return Ok(traces.into_values().flatten().collect()),
+            [] => {
+                "is a folder and holds no files of a blktrace (NAME.blktrace.0 ...); give a file".to_owned()
+            }
+            [first, second, ..] => format!(
+                "is a folder and holds {} traces; give a file of one, such as {first} or {second}",
+                names.len()
+            ),
+        };
+        return Err(TraceError::NotATrace { path: path.to_owned(), reason });
+    }
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(one()) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_file = path.exists();
+    let wanted = match key(name) {
+        Some((key, _)) if is_file => key,
+        None if !is_file => format!("{name}.blktrace.*"),
+        _ => return Ok(one()),
+    };
+    match traces(folder, |key| key == wanted) {
+        Ok(traces) if !traces.is_empty() => Ok(traces.into_values().flatten().collect()),
+        // The file itself is what is wrong, or all that there is.
+        _ => Ok(one()),
+    }
+}
+
+/// Whether a file's name is that of a file of a blktrace.
+pub(super) fn is_member(name: &str) -> bool {
+    key(name).is_some()
+}
+
+/// What the files of one trace share, and the number of this one: `sdb.blktrace.17.zst` is 17 of `sdb.blktrace.*.zst`.
+fn key(name: &str) -> Option<(String, u32)> {
+    let (bare, ending) = match name.rsplit_once('.') {
+        Some((bare, "zst")) => (bare, ".zst"),
+        Some((bare, "gz")) => (bare, ".gz"),
+        _ => (name, ""),
+    };
+    let (base, number) = bare.rsplit_once(".blktrace.")?;
+    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let number = number.parse().ok().filter(|_| digits)?;
+    Some((format!("{base}.blktrace.*{ending}"), number))
+}
+
+/// The files of each trace in a folder, in the order of their numbers.
+fn traces(
+    folder: &Path,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Vec<PathBuf>>, TraceError> {
+    let io = |source: io::Error| TraceError::Io { path: folder.to_owned(), source };
+    let mut found: BTreeMap<String, BTreeMap<u32, PathBuf>> = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name();
+        if let Some((key, number)) = name.to_str().and_then(key)
+            && wanted(&key)
+        {
+            found.entry(key).or_default().insert(number, entry.path());
+        }
+    }
+    Ok(found.into_iter().map(|(key, files)| (key, files.into_values().collect())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_trace_share_all_but_their_number() {
+        let pair = |name: &str| key(name);
+        assert_eq!(pair("sdb.blktrace.17"), Some(("sdb.blktrace.*".to_owned(), 17)));
+        assert_eq!(pair("a.b.blktrace.0.zst"), Some(("a.b.blktrace.*.zst".to_owned(), 0)));
+        for other in ["sdb.blktrace", "sdb.blktrace.x", "sdb.blktrace.+1", "sdb.blktrace.", "trace.csv"] {
+            assert_eq!(pair(other), None, "{other}");
+        }
+    }
+}
