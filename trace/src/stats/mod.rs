@@ -6,6 +6,7 @@
 
 mod gaps;
 mod pages;
+mod rate;
 mod report;
 mod sequence;
 mod sizes;
@@ -20,14 +21,17 @@ use serde::{Deserialize, Serialize};
 use crate::{Kind, Request, Source, TraceError};
 use gaps::Gaps;
 use pages::Pages;
+use rate::Rate;
 use sizes::Sizes;
 
 pub(crate) use gaps::recorded_ns;
 pub use gaps::{CdfPoint, GapStats};
 pub use pages::PAGE_BYTES;
+pub use rate::{PARTS, RatePart, RateStats};
 pub use sequence::RECENT;
 pub(crate) use sequence::Recent;
 pub use sizes::{ATOMS, Atom, SizeStats};
+pub use skew::SkewPoint;
 
 /// Statistics of a trace. Units stand in the names; shares lie in `0.0..=1.0` and are zero where they have no
 /// denominator.
@@ -73,6 +77,10 @@ pub struct Stats {
     pub footprint: Footprint,
     /// How unevenly accesses fall on pages.
     pub skew: Skew,
+    /// The same as a curve, ascending: what share of the accesses the hottest pages take.
+    pub skew_curve: Vec<SkewPoint>,
+    /// Requests over time.
+    pub rate: RateStats,
     /// Requests that continue one of the last [`RECENT`], over all reads and writes.
     pub sequential: f64,
     /// Where requests begin and end.
@@ -94,6 +102,9 @@ pub struct Updates {
     pub whole_ratio: f64,
     /// Share of written pages that were written before.
     pub page_ratio: f64,
+    /// Pages written, each time counted (paper 001, Table I: chunk writes of 4 KiB; the unique ones are
+    /// [`Footprint::written_pages_4k`]).
+    pub page_writes: u64,
 }
 
 /// Distinct pages that a trace touches, volumes apart.
@@ -133,6 +144,8 @@ pub struct Alignment {
     pub page_4k: f64,
     /// Share that begins and ends on an 8 KiB boundary.
     pub page_8k: f64,
+    /// Mean size in bytes of the whole 4 KiB pages that a read or a write touches (paper 002, Table II).
+    pub paged_mean_bytes: f64,
     /// Share that begins in each 512 B sector of its 4 KiB page.
     pub start_sector: [f64; 8],
 }
@@ -188,6 +201,8 @@ pub struct Collector {
     recent: Recent,
     sequential: u64,
     aligned: [u64; 3],
+    paged: u128,
+    rate: Rate,
     start_sector: [u64; 8],
     volumes: BTreeMap<u32, Volume>,
 }
@@ -198,6 +213,7 @@ impl Collector {
         let Request { time_ns, offset, bytes, volume, kind } = *request;
         self.counts[kind as usize] += 1;
         self.gaps.add(time_ns);
+        self.rate.add(request);
         let end = offset.saturating_add(u64::from(bytes));
         let entry = self.volumes.entry(volume).or_insert(Volume { volume, ..Volume::default() });
         entry.requests += 1;
@@ -227,6 +243,9 @@ impl Collector {
         for (count, grain) in self.aligned.iter_mut().zip([512, 4096, 8192]) {
             *count += u64::from(offset % grain == 0 && end % grain == 0);
         }
+        if bytes > 0 {
+            self.paged += u128::from(end.div_ceil(PAGE_BYTES) - offset / PAGE_BYTES);
+        }
         self.start_sector[(offset % PAGE_BYTES / 512) as usize] += 1;
     }
 
@@ -237,6 +256,7 @@ impl Collector {
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let mut totals = self.pages.totals();
         let (hot20, zipf_theta) = skew::skew(&mut totals.accesses);
+        let skew_curve = skew::curve(&totals.accesses);
         let (gaps, span_ns) = (self.gaps.summary(), self.gaps.span_ns());
         let size_all = self.all.summary();
         let size_update_write = self.update_write.summary();
@@ -261,6 +281,7 @@ impl Collector {
                 ratio: share(size_update_write.requests, writes),
                 whole_ratio: share(self.whole_updates, writes),
                 page_ratio: share(self.pages_rewritten, self.pages_written),
+                page_writes: self.pages_written,
             },
             footprint: Footprint {
                 touched_pages_4k: totals.any,
@@ -275,11 +296,18 @@ impl Collector {
                 zipf_theta,
                 reads_of_written: share(totals.page_reads_of_written, totals.page_reads),
             },
+            skew_curve,
+            rate: self.rate.summary(),
             sequential: share(self.sequential, data),
             alignment: Alignment {
                 sector: share(self.aligned[0], data),
                 page_4k: share(self.aligned[1], data),
                 page_8k: share(self.aligned[2], data),
+                paged_mean_bytes: if data == 0 {
+                    0.0
+                } else {
+                    self.paged as f64 * PAGE_BYTES as f64 / data as f64
+                },
                 start_sector: self.start_sector.map(|count| share(count, data)),
             },
             volumes: self.volumes.into_values().collect(),

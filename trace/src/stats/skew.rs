@@ -1,5 +1,40 @@
 //! How unevenly accesses fall on pages.
 
+use serde::{Deserialize, Serialize};
+
+/// One point of the curve: the hottest `pages` of all touched pages take `accesses` of all accesses, both as shares.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SkewPoint {
+    /// Share of the touched pages.
+    pub pages: f64,
+    /// Share of the page accesses.
+    pub accesses: f64,
+}
+
+/// Shares of the pages for which the curve has a point, in thousandths.
+const THOUSANDTHS: [usize; 24] = [
+    1, 2, 5, 10, 20, 30, 40, 50, 75, 100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 900, 950,
+    1000,
+];
+
+/// The curve over `descending` counts, one a page.
+pub(super) fn curve(descending: &[u32]) -> Vec<SkewPoint> {
+    let total: u64 = descending.iter().map(|&count| u64::from(count)).sum();
+    let (mut done, mut sum) = (0, 0u64);
+    let mut points = Vec::new();
+    for thousandths in THOUSANDTHS {
+        // Without overflow: no more pages than memory holds counts.
+        let upto = (descending.len() * thousandths).div_ceil(1000);
+        sum += descending[done..upto].iter().map(|&count| u64::from(count)).sum::<u64>();
+        done = upto;
+        if total > 0 {
+            points
+                .push(SkewPoint { pages: thousandths as f64 / 1000.0, accesses: sum as f64 / total as f64 });
+        }
+    }
+    points
+}
+
 /// Share of all accesses that the hottest fifth of the pages takes (rounded up to whole pages), and the Zipf
 /// exponent that fits. Sorts `accesses`, one count a touched page. Both are zero for an empty slice.
 pub(super) fn skew(accesses: &mut [u32]) -> (f64, f64) {
@@ -105,6 +140,18 @@ mod tests {
             let (exact, fast) = (weighted / mass, mean_ln_rank(theta, 50_000));
             assert!((exact - fast).abs() < 1e-6, "{theta}: {exact} {fast}");
         }
+    }
+
+    #[test]
+    fn the_curve_rises_to_the_whole_and_passes_through_the_hottest_fifth() {
+        let mut accesses = vec![1; 800];
+        accesses.extend([16; 200]);
+        let (hot, _) = skew(&mut accesses);
+        let points = curve(&accesses);
+        let at = |pages| points.iter().find(|point| point.pages == pages).expect("a point").accesses;
+        assert_eq!((at(0.2), at(1.0)), (hot, 1.0));
+        assert!((at(0.1) - 0.4).abs() < 1e-12 && (at(0.6) - 0.9).abs() < 1e-12);
+        assert!(curve(&[]).is_empty());
     }
 
     #[test]

@@ -28,7 +28,12 @@ fn a_trace_of_six_requests_is_described_in_full() {
     assert_eq!((stats.size_read.total_bytes, stats.size_write.total_bytes), (9 * 1024, 17 * 1024));
     assert_eq!(stats.size_all.mean_bytes, 26.0 * 1024.0 / 6.0);
     assert_eq!((stats.size_first_write.requests, stats.size_update_write.requests), (2, 2));
-    assert_eq!(stats.updates, Updates { ratio: 0.5, whole_ratio: 0.25, page_ratio: 2.0 / 6.0 });
+    assert_eq!(
+        stats.updates,
+        Updates { ratio: 0.5, whole_ratio: 0.25, page_ratio: 2.0 / 6.0, page_writes: 6 }
+    );
+    // 2, 1, 1, 2, 1 and 2 pages.
+    assert_eq!(stats.alignment.paged_mean_bytes, 9.0 * 4096.0 / 6.0);
     assert_eq!((stats.span_ns, stats.gaps.mean_ns, stats.gaps.ties), (6_000, 1_200.0, 0.2));
     assert!((stats.requests_per_second - 5.0 / 6e-6).abs() < 1e-6);
     assert_eq!(
