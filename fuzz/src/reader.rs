@@ -112,7 +112,7 @@ pub fn sound(outcome: &Outcome, bytes: &[u8], options: &OpenOptions) {
         if !binary {
             lies_inside(error, bytes);
         } else if let TraceError::Binary { record, byte, .. } = error {
-            assert!(*record > 0 && *record <= 1 + byte / 32 && *byte <= bytes.len() as u64, "{error}");
+            assert!(*record > 0 && *record <= 1 + byte && *byte <= bytes.len() as u64, "{error}");
         }
     }
 }

@@ -83,7 +83,12 @@ impl Intervals {
         for ((name, _), count) in CLASSES.iter().zip(self.counts).take(last + 1) {
             upto += count;
             let (share, together) = (count as f64 / all as f64, upto as f64 / all as f64);
-            line(text, &format!("{name:>14}  {:>8}    {:>8}  ", percent(share), percent(together)), together, bars);
+            line(
+                text,
+                &format!("{name:>14}  {:>8}    {:>8}  ", percent(share), percent(together)),
+                together,
+                bars,
+            );
         }
     }
 
@@ -190,7 +195,10 @@ mod tests {
         intervals.text(60, &mut shown);
         let lines: Vec<&str> = shown.lines().collect();
         assert!(lines[3].starts_with("          1 us    66.7 %      66.7 %  ██"), "{shown}");
-        assert!(lines[6].starts_with("          1 ms    33.3 %     100.0 %  ██") && lines.len() == 7, "{shown}");
+        assert!(
+            lines[6].starts_with("          1 ms    33.3 %     100.0 %  ██") && lines.len() == 7,
+            "{shown}"
+        );
     }
 
     #[test]
@@ -199,7 +207,13 @@ mod tests {
         for number in 0..1000u64 {
             // One page of ten takes half of the writes.
             let page = if number % 2 == 0 { 0 } else { 1 + number / 2 % 9 };
-            collector.add(&Request { time_ns: number, offset: page * 4096, bytes: 4096, volume: 0, kind: Kind::Write });
+            collector.add(&Request {
+                time_ns: number,
+                offset: page * 4096,
+                bytes: 4096,
+                volume: 0,
+                kind: Kind::Write,
+            });
         }
         let mut shown = String::new();
         skew(&collector.finish(), 80, &mut shown);

@@ -22,7 +22,10 @@ use crate::{human, interrupt};
 const EXAMPLES: &[Example] = &[
     ("stripewise trace info trace.csv", "statistics as text"),
     ("stripewise trace info trace.csv trace.spc --json", "of several traces, for a program"),
-    ("stripewise trace info trace.csv trace.spc --tables", "the tables that papers print of traces, a row for each"),
+    (
+        "stripewise trace info trace.csv trace.spc --tables",
+        "the tables that papers print of traces, a row for each",
+    ),
     (
         "stripewise trace info trace.csv --profile-out mine.toml",
         "a profile to generate traces like this one from",

@@ -39,9 +39,11 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
             ]
         },
     );
-    table("as in paper 000, Table IV: intervals that so many requests do not exceed", &SHARES.map(|(name, _)| name), &|stats| {
-        SHARES.iter().map(|(_, share)| human::time(stats.gaps.quantile_ns(*share))).collect()
-    });
+    table(
+        "as in paper 000, Table IV: intervals that so many requests do not exceed",
+        &SHARES.map(|(name, _)| name),
+        &|stats| SHARES.iter().map(|(_, share)| human::time(stats.gaps.quantile_ns(*share))).collect(),
+    );
     table(
         "as in paper 001, Table I: chunks of 4 KiB",
         &["write_ratio", "chunk_writes", "unique_chunk_writes", "hottest_20_%_take"],
@@ -62,22 +64,22 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
             vec![human::count(stats.requests), format!("{:.4}", read_ratio(stats)), size]
         },
     );
-    table("as in paper 003, Table 1: workload (R, I, W)", &["request_size", "interval", "writes"], &|stats| {
-        let interval = human::time(stats.gaps.mean_ns as u64);
-        vec![kib(stats.size_all.mean_bytes), interval, percent(stats.write_ratio)]
-    });
     table(
-        "as in paper 004, Table 2",
-        &["read_ratio", "IOPS", "average_read", "average_write"],
+        "as in paper 003, Table 1: workload (R, I, W)",
+        &["request_size", "interval", "writes"],
         &|stats| {
-            vec![
-                percent(read_ratio(stats)),
-                human::rate(stats.requests_per_second),
-                kib(stats.size_read.mean_bytes),
-                kib(stats.size_write.mean_bytes),
-            ]
+            let interval = human::time(stats.gaps.mean_ns as u64);
+            vec![kib(stats.size_all.mean_bytes), interval, percent(stats.write_ratio)]
         },
     );
+    table("as in paper 004, Table 2", &["read_ratio", "IOPS", "average_read", "average_write"], &|stats| {
+        vec![
+            percent(read_ratio(stats)),
+            human::rate(stats.requests_per_second),
+            kib(stats.size_read.mean_bytes),
+            kib(stats.size_write.mean_bytes),
+        ]
+    });
     text
 }
 
@@ -167,7 +169,14 @@ mod tests {
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("one ")).collect();
         assert_eq!(rows.len(), 6, "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("two ")).count(), 6);
-        let cells = |row: &str| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).skip(1).collect::<Vec<_>>().join("|");
+        let cells = |row: &str| {
+            row.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .skip(1)
+                .collect::<Vec<_>>()
+                .join("|")
+        };
         assert_eq!(cells(rows[0]), "4|75.0 %|4.17 KiB|33.3 %");
         assert_eq!(cells(rows[1]), "1 ms|1 ms|1 ms|2 ms|2 ms");
         assert_eq!(cells(rows[2]), "75.0 %|16 KiB|12 KiB|42.9 %");

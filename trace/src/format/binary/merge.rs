@@ -140,10 +140,12 @@ impl BinaryReader {
                         self.devices.push(record.volume);
                     }
                     match self.clock.stamp(record.time, self.tick_ns) {
-                        Ok(time_ns) => batch.push(record.request(time_ns)),
-                        Err(stop) => return Err(self.refused(stop, &head)),
+                        Ok(time_ns) => {
+                            batch.push(record.request(time_ns));
+                            self.tally.report.requests += 1;
+                        }
+                        Err(stop) => self.pass(stop, &head)?,
                     }
-                    self.tally.report.requests += 1;
                 }
             }
             self.advance(index)?;
@@ -157,23 +159,28 @@ impl BinaryReader {
         at.is_some_and(|at| self.remapped.remove(at).is_some())
     }
 
+    /// Passes over a request whose time will not do, if it may be.
     #[cold]
-    fn refused(&mut self, stop: Stop, head: &Head) -> TraceError {
-        self.failed = true;
-        self.tally.report.lines -= 1;
+    fn pass(&mut self, stop: Stop, head: &Head) -> Result<(), TraceError> {
         let path = self.tally.report.path.clone();
-        match stop {
+        let outcome = match stop {
             Stop::Backward { back_ns, previous_ns } => {
-                TraceError::Backward { path, line: head.record, back_ns, previous_ns }
+                Err(TraceError::Backward { path, line: head.record, back_ns, previous_ns })
             }
-            Stop::Unreadable { expected, .. } => TraceError::Binary {
+            Stop::Unreadable { expected, .. } => self.tally.pass(TraceError::Binary {
                 path,
                 record: head.record,
                 byte: head.byte,
                 expected,
                 found: head.item.time().to_string(),
-            },
+            }),
+        };
+        if outcome.is_err() {
+            self.failed = true;
+            // As one that could not be read, it does not count.
+            self.tally.report.lines -= 1;
         }
+        outcome
     }
 
     pub(crate) fn report(&self) -> ReadReport {

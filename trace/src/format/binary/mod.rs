@@ -133,12 +133,7 @@ impl Stream {
                 }
                 Err(Bad { expected, found }) => {
                     let (path, record) = (self.path.clone(), self.count + 1);
-                    let error = TraceError::Binary { path, record, byte: at, expected, found };
-                    if tally.report.skipped_bad == tally.skip_bad {
-                        return Err(error);
-                    }
-                    tally.report.skipped_bad += 1;
-                    tally.report.first_bad.get_or_insert_with(|| error.to_string());
+                    tally.pass(TraceError::Binary { path, record, byte: at, expected, found })?;
                     tally.report.lines += 1;
                     self.count += 1;
                     self.records.resume(&mut self.bytes)?;
@@ -151,6 +146,16 @@ impl Stream {
 impl Tally {
     fn new(report: ReadReport, options: &OpenOptions) -> Self {
         Self { report, skip_bad: options.skip_bad }
+    }
+
+    /// Counts a record that is none, unless no more may be passed over.
+    fn pass(&mut self, error: TraceError) -> Result<(), TraceError> {
+        if self.report.skipped_bad == self.skip_bad {
+            return Err(error);
+        }
+        self.report.skipped_bad += 1;
+        self.report.first_bad.get_or_insert_with(|| error.to_string());
+        Ok(())
     }
 }
 
