@@ -14,7 +14,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// A number a second or the like, to three digits and in thousands where it is large.
-pub(crate) fn rate(value: f64) -> String {
+pub fn rate(value: f64) -> String {
     scaled(value, 1000.0, &["", "k", "M", "G"]).replace(' ', "")
 }
 
