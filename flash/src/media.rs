@@ -40,6 +40,8 @@ pub struct Stretch {
     pub moves: u32,
     /// When the die has its bus, if it needs it; else when its cells begin.
     pub start_ns: Nanos,
+    /// It goes on with what was suspended; its moves were counted before.
+    pub is_rest: bool,
     /// Time on the bus.
     pub bus_ns: Nanos,
     /// Time in the cells, after it.
@@ -51,9 +53,14 @@ pub trait Media {
     /// Whether [`Self::stretch`] is called. What records nothing costs nothing.
     const RECORDS: bool = false;
 
-    /// A die begins something; times ahead of it are known. What is suspended is told again, with the cell time that is
-    /// left, when it goes on; of operations that several planes do together, the first is told.
+    /// A die begins something; times ahead of it are known.
     fn stretch(&mut self, _stretch: &Stretch) {}
+
+    /// What a die began last stops with so much of its cell time left, which comes as another stretch.
+    fn suspended(&mut self, _die: u32, _left: Nanos) {}
+
+    /// Another operation takes part in what a die began last, on another plane.
+    fn joined(&mut self, _die: u32, _token: u32) {}
 
     /// The content of the operation is written to a page.
     fn program(&mut self, _element: u32, _page: u32, _token: u32) {}

@@ -9,10 +9,28 @@ use crate::media::{Media, Stretch, Work};
 impl<M: Media> Flash<M> {
     /// A die begins a phase, or is known to begin it at a later `start`, with so much time on the bus and in the cells.
     #[inline(always)]
-    pub(crate) fn record(&mut self, start: Nanos, die: u32, phase: Phase, (bus_ns, cell_ns): (Nanos, Nanos)) {
-        if !M::RECORDS {
-            return;
+    pub(crate) fn record(&mut self, start: Nanos, die: u32, phase: Phase, times: (Nanos, Nanos)) {
+        if M::RECORDS {
+            self.tell(start, die, phase, times, false);
         }
+    }
+
+    /// A die goes on with a phase that was suspended.
+    #[inline(always)]
+    pub(crate) fn record_rest(&mut self, start: Nanos, die: u32, phase: Phase, left: Nanos) {
+        if M::RECORDS {
+            self.tell(start, die, phase, (0, left), true);
+        }
+    }
+
+    fn tell(
+        &mut self,
+        start_ns: Nanos,
+        die: u32,
+        phase: Phase,
+        (bus_ns, cell_ns): (Nanos, Nanos),
+        is_rest: bool,
+    ) {
         let work = match phase {
             Phase::Sense => Work::Sense,
             Phase::Out => Work::Out,
@@ -31,11 +49,26 @@ impl<M: Media> Flash<M> {
             (None, collection.plane, collection.block)
         };
         let moves = match work {
+            _ if is_rest => 0,
             Work::MoveProgram => 1,
             Work::Collection => self.collections[die as usize].moved,
             _ => 0,
         };
-        let stretch = Stretch { die, work, token, plane, block, moves, start_ns: start, bus_ns, cell_ns };
+        let stretch = Stretch { die, work, token, plane, block, moves, start_ns, is_rest, bus_ns, cell_ns };
         self.media.stretch(&stretch);
+        if !is_rest && matches!(work, Work::Sense | Work::Program) {
+            let mut others = self.chain(self.dies[die as usize].slot);
+            others.next();
+            let tokens: Vec<u32> = others.map(|slot| self.slots[slot as usize].token).collect();
+            tokens.into_iter().for_each(|token| self.media.joined(die, token));
+        }
+    }
+
+    /// A die stops what it does, with so much of its cell time left.
+    #[inline(always)]
+    pub(crate) fn record_suspended(&mut self, die: u32, left: Nanos) {
+        if M::RECORDS {
+            self.media.suspended(die, left);
+        }
     }
 }

@@ -101,6 +101,7 @@ impl<M: Media> Flash<M> {
             return false;
         }
         let (phase, slot) = (d.phase, d.slot);
+        self.record_suspended(die, left);
         let s = &mut self.suspensions[die as usize];
         *s = Suspension { phase, left, slot, count: s.count + 1, reads: spec.reads, wanted: false, ..*s };
         let d = &mut self.dies[die as usize];
@@ -143,7 +144,7 @@ impl<M: Media> Flash<M> {
         s.cells_from = now + resume;
         let d = &mut self.dies[die as usize];
         (d.phase, d.slot) = (phase, slot);
-        self.record(now + resume, die, phase, (0, left));
+        self.record_rest(now + resume, die, phase, left);
         self.schedule_die(now + resume + left, die, agenda);
     }
 }

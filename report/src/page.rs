@@ -57,12 +57,12 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     write!(
         text,
         "{} runs: {} over {}, stripes of {}. The figures are those of paper 000, drawn from the tables of these runs \
-         alone; what others are compared with is the first scheme, {}.",
+         alone; what others are compared with is {}.",
         set.runs.len(),
         escape(&list(&set.schemes, "schemes")),
         escape(&list(&set.workloads, "workloads")),
         escape(&set.structures.join(", ")),
-        escape(set.first_scheme()),
+        escape(&set.base_name()),
     )
     .expect("a string takes all");
     text += "</p>\n<nav aria-label=\"Figures\"><a href=\"#totals\">Totals</a>";

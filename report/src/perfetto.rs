@@ -3,6 +3,7 @@
 //! Only what is needed of <https://perfetto.dev/docs/reference/trace-packet-proto> is written, without interning, by the
 //! encoder below; a library would bring clocks of its own. Times are nanoseconds of simulated time.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use stripewise_array::{Class, RequestKind};
@@ -181,11 +182,18 @@ pub fn write(timeline: &Timeline, out: impl Write) -> io::Result<()> {
     // what begins at it.
     let mut stretches: Vec<&DieSpan> = timeline.stretches.iter().collect();
     stretches.sort_by_key(|span| (span.stretch.die, span.stretch.start_ns));
+    let mut joined = BTreeMap::<(u32, u64), Vec<u32>>::new();
+    for &(place, operation) in &timeline.joined {
+        let stretch = &timeline.stretches[place as usize].stretch;
+        joined.entry((stretch.die, stretch.start_ns)).or_default().push(operation);
+    }
     let mut pointed_at = vec![false; timeline.operations.len()];
+    timeline.joined.iter().for_each(|joined| pointed_at[joined.1 as usize] = true);
     for span in &stretches {
         let first =
             span.operation.is_some_and(|place| !std::mem::replace(&mut pointed_at[place as usize], true));
-        stretch(timeline, span, On::Die { first }, &mut packets)?;
+        let beside = joined.get(&(span.stretch.die, span.stretch.start_ns)).map_or(&[][..], Vec::as_slice);
+        stretch(timeline, span, On::Die { first, beside }, &mut packets)?;
     }
     let bus = |span: &DieSpan| span.stretch.die / timeline.shape.dies_per_bus;
     stretches.retain(|span| span.stretch.bus_ns > 0);
@@ -222,7 +230,8 @@ fn tracks<W: Write>(timeline: &Timeline, packets: &mut Packets<W>) -> io::Result
 fn requests<W: Write>(timeline: &Timeline, packets: &mut Packets<W>) -> io::Result<()> {
     let mut flows = vec![Vec::new(); timeline.requests.len()];
     let mut has_work = vec![false; timeline.operations.len()];
-    for place in timeline.stretches.iter().filter_map(|span| span.operation) {
+    let joined = timeline.joined.iter().map(|joined| joined.1);
+    for place in timeline.stretches.iter().filter_map(|span| span.operation).chain(joined) {
         has_work[place as usize] = true;
     }
     for (place, operation) in timeline.operations.iter().enumerate().filter(|(place, _)| has_work[*place]) {
@@ -270,9 +279,10 @@ fn flow(operation: u32, request: u32) -> u64 {
 }
 
 /// Which of its two tracks a stretch is shown on.
-enum On {
-    /// Its die's, for all of it; the first of an operation is where arrows lead to.
-    Die { first: bool },
+enum On<'a> {
+    /// Its die's, for all of it; the first of an operation is where arrows lead to, those of operations that other planes
+    /// do beside it too.
+    Die { first: bool, beside: &'a [u32] },
     /// Its bus', for as long as it takes that.
     Bus,
 }
@@ -281,7 +291,7 @@ enum On {
 fn stretch<W: Write>(
     timeline: &Timeline,
     span: &DieSpan,
-    on: On,
+    on: On<'_>,
     packets: &mut Packets<W>,
 ) -> io::Result<()> {
     let stretch = &span.stretch;
@@ -311,12 +321,19 @@ fn stretch<W: Write>(
         notes.push(Note::Number("element", operation.operation.element.into()));
         notes.push(Note::Number("page", operation.operation.page.into()));
         notes.push(Note::Number("queued_ns", operation.started_ns - operation.queued_ns));
-        if matches!(on, On::Die { first: true }) {
+        if matches!(on, On::Die { first: true, .. }) {
             flows.extend(operation.requests.iter().map(|&request| flow(place, request)));
         }
     } else if stretch.token.is_none() {
         notes.push(Note::Number("block", stretch.block.into()));
         notes.push(Note::Number("moved_pages", stretch.moves.into()));
+    }
+    if let On::Die { beside, .. } = on {
+        for &place in beside {
+            notes.push(Note::Number("with_operation", place.into()));
+            let operation = &timeline.operations[place as usize];
+            flows.extend(operation.requests.iter().map(|&request| flow(place, request)));
+        }
     }
     let category = match stretch.work {
         Work::Sense | Work::Out | Work::Program => "operation",

@@ -83,6 +83,11 @@ impl Run {
         })
     }
 
+    /// Whether its stripes have parity.
+    pub(crate) fn has_parity(&self) -> bool {
+        parity(&self.settings) > 0
+    }
+
     /// A column of the table of elements, empty when there is none of that name.
     pub(crate) fn column(&self, name: &str) -> &[u64] {
         self.elements.get(name).map_or(&[], Vec::as_slice)
@@ -98,16 +103,24 @@ fn distribution(latencies: &Columns, kind: LatencyKind, element: u64) -> Option<
     if steps.is_empty() { None } else { Distribution::of_steps(steps) }
 }
 
+/// Parity chunks of a stripe.
+fn parity(settings: &Settings) -> usize {
+    match settings.get("scheme.geometry.level").map(String::as_str) {
+        Some("raid5") => 1,
+        Some("raid6") => 2,
+        _ => 0,
+    }
+}
+
 /// `5+1`: data and parity chunks of a stripe.
 fn structure(settings: &Settings, elements: usize) -> String {
     let of = |key: &str| settings.get(key).map(String::as_str);
     let groups = of("scheme.geometry.groups").and_then(|groups| groups.parse::<usize>().ok()).unwrap_or(1);
     let members = elements / groups.max(1);
-    let parity = match of("scheme.geometry.level") {
-        Some("raid5") => 1,
-        Some("raid6") => 2,
-        _ => return format!("{elements} elements without parity"),
-    };
+    let parity = parity(settings);
+    if parity == 0 {
+        return format!("{elements} without parity");
+    }
     let stripe = format!("{}+{parity}", members.saturating_sub(parity));
     if groups > 1 { format!("{groups} groups of {stripe}") } else { stripe }
 }

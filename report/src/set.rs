@@ -16,6 +16,7 @@ pub(crate) struct Set {
 
 impl Set {
     pub(crate) fn new(mut runs: Vec<Run>, decision_ns: Vec<(String, f64)>) -> Self {
+        join_without_parity(&mut runs);
         name_apart(&mut runs);
         let distinct = |of: fn(&Run) -> &String| {
             let mut found: Vec<String> = Vec::new();
@@ -69,14 +70,33 @@ impl Set {
         !self.decision_ns.is_empty()
     }
 
-    /// What others are compared with: the first scheme.
-    pub(crate) fn first_scheme(&self) -> &str {
-        self.schemes.first().map_or("", String::as_str)
+    /// What the other runs of a workload are compared with: the run of its first scheme.
+    pub(crate) fn base(&self, structure: &str, workload: &str) -> Option<&Run> {
+        self.schemes.iter().find_map(|scheme| self.find(structure, workload, scheme))
+    }
+
+    /// What others are compared with, in words.
+    pub(crate) fn base_name(&self) -> String {
+        let of = |run: &Run| self.base(&run.structure, &run.workload).map(|base| base.scheme.clone());
+        let mut bases: Vec<String> = self.runs.iter().filter_map(of).collect();
+        bases.sort();
+        bases.dedup();
+        match bases.as_slice() {
+            [one] => format!("the first scheme, {one}"),
+            _ => format!("the first scheme of each workload ({})", bases.join(" or ")),
+        }
+    }
+
+    /// Schemes that have a run of that structure on that workload, with it.
+    pub(crate) fn runs_on<'a>(&'a self, structure: &str, workload: &str) -> Vec<(&'a str, &'a Run)> {
+        let of = |scheme: &'a String| Some((scheme.as_str(), self.find(structure, workload, scheme)?));
+        self.schemes.iter().filter_map(of).collect()
     }
 
     /// A scheme's name for a narrow place: without what all schemes' names begin with.
     pub(crate) fn short<'a>(&self, scheme: &'a str) -> &'a str {
-        let Some((prefix, _)) = self.first_scheme().split_once('-') else { return scheme };
+        let first = self.schemes.first().map_or("", String::as_str);
+        let Some((prefix, _)) = first.split_once('-') else { return scheme };
         let strip =
             |name: &'a str| name.strip_prefix(prefix)?.strip_prefix('-').filter(|rest| !rest.is_empty());
         let all = self.schemes.iter().all(|name| {
@@ -85,6 +105,18 @@ impl Set {
                 .is_some_and(|rest| !rest.is_empty())
         });
         if all && self.schemes.len() > 1 { strip(scheme).unwrap_or(scheme) } else { scheme }
+    }
+}
+
+/// Shows runs without parity beside those of stripes over as many elements: they are what parity is compared with.
+fn join_without_parity(runs: &mut [Run]) {
+    for at in 0..runs.len() {
+        let elements = runs[at].column("element").len();
+        let is_bare = !runs[at].has_parity();
+        let beside = |run: &&Run| is_bare && run.has_parity() && run.column("element").len() == elements;
+        if let Some(other) = runs.iter().find(beside) {
+            runs[at].structure = other.structure.clone();
+        }
     }
 }
 
@@ -151,6 +183,23 @@ mod tests {
         assert_eq!(set.schemes, ["bpu (parity.window=0)", "bpu (parity.window=8)", "raid0"]);
         assert_eq!(set.workloads, ["lun0", "lun1 (pacing=open:1)", "lun1 (pacing=open:9)"]);
         assert!(set.find("5+1", "lun1 (pacing=open:9)", "raid0").is_some());
+    }
+
+    #[test]
+    fn runs_without_parity_stand_beside_stripes_of_as_many_elements() {
+        let of = |scheme: &str, level: &str, elements: u64| {
+            let mut run = run("w", scheme, &[("scheme.geometry.level", level)]);
+            run.structure = format!("{level} of {elements}");
+            run.elements.insert("element".to_owned(), (0..elements).collect());
+            run
+        };
+        let runs = vec![of("raid0", "raid0", 6), of("baseline", "raid5", 6), of("eight", "raid0", 8)];
+        let set = Set::new(runs, Vec::new());
+        assert_eq!(set.structures, ["raid0 of 8", "raid5 of 6"]);
+        let names = |structure: &str| set.runs_on(structure, "w").iter().map(|on| on.0).collect::<Vec<_>>();
+        assert_eq!((names("raid5 of 6"), names("raid0 of 8")), (vec!["raid0", "baseline"], vec!["eight"]));
+        assert_eq!(set.base("raid5 of 6", "w").map(|run| run.scheme.as_str()), Some("raid0"));
+        assert_eq!(set.base_name(), "the first scheme of each workload (eight or raid0)");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use stripewise_array::Scheme;
 use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
+use stripewise_flash::spec::MultiPlane;
 use stripewise_report::perfetto;
 use stripewise_sim::{RunConfig, Timeline, timeline};
 use stripewise_trace::{Kind, Request, Source, TraceError};
@@ -24,11 +25,14 @@ impl Source for Writes {
     }
 }
 
-fn line() -> Timeline {
+fn line(elements: &str, together: bool) -> Timeline {
     let mut device = DeviceSpec::preset("ssdsim-5+1").expect("a preset");
     (device.geometry.blocks, device.geometry.pages) = (32, 16);
+    if together {
+        device.scheduling.multi_plane = MultiPlane::AnyPage;
+    }
     let config = RunConfig {
-        elements: "channel:1".parse().expect("a layout"),
+        elements: elements.parse().expect("a layout"),
         precondition: "steady:100%".parse().expect("a state"),
         pacing: "open:1".parse().expect("a pacing"),
         warmup_requests: 0,
@@ -111,9 +115,15 @@ fn numbers(fields: &BTreeMap<u32, Vec<Value>>, field: u32) -> Vec<u64> {
 
 #[test]
 fn a_trace_decodes_to_the_slices_and_arrows_of_its_time_line() {
-    let line = line();
+    check(&line("channel:1", false), 6);
+    let together = line("ssd:3", true);
+    assert!(!together.joined.is_empty());
+    check(&together, 18);
+}
+
+fn check(line: &Timeline, channels: usize) {
     let mut file = Vec::new();
-    perfetto::write(&line, &mut file).expect("memory takes all");
+    perfetto::write(line, &mut file).expect("memory takes all");
     let trace = decode(&file);
     assert_eq!(trace.keys().copied().collect::<Vec<_>>(), [1], "a trace is packets");
     let mut names: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();
@@ -163,8 +173,8 @@ fn a_trace_decodes_to_the_slices_and_arrows_of_its_time_line() {
     assert_eq!(time, line.stretches.iter().map(|span| span.stretch.bus_ns).sum::<u64>());
     let requests = slices.iter().filter(|(track, ..)| names[track].0 == "requests").count();
     assert_eq!(requests, line.requests.len());
-    let channels = names.values().filter(|(name, parent)| name.starts_with("channel") && parent.is_none());
-    assert_eq!(channels.count(), 6);
+    let found = names.values().filter(|(name, parent)| name.contains("channel") && parent.is_none());
+    assert_eq!(found.count(), channels);
     assert!(slices.iter().any(|(_, name, ..)| name == "pre-read"));
     assert!(slices.iter().any(|(_, name, ..)| name == "GC erase"));
     assert!(slices.iter().any(|(_, name, ..)| name == "parity"));

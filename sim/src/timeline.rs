@@ -29,6 +29,8 @@ pub struct Timeline {
     pub operations: Vec<OperationSpan>,
     /// What dies did for these operations, and to collect garbage, from the begin of the window on.
     pub stretches: Vec<DieSpan>,
+    /// Operations that take part in another one's stretch, on another plane: places in `stretches` and in `operations`.
+    pub joined: Vec<(u32, u32)>,
 }
 
 /// A host request.
@@ -84,6 +86,9 @@ struct Recorder {
     records: bool,
     operations: Vec<OperationSpan>,
     stretches: Vec<DieSpan>,
+    joined: Vec<(u32, u32)>,
+    /// By die: its last stretch.
+    last: Vec<u32>,
     /// By operation that is under way: its place.
     places: Vec<u32>,
     /// Operations that started since the last look.
@@ -94,6 +99,11 @@ impl Recorder {
     fn place(&self, id: OperationId) -> Option<u32> {
         self.places.get(id as usize).copied().filter(|&place| place != NOWHERE)
     }
+
+    /// The place of the last stretch of a die, if there was one in the window.
+    fn last_of(&self, die: u32) -> Option<u32> {
+        self.last.get(die as usize).copied().filter(|&place| place != NOWHERE)
+    }
 }
 
 impl Media for Recorder {
@@ -102,7 +112,23 @@ impl Media for Recorder {
     fn stretch(&mut self, stretch: &Stretch) {
         if self.records {
             let operation = stretch.token.and_then(|id| self.place(id));
+            if self.last.len() <= stretch.die as usize {
+                self.last.resize(stretch.die as usize + 1, NOWHERE);
+            }
+            self.last[stretch.die as usize] = self.stretches.len() as u32;
             self.stretches.push(DieSpan { stretch: *stretch, operation });
+        }
+    }
+
+    fn suspended(&mut self, die: u32, left: Nanos) {
+        if let Some(last) = self.last_of(die) {
+            self.stretches[last as usize].stretch.cell_ns -= left;
+        }
+    }
+
+    fn joined(&mut self, die: u32, token: u32) {
+        if let (Some(last), Some(operation)) = (self.last_of(die), self.place(token)) {
+            self.joined.push((last, operation));
         }
     }
 }
@@ -281,8 +307,8 @@ pub fn timeline(
     let ends = recorder.stretches.iter().map(end);
     let ends = ends.chain(recorder.operations.iter().map(|operation| operation.ended_ns));
     let end_ns = ends.chain(requests.iter().map(|request| request.acknowledged_ns)).max().unwrap_or(begin_ns);
-    let (operations, stretches) = (recorder.operations, recorder.stretches);
-    Ok(Timeline { shape, begin_ns, end_ns, requests, operations, stretches })
+    let Recorder { operations, stretches, joined, .. } = recorder;
+    Ok(Timeline { shape, begin_ns, end_ns, requests, operations, stretches, joined })
 }
 
 type Recorded<'a> = Simulation<NoMemory, Recorder, Watched<'a>>;

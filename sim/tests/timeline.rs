@@ -3,6 +3,7 @@
 use stripewise_array::{Class, OperationKind, Scheme};
 use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
+use stripewise_flash::spec::{MultiPlane, SuspendSpec};
 use stripewise_sim::tables::ElementRow;
 use stripewise_sim::{RunConfig, Timeline, Totals, run, timeline};
 use stripewise_trace::{Kind, Request, Source, TraceError};
@@ -48,11 +49,10 @@ fn config(level: &str) -> RunConfig {
     }
 }
 
-fn both(level: &str) -> (Totals, Timeline) {
-    let config = config(level);
+fn both(config: &RunConfig) -> (Totals, Timeline) {
     let source = || Mixed { at: 0, end: REQUESTS };
-    let totals = run(&config, &mut source(), &mut (), &mut |_| true).expect("a run");
-    let line = timeline(&config, &mut source(), (0, REQUESTS), &mut |_| true).expect("a time line");
+    let totals = run(config, &mut source(), &mut (), &mut |_| true).expect("a run");
+    let line = timeline(config, &mut source(), (0, REQUESTS), &mut |_| true).expect("a time line");
     (totals, line)
 }
 
@@ -65,8 +65,29 @@ fn assert_apart(what: &str, mut spans: Vec<(u64, u64)>) {
 
 #[test]
 fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() {
-    for level in ["channel:1", "chip:1", "ssd:3"] {
-        let (totals, line) = both(level);
+    let suspending = |mut config: RunConfig| {
+        let (overhead, resume) = (Span(3_000), Span(2_000));
+        config.device.suspend =
+            Some(SuspendSpec { program: true, erase: true, overhead, resume, limit: 4, reads: 8 });
+        config
+    };
+    let mut together = suspending(config("ssd:3"));
+    together.device.scheduling.multi_plane = MultiPlane::AnyPage;
+    let plain = ["channel:1", "chip:1", "ssd:3"].map(config);
+    for config in plain.into_iter().chain([suspending(self::config("channel:1")), together]) {
+        let level = format!("{} suspend {}", config.elements, config.device.suspend.is_some());
+        let (totals, line) = both(&config);
+        let rests = line.stretches.iter().filter(|span| span.stretch.is_rest).count();
+        assert_eq!(
+            rests > 10,
+            config.device.suspend.is_some(),
+            "{level}: {rests} went on after a suspension"
+        );
+        assert_eq!(
+            line.joined.is_empty(),
+            config.device.scheduling.multi_plane == MultiPlane::Off,
+            "{level}"
+        );
         assert!(totals.sum(|row| row.erase_blocks) > 50, "{level}: garbage is collected");
 
         let count =
@@ -98,6 +119,9 @@ fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() 
                 operation.started_ns <= line.stretches[at].stretch.start_ns && end(at) <= operation.ended_ns
             );
             worked[place as usize] = true;
+        }
+        for &(_, operation) in &line.joined {
+            worked[operation as usize] = true;
         }
         let unworked = worked.iter().filter(|worked| !**worked).count() as u64;
         assert_eq!(unworked, sum(|row| row.unmapped_read_pages), "{level}");

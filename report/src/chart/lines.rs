@@ -55,7 +55,8 @@ impl Lines<'_> {
         let upward = Scale::linear(self.range.0, self.range.1, Unit::ONE, 5);
 
         let widest_tick = upward.ticks().iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
-        let (left, right, top) = (widest_tick + 10.0, WIDTH - 14.0, LINE + 8.0);
+        let last = across.ticks().last().map_or(0.0, |(_, text)| text_width(text) / 2.0);
+        let (left, right, top) = (widest_tick + 10.0, WIDTH - last.max(14.0) - 1.0, LINE + 8.0);
         let mut svg = Svg::new(WIDTH, top + GROUND + 2.0 * LINE + 10.0);
         let height = |value: f64| top + GROUND * (1.0 - upward.share(value));
         let place = |time: f64| left + (right - left) * across.share(time);
@@ -144,7 +145,7 @@ mod tests {
     fn a_line_goes_from_the_bottom_to_the_top_of_its_ground() {
         let svg = draw(vec![(10e6, 99.0), (40e6, 100.0)]);
         assert!(svg.contains(r#">0</text>"#), "from zero on");
-        assert!(svg.contains(&format!("L346.0 {:.1}", LINE + 8.0)), "{svg}");
+        assert!(svg.contains(&format!("L345.0 {:.1}", LINE + 8.0)), "{svg}");
         assert!(svg.contains("latency (ms)"));
         assert_eq!(svg.matches("mark").count(), MARKERS, "{svg}");
     }

@@ -25,18 +25,15 @@ const SERVED: &str = "sampled after each request is served";
 
 /// Figure 2: the first scheme's cv on each workload, least first as the paper orders its traces.
 pub(super) fn by_trace(set: &Set) -> Figure {
-    let first = set.first_scheme();
+    let first = set.base_name();
     let mut data = Data::new(
         &["workload", "stripe", "scheme", "run"],
         &["cv at arrivals", "cv after service", "chi-square at arrivals", "chi-square after service"],
     );
     let (mut panels, mut notes, mut has_served) = (Vec::new(), Vec::new(), false);
     for structure in &set.structures {
-        let mut runs: Vec<&Run> = set
-            .workloads_of(structure)
-            .iter()
-            .filter_map(|workload| set.find(structure, workload, first))
-            .collect();
+        let mut runs: Vec<&Run> =
+            set.workloads_of(structure).iter().filter_map(|workload| set.base(structure, workload)).collect();
         // The sampling point that all programs have orders them.
         runs.sort_by(|a, b| cvs(a)[0].unwrap_or(0.0).total_cmp(&cvs(b)[0].unwrap_or(0.0)));
         let mut groups = Vec::new();
@@ -67,11 +64,11 @@ pub(super) fn by_trace(set: &Set) -> Figure {
             notes.push(format!("{structure}: one workload, so one value and no distribution."));
         }
         notes.extend(notes_on(runs.iter().copied()));
-        let title = format!("{structure}, {first}");
+        let title = structure.clone();
         let body = if groups.iter().all(|group| group.bars.is_empty()) {
             Err(format!(
-                "No element of {} had a request waiting, so there is nothing to vary.",
-                if groups.is_empty() { "no run" } else { "these runs" }
+                "No request waited at any element of these {} runs, so there is nothing to vary.",
+                groups.len()
             ))
         } else {
             let description =
@@ -97,7 +94,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
         title: "Figure 2: imbalance of the elements by workload".to_owned(),
         about: format!(
             "The coefficient of variation (standard deviation over mean, of the population) of the blocked \
-             requests of the elements, for the first scheme, {first}: 0 is even, and the more the less even. Paper 000, \
+             requests of the elements, for {first}: 0 is even, and the more the less even. Paper 000, \
              Figure 2 and section II-C, shows it for 62 LUN traces with 5+1, from 0.24 to 1.18. The paper's text samples \
              after each request is served; its public program samples when requests arrive."
         ),
@@ -119,23 +116,21 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
         let mut groups = Vec::new();
         for workload in set.workloads_of(structure) {
             let mut bars = Vec::new();
-            let first = set.find(structure, workload, set.first_scheme()).and_then(|run| cvs(run)[0]);
-            for scheme in &set.schemes {
-                let run = set.find(structure, workload, scheme);
-                let cvs = run.map_or([None; 2], cvs);
+            let first = set.base(structure, workload).and_then(|run| cvs(run)[0]);
+            for (scheme, run) in set.runs_on(structure, workload) {
+                let cvs = cvs(run);
                 bars.push(Bar {
                     look: set.look(scheme),
                     value: cvs[0],
                     whisker: None,
                     tip: format!("{workload}, {scheme}: cv {}", cvs[0].map_or("-".to_owned(), figure)),
                 });
-                let Some(run) = run else { continue };
                 let number = |value: Option<f64>| value.map_or("-".to_owned(), figure);
                 let over = cvs[0].zip(first).filter(|(_, first)| *first > 0.0).map(|(cv, first)| cv / first);
                 data.row([
                     workload.to_owned(),
                     structure.clone(),
-                    scheme.clone(),
+                    scheme.to_owned(),
                     run.digest.clone(),
                     number(cvs[0]),
                     number(cvs[1]),

@@ -19,11 +19,18 @@ fn blocked(run: &Run) -> Vec<f64> {
 
 /// Figure 3: the tail of the most congested element beside those of the rest.
 pub(super) fn most_congested(set: &Set) -> Figure {
-    let first = set.first_scheme();
+    let first = set.base_name();
     let mut data =
         Data::new(&["workload", "stripe", "element", "run"], &["mean blocked", "p99", "p99.9", "largest"]);
     let mut panels = Vec::new();
-    let runs: Vec<&Run> = set.runs.iter().filter(|run| run.scheme == first).collect();
+    let runs: Vec<&Run> = set
+        .structures
+        .iter()
+        .flat_map(|structure| {
+            set.workloads_of(structure).into_iter().map(move |workload| (structure, workload))
+        })
+        .filter_map(|(structure, workload)| set.base(structure, workload))
+        .collect();
     for run in &runs {
         let blocked = blocked(run);
         let most = (0..blocked.len()).max_by(|&a, &b| blocked[a].total_cmp(&blocked[b]).then(b.cmp(&a)));
@@ -76,7 +83,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
         title: "Figure 3: tail of the most congested element beside the rest".to_owned(),
         about: format!(
             "How large a share of the operations on an element ends within a time, waiting in its queue included, from 99 \
-             to 100 %: the most congested element beside the others, each a thin line, for the first scheme, {first}. Above \
+             to 100 %: the most congested element beside the others, each a thin line, for {first}. Above \
              each drawing: blocked requests on the most congested element against the mean of the rest. Paper 000, Figure \
              3, shows two LUN traces with 5+1, and concludes that the worst tail is the most congested channel's."
         ),
@@ -106,7 +113,7 @@ fn spread(values: &[u64]) -> Option<(f64, f64, f64)> {
 
 /// Figures 12 and 13: the elements' 99.9th percentiles over the mean of those of the first scheme.
 pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
-    let first = set.first_scheme();
+    let first = set.base_name();
     let mut data = Data::new(
         &["workload", "scheme", "run"],
         &["mean p99.9", "least", "largest", "mean over first", "largest - least"],
@@ -117,9 +124,10 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
             let run = set.find(structure, workload, scheme)?;
             spread(&p999(run)).map(|spread| (run, spread))
         };
-        let base = of(first).map(|(_, (mean, ..))| mean);
+        let base = set.base(structure, workload).and_then(|run| spread(&p999(run)));
+        let base = base.map(|(mean, ..)| mean);
         let mut bars = Vec::new();
-        for scheme in &set.schemes {
+        for (scheme, _) in set.runs_on(structure, workload) {
             let found = of(scheme);
             let over = |value: f64| base.map(|base| value / base);
             let mut bar = Bar { look: set.look(scheme), value: None, whisker: None, tip: String::new() };
@@ -134,7 +142,7 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
                 );
                 data.row([
                     workload.to_owned(),
-                    scheme.clone(),
+                    scheme.to_owned(),
                     run.digest.clone(),
                     time(mean),
                     time(least),
@@ -169,8 +177,8 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
         title: format!("{}: tails of the elements with {structure}", named.number),
         about: format!(
             "The 99.9th percentile of the latency of each element's operations, waiting in its queue included: the bar is \
-             the mean over the elements, the whisker goes from the least to the largest, all over the mean of the first \
-             scheme, {first}. A short whisker is an even array. Paper 000, Figure 12 (5+1) and Figure 13 (7+1)."
+             the mean over the elements, the whisker goes from the least to the largest, all over the mean of \
+             {first}. A short whisker is an even array. Paper 000, Figure 12 (5+1) and Figure 13 (7+1)."
         ),
         legend: scheme_keys(set, false),
         panels: vec![panel],

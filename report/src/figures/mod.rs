@@ -141,7 +141,17 @@ fn notes_on<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> Vec<String> {
         run.total("requests") == Some(0.0)
     });
     list("Requests failed", &|run| run.total("failed_requests").is_some_and(|failed| failed > 0.0));
+    notes.extend(without_parity(runs.clone()));
     notes
+}
+
+/// Names the runs that are shown beside stripes and have none.
+fn without_parity<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<String> {
+    let mut schemes: Vec<&str> =
+        runs.filter(|run| !run.has_parity()).map(|run| run.scheme.as_str()).collect();
+    schemes.dedup();
+    let listed = schemes.join(", ");
+    (!schemes.is_empty()).then(|| format!("Without parity, over as many elements: {listed}."))
 }
 
 /// `name` where there is one structure, else with the structure.

@@ -13,7 +13,7 @@ const KINDS: [(&str, &str, &str); 3] = [
 ];
 
 pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
-    let first = set.first_scheme();
+    let first = set.base_name();
     let mut data = Data::new(&["workload", "requests", "scheme", "run"], &["mean", "over first"]);
     let mut panels = Vec::new();
     let workloads = set.workloads_of(structure);
@@ -28,9 +28,10 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
         };
         let mut groups = Vec::new();
         for workload in &workloads {
-            let base = mean_of(workload, first).map(|(_, mean)| mean).filter(|&mean| mean > 0.0);
+            let base = set.base(structure, workload).and_then(|run| mean_of(workload, &run.scheme));
+            let base = base.map(|(_, mean)| mean).filter(|&mean| mean > 0.0);
             let mut bars = Vec::new();
-            for scheme in &set.schemes {
+            for (scheme, _) in set.runs_on(structure, workload) {
                 let found = mean_of(workload, scheme);
                 let value = found.zip(base).map(|((_, mean), base)| mean / base);
                 let texts = |mean: f64| (time(mean), value.map_or("-".to_owned(), figure));
@@ -39,21 +40,21 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
                     look: set.look(scheme),
                     value,
                     whisker: None,
-                    tip: format!("{workload}, {scheme}: {kind} mean {mean}, {over} of {first}"),
+                    tip: format!("{workload}, {scheme}: {kind} mean {mean}, {over} of the first scheme's"),
                 });
                 if let Some((run, _)) = found {
                     let workload = (*workload).to_owned();
-                    data.row([workload, kind.to_owned(), scheme.clone(), run.digest.clone(), mean, over]);
+                    data.row([workload, kind.to_owned(), scheme.to_owned(), run.digest.clone(), mean, over]);
                 }
             }
             groups.push(Group { label: (*workload).to_owned(), bars });
         }
         let title = format!("{kind}, {structure}");
         let body = if groups.iter().flat_map(|group| &group.bars).all(|bar| bar.value.is_none()) {
-            Err(format!("No {kind} request of the scheme {first}, which the others are compared with."))
+            Err(format!("No {kind} request counts in these runs."))
         } else {
             let description =
-                format!("Mean {kind} response time by workload and scheme, over that of {first}");
+                format!("Mean {kind} response time by workload and scheme, over that of the first scheme");
             let chart = Bars {
                 title: &title,
                 description: &description,
@@ -77,7 +78,7 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
         id: named.id,
         title: format!("{}: response times with {structure}", named.number),
         about: format!(
-            "Mean response time of reads, of writes, and of both, over that of the first scheme, {first}: below 1 is \
+            "Mean response time of reads, of writes, and of both, over that of {first}: below 1 is \
              better. Arrival to acknowledgement, as the scheme acknowledges. Paper 000, Figure 8 (5+1) and Figure 9 (7+1); \
              it finds Adaptive up to 29.8 % below BPU."
         ),

@@ -9,7 +9,6 @@ use super::{Data, Figure, Named, Panel, none_of_structure, notes_on, scheme_keys
 const FEW: u64 = 1_000;
 
 pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure {
-    let first = set.first_scheme();
     let mut data =
         Data::new(&["workload", "scheme", "run"], &["p99", "p99.9", "p99.99", "largest", "p99.9 over first"]);
     let (mut panels, mut notes) = (Vec::new(), Vec::new());
@@ -17,19 +16,19 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
         let p999 = |scheme: &str| {
             set.find(structure, workload, scheme).and_then(|run| run.total("response_p999_ns"))
         };
+        let base = set.base(structure, workload).and_then(|run| run.total("response_p999_ns"));
         let (mut lines, mut few) = (Vec::new(), u64::MAX);
-        for scheme in &set.schemes {
-            let Some(run) = set.find(structure, workload, scheme) else { continue };
+        for (scheme, run) in set.runs_on(structure, workload) {
             let responses = run.responses.as_ref().filter(|responses| responses.count() > 0);
             let quantile = |parts| match responses.and_then(|responses| responses.quantile(parts)) {
                 Some(ns) => time(ns as f64),
                 None => "-".to_owned(),
             };
             let total = |name: &str| run.total(name).map_or("-".to_owned(), time);
-            let over = p999(scheme).zip(p999(first)).filter(|(_, first)| *first > 0.0);
+            let over = p999(scheme).zip(base).filter(|(_, first)| *first > 0.0);
             data.row([
                 workload.to_owned(),
-                scheme.clone(),
+                scheme.to_owned(),
                 run.digest.clone(),
                 total("response_p99_ns"),
                 total("response_p999_ns"),
