@@ -87,8 +87,8 @@ impl Report {
     }
 }
 
-/// Where a run stands among others: update policies in the order in which paper 000 has them, workloads in the order of
-/// its Table III, others behind them by name.
+/// Where a run stands among others: update policies in the order in which paper 000 has them, arrays without parity
+/// behind them; workloads in the order of its Table III, others behind them by name.
 pub fn papers_order(inputs: &RunInputs) -> impl Ord + use<> {
     let settings = settings::settings(inputs);
     let of = |key: &str| settings.get(key).cloned().unwrap_or_default();
@@ -97,7 +97,8 @@ pub fn papers_order(inputs: &RunInputs) -> impl Ord + use<> {
     let workload = inputs.workload.clone().unwrap_or_else(|| settings::workload_name(inputs));
     let policy = place(&POLICIES, &of("scheme.update.policy"));
     let workload = (place(&WORKLOADS, &workload), workload);
-    (policy, of("scheme.name").len(), of("scheme.name"), workload, inputs.digest().to_string())
+    let is_bare = of("scheme.geometry.level") == "raid0";
+    (is_bare, policy, of("scheme.name").len(), of("scheme.name"), workload, inputs.digest().to_string())
 }
 
 /// Update policies: those of paper 000, Figure 6, and after the first those that never choose.

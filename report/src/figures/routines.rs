@@ -94,7 +94,7 @@ pub(super) fn shares(set: &Set) -> Figure {
     }
     let mut notes = notes_on(set.runs.iter().filter(|run| run.total("updates") == Some(0.0)));
     if set.runs.iter().all(|run| run.total("updates_adjusted").is_none_or(|adjusted| adjusted == 0.0)) {
-        notes.push("No update is adjusted: every scheme here chooses as Baseline does.".to_owned());
+        notes.push("No update is adjusted: each has the routine that Baseline would have taken.".to_owned());
     }
     if !untold.is_empty() {
         let runs = untold.join(", ");
