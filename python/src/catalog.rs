@@ -3,12 +3,13 @@
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
-use stripewise_study::{self as study, Document, Setting, What};
+use stripewise_study::{self as study, Document, NamedPolicy, Setting, What};
 use stripewise_trace::format::format_names;
 use stripewise_trace::generate::catalog;
 use stripewise_trace::profile::builtin;
 
 use crate::errors;
+use crate::policy::PythonPolicy;
 
 /// `value` as Python's own dictionaries, lists and numbers.
 pub(crate) fn python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
@@ -35,18 +36,30 @@ fn document(py: Python<'_>, what: What, name: &str, text: Option<String>) -> PyR
 pub(crate) struct Scheme {
     pub(crate) document: Document,
     pub(crate) settings: Vec<Setting>,
+    pub(crate) policy: Option<NamedPolicy>,
     resolved: stripewise_array::Scheme,
 }
 
 #[pymethods]
 impl Scheme {
     #[new]
-    #[pyo3(signature = (name, settings, text=None))]
-    fn new(py: Python<'_>, name: &str, settings: Vec<String>, text: Option<String>) -> PyResult<Self> {
+    #[pyo3(signature = (name, settings, text=None, policy=None))]
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        settings: Vec<String>,
+        text: Option<String>,
+        policy: Option<(Py<PyAny>, String, String)>,
+    ) -> PyResult<Self> {
         let document = document(py, What::Scheme, name, text)?;
         let settings = self::settings(py, &settings)?;
-        let resolved = study::scheme(&document, &settings).map_err(|error| errors::raised(py, error))?;
-        Ok(Self { document, settings, resolved })
+        let mut resolved = study::scheme(&document, &settings).map_err(|error| errors::raised(py, error))?;
+        let policy = policy.map(|(object, name, identity)| PythonPolicy::named(object, name, identity));
+        if let Some(policy) = &policy {
+            resolved.name.clone_from(&policy.name);
+            resolved.update = stripewise_array::update::Update::Custom {};
+        }
+        Ok(Self { document, settings, policy, resolved })
     }
 
     /// The scheme's name.

@@ -6,6 +6,7 @@
 mod catalog;
 mod errors;
 mod patience;
+mod policy;
 mod run;
 mod study;
 mod table;
@@ -19,6 +20,8 @@ mod _stripewise {
     use crate::catalog::{Device, Scheme, devices, formats, generators, profile, profiles, schemes};
     #[pymodule_export]
     use crate::patience::Stop;
+    #[pymodule_export]
+    use crate::policy::ParityUpdate;
     #[pymodule_export]
     use crate::run::{Run, open_run, summary, totals_table};
     #[pymodule_export]

@@ -50,6 +50,7 @@ impl Study {
         let scheme = |scheme: &PyRef<'_, Scheme>| SchemeSpec {
             document: scheme.document.clone(),
             settings: scheme.settings.clone(),
+            policy: scheme.policy.clone(),
         };
         let mut for_all = self::settings(py, &settings)?;
         // What a device was given is the device's, whichever section it is in.

@@ -10,6 +10,8 @@ use stripewise_flash::SpecError;
 use stripewise_sim::{ReplayError, RunError};
 use stripewise_trace::TraceError;
 
+use crate::policy::PolicyFailure;
+
 /// What a name or a file stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -91,6 +93,16 @@ pub enum Error {
     /// A run that failed.
     #[error(transparent)]
     Run(RunError),
+    /// A policy of the caller's own that failed.
+    #[error("scheme {scheme}, seed {seed}: the update policy failed: {source}")]
+    Policy {
+        /// The scheme's name.
+        scheme: String,
+        /// The run's seed.
+        seed: u64,
+        /// Why it failed.
+        source: PolicyFailure,
+    },
     /// The observer did not want to go on.
     #[error("stopped")]
     Stopped,
@@ -111,6 +123,7 @@ impl From<RunError> for Error {
             RunError::Scheme(error) => error.into(),
             RunError::Replay(ReplayError::Trace(error)) => error.into(),
             RunError::Stopped { .. } => Self::Stopped,
+            RunError::NoChooser { .. } => Self::Spec(error.to_string()),
             other => Self::Run(other),
         }
     }

@@ -8,6 +8,7 @@ use stripewise_sim::{Layout, Pacing, Precondition};
 
 use crate::error::{Error, What};
 use crate::named::Document;
+use crate::policy::NamedPolicy;
 use crate::setting::Setting;
 use crate::workload::WorkloadSpec;
 
@@ -77,6 +78,8 @@ pub struct SchemeSpec {
     pub document: Document,
     /// Its own settings, which its name in the results tells.
     pub settings: Vec<Setting>,
+    /// A policy of the caller's own that takes the place of the scheme's update policy, and names it.
+    pub policy: Option<NamedPolicy>,
 }
 
 impl SchemeSpec {
@@ -86,13 +89,14 @@ impl SchemeSpec {
     /// An unknown name, a file that cannot be read, what is no setting.
     pub fn parse(argument: &str) -> Result<Self, Error> {
         if Path::new(argument).is_file() || !argument.contains(',') {
-            return Ok(Self { document: Document::find(What::Scheme, argument)?, settings: Vec::new() });
+            let document = Document::find(What::Scheme, argument)?;
+            return Ok(Self { document, settings: Vec::new(), policy: None });
         }
         let mut parts = argument.split(',');
         let document = Document::find(What::Scheme, parts.next().unwrap_or_default())?;
         let refuse = |error: String| Error::spec(format!("scheme {argument}: {error}"));
         let settings = parts.map(|part| part.parse().map_err(refuse)).collect::<Result<_, _>>()?;
-        Ok(Self { document, settings })
+        Ok(Self { document, settings, policy: None })
     }
 }
 

@@ -1,20 +1,25 @@
 //! A study: its settings resolved, its runs made on several threads, their results in the store.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 use stripewise_array::Scheme;
+use stripewise_array::update::Update;
 use stripewise_flash::DeviceSpec;
 use stripewise_results::summary::CPU_NS;
 use stripewise_results::{Figure, Figures, FinishedRun, RunInputs, Store, Table};
-use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, capacity};
+use stripewise_sim::tables::Sink;
+use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity};
+use stripewise_trace::Source;
 
 use crate::describe::{self, describe_device, describe_elements};
 use crate::error::Error;
 use crate::human;
 use crate::observer::Observer;
+use crate::policy::{Guard, NamedPolicy};
 use crate::setting::{self, Setting};
 use crate::spec::StudySpec;
 use crate::workload::{Folding, Workload};
@@ -36,6 +41,7 @@ pub struct Study {
 struct Job {
     config: RunConfig,
     capacity: u64,
+    policy: Option<NamedPolicy>,
 }
 
 /// A run that is on disk.
@@ -68,13 +74,17 @@ impl Study {
             for setting in &named.settings {
                 scheme.name.push_str(&format!(",{setting}"));
             }
+            if let Some(NamedPolicy { name, .. }) = &named.policy {
+                scheme.update = Update::Custom {};
+                scheme.name.clone_from(name);
+            }
             if jobs.iter().any(|job| job.config.scheme.name == scheme.name) {
                 let remedy = "give each a name of its own, or leave one out";
                 return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
             }
             let config = config(&spec, pacing, scheme, device.clone());
             let capacity = capacity(&config)?;
-            jobs.push(Job { config, capacity });
+            jobs.push(Job { config, capacity, policy: named.policy.clone() });
         }
         let smallest = jobs.iter().map(|job| job.capacity).min().unwrap_or(0);
         let fold_bytes = filled(spec.precondition, smallest);
@@ -212,7 +222,7 @@ impl Study {
         let mut writer = store.begin(inputs, self.spec.tables.requests)?;
         let limit = self.workload.limit();
         let began_ns = thread_cpu_ns();
-        let totals = stripewise_sim::run(&job.config, &mut source, &mut writer, &mut |progress| {
+        let totals = simulate(job, &mut source, &mut writer, &mut |progress| {
             let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
             observer.advanced(place, Progress { share, ..progress });
             observer.go_on()
@@ -243,6 +253,9 @@ impl Study {
         configuration.insert("scheme".to_owned(), scheme);
         let device = toml::Value::try_from(&job.config.device).map_err(broken)?;
         configuration.insert("device".to_owned(), device);
+        if let Some(NamedPolicy { policy, .. }) = &job.policy {
+            configuration.insert("policy".to_owned(), policy.identity().into());
+        }
         let mut replay = self.workload.settings();
         let mut set = |key: &str, value: String| _ = replay.insert(key.to_owned(), value.into());
         set("pacing", self.pacing.to_string());
@@ -259,6 +272,31 @@ impl Study {
             RunInputs::new(&text(configuration)?, &text(replay)?, &digest, self.spec.seed, &version)?;
         inputs.workload = self.workload.label();
         Ok(inputs)
+    }
+}
+
+/// Makes the run of `job`.
+fn simulate(
+    job: &Job,
+    source: &mut dyn Source,
+    sink: &mut dyn Sink,
+    report: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Totals, Error> {
+    let Some(NamedPolicy { policy, .. }) = &job.policy else {
+        return Ok(stripewise_sim::run(&job.config, source, sink, report)?);
+    };
+    let failed = |source| {
+        let scheme = job.config.scheme.name.clone();
+        Error::Policy { scheme, seed: job.config.seed, source }
+    };
+    let failure = RefCell::new(None);
+    let mut guard = Guard { choosing: policy.begin().map_err(failed)?, failure: &failure };
+    let totals = stripewise_sim::run_choosing(&job.config, source, sink, &mut guard, &mut |progress| {
+        failure.borrow().is_none() && report(progress)
+    });
+    match failure.take() {
+        Some(failure) => Err(failed(failure)),
+        None => Ok(totals?),
     }
 }
 

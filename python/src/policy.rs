@@ -1,0 +1,174 @@
+//! Update policies written in Python.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use stripewise_array::geometry::{Geometry, Place};
+use stripewise_array::update::{Choice, ElementState, Routine};
+use stripewise_study::{Choosing, NamedPolicy, Policy, PolicyFailure};
+
+/// A parity update that a policy chooses the routine of: which members each routine would pre-read, and what every
+/// element is doing. One object is filled anew for each update: take from it what is to be kept.
+#[pyclass(module = "stripewise._stripewise")]
+#[derive(Default)]
+pub(crate) struct ParityUpdate {
+    /// Simulated time, in nanoseconds.
+    #[pyo3(get)]
+    now_ns: u64,
+    /// Number of the row that is updated.
+    #[pyo3(get)]
+    row: u64,
+    /// Elements of the data chunks that are updated, wholly or in part.
+    #[pyo3(get)]
+    updated: Vec<u16>,
+    /// Elements of the row's parity.
+    #[pyo3(get)]
+    parity: Vec<u16>,
+    /// Elements that read-modify-write would read: old data and old parity.
+    #[pyo3(get)]
+    rmw_reads: Vec<u16>,
+    /// Elements that read-construct-write would read: the data that is not updated.
+    #[pyo3(get)]
+    rcw_reads: Vec<u16>,
+    /// Reads queued or in flight, of every element (paper 000's R_i).
+    #[pyo3(get)]
+    queued_reads: Vec<u32>,
+    /// Writes queued or in flight, of every element (paper 000's W_i).
+    #[pyo3(get)]
+    queued_writes: Vec<u32>,
+    /// Of every element: the average time of a garbage collection if one is active, else 0, in nanoseconds
+    /// (paper 000, Eq. 3: T_GC).
+    #[pyo3(get)]
+    gc_average_ns: Vec<u64>,
+    /// Of every element: time left of the garbage collections active now, in nanoseconds.
+    #[pyo3(get)]
+    gc_remaining_ns: Vec<u64>,
+    /// Of every element: cell time of reading its page of this row now, in nanoseconds (paper 000's t_R); 0 where it
+    /// is not known.
+    #[pyo3(get)]
+    read_ns: Vec<u64>,
+    /// What a write took in the cells lately, in nanoseconds (paper 000's t_W); 0 before the first.
+    #[pyo3(get)]
+    write_ns: u64,
+}
+
+#[pymethods]
+impl ParityUpdate {
+    /// Of every element: whether it collects garbage now.
+    #[getter]
+    fn collecting(&self) -> Vec<bool> {
+        let sides = self.gc_average_ns.iter().zip(&self.gc_remaining_ns);
+        sides.map(|(&average, &remaining)| average > 0 || remaining > 0).collect()
+    }
+
+    /// The routine that Baseline would take: the one with fewer pre-reads, `rmw` when they are equal.
+    #[getter]
+    fn baseline(&self) -> &'static str {
+        if self.rcw_reads.len() < self.rmw_reads.len() { "rcw" } else { "rmw" }
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<stripewise.ParityUpdate at {} ns: row {}, updated {:?}, rmw reads {:?}, rcw reads {:?}>",
+            self.now_ns, self.row, self.updated, self.rmw_reads, self.rcw_reads
+        )
+    }
+}
+
+impl ParityUpdate {
+    fn fill(&mut self, choice: &Choice<'_>, state: &dyn ElementState) {
+        let (geometry, place) = (choice.geometry, choice.place);
+        (self.now_ns, self.row) = (choice.now, choice.row);
+        let parity = geometry.all_members() & !geometry.data_members();
+        for (list, members) in [
+            (&mut self.updated, choice.updated),
+            (&mut self.parity, parity),
+            (&mut self.rmw_reads, choice.rmw),
+            (&mut self.rcw_reads, choice.rcw),
+        ] {
+            list.clear();
+            list.extend(elements(geometry, place, members));
+        }
+        self.queued_reads.clone_from(&choice.loads.reads);
+        self.queued_writes.clone_from(&choice.loads.writes);
+        let every = 0..self.queued_reads.len() as u16;
+        self.gc_average_ns.clear();
+        self.gc_average_ns.extend(every.clone().map(|element| state.gc_average_ns(element)));
+        self.gc_remaining_ns.clear();
+        self.gc_remaining_ns.extend(every.clone().map(|element| state.gc_remaining_ns(element)));
+        let read_ns = |element| {
+            let told = state.read_ns(element, place.page, false);
+            told.or(choice.times.read_ns(element)).unwrap_or_default()
+        };
+        self.read_ns.clear();
+        self.read_ns.extend(every.map(read_ns));
+        self.write_ns = choice.times.mean_write_ns().unwrap_or_default();
+    }
+}
+
+/// The elements of the members of a mask.
+fn elements(geometry: &Geometry, place: Place, mut members: u64) -> impl Iterator<Item = u16> {
+    std::iter::from_fn(move || {
+        let member = members.trailing_zeros();
+        members &= members.wrapping_sub(1);
+        (member < u64::BITS).then(|| geometry.element(place, member))
+    })
+}
+
+/// A Python object with `begin` and `choose`.
+pub(crate) struct PythonPolicy {
+    object: Py<PyAny>,
+    identity: String,
+}
+
+impl PythonPolicy {
+    pub(crate) fn named(object: Py<PyAny>, name: String, identity: String) -> NamedPolicy {
+        NamedPolicy { name, policy: Arc::new(Self { object, identity }) }
+    }
+}
+
+impl Policy for PythonPolicy {
+    fn identity(&self) -> String {
+        self.identity.clone()
+    }
+
+    fn begin(&self) -> Result<Box<dyn Choosing>, PolicyFailure> {
+        let begun = Python::attach(|py| -> PyResult<Asked> {
+            self.object.call_method0(py, "begin")?;
+            let choose = self.object.getattr(py, "choose")?;
+            Ok(Asked { choose, update: Py::new(py, ParityUpdate::default())? })
+        });
+        Ok(Box::new(begun?))
+    }
+}
+
+/// A policy during a run.
+struct Asked {
+    choose: Py<PyAny>,
+    update: Py<ParityUpdate>,
+}
+
+impl Choosing for Asked {
+    fn choose(
+        &mut self,
+        choice: &Choice<'_>,
+        state: &dyn ElementState,
+    ) -> Result<Option<Routine>, PolicyFailure> {
+        Python::attach(|py| {
+            self.update.try_borrow_mut(py).map_err(PyErr::from)?.fill(choice, state);
+            let chosen = self.choose.bind(py).call1((&self.update,))?;
+            match chosen.extract::<Option<&str>>() {
+                Ok(None) => Ok(None),
+                Ok(Some("rmw")) => Ok(Some(Routine::Rmw)),
+                Ok(Some("rcw")) => Ok(Some(Routine::Rcw)),
+                _ => {
+                    let found = chosen.repr()?;
+                    let message =
+                        format!("choose must return \"rmw\", \"rcw\" or None, and returned {found}");
+                    Err(PyValueError::new_err(message).into())
+                }
+            }
+        })
+    }
+}
