@@ -29,7 +29,7 @@ mod _stripewise {
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]
-    use crate::workload::Workload;
+    use crate::workload::{Workload, workload_again};
 
     use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
 

@@ -1,6 +1,9 @@
 //! Traces, generators and profiles.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use stripewise_study::{Error, Observer, Origin, Workload as Opened, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 use stripewise_trace::profile::Profile;
@@ -16,6 +19,8 @@ use crate::table::Table;
 #[pyclass(frozen, module = "stripewise._stripewise")]
 pub(crate) struct Workload {
     pub(crate) spec: WorkloadSpec,
+    /// What makes it again: how, and of what.
+    made: (&'static str, PathBuf, Option<String>, u64),
 }
 
 impl Observer for Stop {
@@ -62,19 +67,19 @@ impl Workload {
     #[pyo3(signature = (path, *, format=None, skip_bad=0, requests=None, fold="modulo"))]
     fn trace(
         py: Python<'_>,
-        path: std::path::PathBuf,
+        path: PathBuf,
         format: Option<&str>,
         skip_bad: u64,
         requests: Option<u64>,
         fold: &str,
     ) -> PyResult<Self> {
-        let format = format.map(str::parse).transpose().map_err(|error| errors::trace(py, error))?;
-        let options = OpenOptions { format, skip_bad, ..OpenOptions::default() };
+        let named = format.map(str::parse).transpose().map_err(|error| errors::trace(py, error))?;
+        let options = OpenOptions { format: named, skip_bad, ..OpenOptions::default() };
         // What is no trace is told now, and not when it is first read.
         stripewise_trace::open(&path, &options).map_err(|error| errors::trace(py, error))?;
-        Ok(Self {
-            spec: WorkloadSpec { origin: Origin::Trace(path, options), requests, fold: way(py, fold)? },
-        })
+        let made = ("trace", path.clone(), format.map(str::to_owned), skip_bad);
+        let spec = WorkloadSpec { origin: Origin::Trace(path, options), requests, fold: way(py, fold)? };
+        Ok(Self { spec, made })
     }
 
     /// What a generator yields, `uniform:write=1,size=8KiB`, or a profile by its name or file.
@@ -85,7 +90,15 @@ impl Workload {
         let spec = WorkloadSpec { origin, requests, fold: way(py, fold)? };
         // An unknown name is told now; nothing is generated yet.
         Opened::new(&spec, 1, &()).map_err(|error| errors::raised(py, error))?;
-        Ok(Self { spec })
+        Ok(Self { spec, made: ("generated", what.into(), None, 0) })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let again = py.import("stripewise._stripewise")?.getattr("_workload_again")?;
+        let (how, what, format, skip_bad) = self.made.clone();
+        let fold = self.spec.fold.to_string();
+        let arguments = (how, what, format, skip_bad, self.spec.requests, fold).into_pyobject(py)?;
+        PyTuple::new(py, [again, arguments.into_any()])
     }
 
     /// The requests as a table, not yet folded onto an array.
@@ -118,4 +131,22 @@ impl Workload {
 
 fn way(py: Python<'_>, fold: &str) -> PyResult<Fold> {
     fold.parse().map_err(|error| errors::trace(py, error))
+}
+
+/// A workload that was pickled.
+#[pyfunction]
+#[pyo3(name = "_workload_again")]
+pub(crate) fn workload_again(
+    py: Python<'_>,
+    how: &str,
+    what: PathBuf,
+    format: Option<&str>,
+    skip_bad: u64,
+    requests: Option<u64>,
+    fold: &str,
+) -> PyResult<Workload> {
+    match how {
+        "trace" => Workload::trace(py, what, format, skip_bad, requests, fold),
+        _ => Workload::generated(py, &what.to_string_lossy(), requests, fold),
+    }
 }

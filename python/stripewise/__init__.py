@@ -1,0 +1,76 @@
+"""Simulate arrays of flash: RAID over SSDs, channels or chips, compared scheme by scheme.
+
+The main job, in three lines::
+
+    import stripewise
+
+    comparison = stripewise.compare(["baseline", "bpu", "adaptive"])
+    print(comparison)
+
+Runs are made without the interpreter's lock, shown by a bar while they go on, ended by Ctrl-C, and kept in the same
+store under the same digests as those of the command `stripewise`: what is there is not computed again. Tables leave
+as Arrow tables, which polars, pandas and pyarrow take without copying.
+"""
+
+from ._stripewise import (
+    SOURCES,
+    ParityUpdate,
+    Run,
+    Table,
+    Workload,
+    __version__,
+    devices,
+    formats,
+    generators,
+    open_run,
+    profile,
+    profiles,
+    schemes,
+)
+from .comparison import Comparison
+from .errors import (
+    DeviceError,
+    PolicyError,
+    RunError,
+    SchemeError,
+    SettingError,
+    StoreError,
+    StripewiseError,
+    TraceError,
+)
+from .names import Device, Scheme, open_trace, workload
+from .policy import UpdatePolicy
+from .studies import compare, run, sweep
+
+__all__ = [
+    "SOURCES",
+    "Comparison",
+    "Device",
+    "DeviceError",
+    "ParityUpdate",
+    "PolicyError",
+    "Run",
+    "RunError",
+    "Scheme",
+    "SchemeError",
+    "SettingError",
+    "StoreError",
+    "StripewiseError",
+    "Table",
+    "TraceError",
+    "UpdatePolicy",
+    "Workload",
+    "__version__",
+    "compare",
+    "devices",
+    "formats",
+    "generators",
+    "open_run",
+    "open_trace",
+    "profile",
+    "profiles",
+    "run",
+    "schemes",
+    "sweep",
+    "workload",
+]

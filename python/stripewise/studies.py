@@ -1,0 +1,226 @@
+"""Studies: the same requests through several schemes, and sweeps over whatever can vary."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from typing import Any, TypeAlias
+
+from . import _stripewise
+from ._stripewise import Run, Stop, Workload
+from .comparison import Comparison
+from .names import Device, Scheme, Settings, typed
+from .policy import UpdatePolicy
+from .progress import Progress, Shown
+
+AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | UpdatePolicy
+
+DEFAULT_WORKLOAD = ("paper000/hm_0", 2_000_000)
+"""The profile and the number of its requests that are replayed when nothing else is asked for: the command's too."""
+
+
+def compare(
+    schemes: Iterable[AnyScheme] = ("baseline", "bpu", "adaptive"),
+    workload: Workload | str | None = None,
+    *,
+    device: str | os.PathLike[str] | Device = "ssdsim-5+1",
+    elements: str = "channel",
+    precondition: str = "steady:70%",
+    pacing: str | None = None,
+    warmup: int = 0,
+    seed: int = 1,
+    settings: Settings | None = None,
+    request_rows: bool = False,
+    gc_rows: bool = False,
+    sample_every: str = "0ns",
+    out: str | os.PathLike[str] = "stripewise-results",
+    force: bool = False,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
+    executor: Executor | None = None,
+) -> Comparison:
+    """Runs the same requests through each of `schemes`. Runs whose results are in the store are not made again.
+
+    The interpreter's lock is released meanwhile. Ctrl-C ends all runs at once; those that were not finished leave
+    nothing behind.
+
+    Args:
+        schemes: what to compare: names of presets, files, names with settings (`baseline,update.tie=rcw`), `Scheme`
+            objects, or update policies of your own.
+        workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the first
+            2,000,000 requests of paper 000's hm_0.
+        device: a preset's name, a file, or a `Device`.
+        elements: what the array stripes over: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`.
+        precondition: what the devices hold before the first request: `fresh`, or `sequential`, `steady` or `written`
+            with a share of their pages, `steady:70%`.
+        pacing: when requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME`. By default at their
+            times, or `closed:16` where they have none.
+        warmup: requests at the start that count for nothing.
+        seed: seed of everything random.
+        settings: keys of every scheme or of the device to change, `{"gc.victim": "fifo"}`.
+        request_rows: keep a row of every request (table `requests`).
+        gc_rows: keep a row of every garbage collection (table `gcs`).
+        sample_every: keep a row of every element's state each so much simulated time, `10ms` (table `samples`).
+        out: the directory of results.
+        force: compute what is there once more, and check that it yields the same.
+        threads: how many runs to make at a time; by default one a processor.
+        progress: True shows it, False does not, None where somebody looks (a terminal, a notebook); or a function
+            that takes a list of (scheme, requests, share or None, simulated ns).
+        executor: makes the runs in its workers, one task each, instead of in threads of this process. They need the
+            same files and the same store; what they are given is pickled.
+
+    Returns:
+        The runs, in the order of `schemes`.
+
+    Raises:
+        SchemeError, DeviceError, SettingError, TraceError: what was not understood, before anything runs.
+        TraceError, RunError, PolicyError, StoreError: a run that failed; the others are made all the same.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    study = _specify(
+        schemes,
+        workload,
+        device=device,
+        elements=elements,
+        precondition=precondition,
+        pacing=pacing,
+        warmup=warmup,
+        seed=seed,
+        settings=settings,
+        request_rows=request_rows,
+        gc_rows=gc_rows,
+        sample_every=sample_every,
+        out=out,
+        force=force,
+    )
+    if executor is not None:
+        count = len(study["schemes"])
+        runs = _gather(executor, [(_one, (study, place)) for place in range(count)], progress)
+        return Comparison(runs)
+    opened = _open(study, Stop())
+    with Shown(progress) as shown:
+        runs = opened.run(threads=threads or os.cpu_count() or 1, progress=shown)
+    return Comparison(runs, dict(opened.settings))
+
+
+def run(scheme: AnyScheme = "baseline", workload: Workload | str | None = None, **study: Any) -> Run:
+    """Runs one scheme, and gives its results.
+
+    Args:
+        scheme: as one of `compare`'s.
+        workload: as `compare`'s.
+        **study: everything else that `compare` takes.
+
+    Raises:
+        What `compare` raises.
+    """
+    return compare([scheme], workload, **study)[0]
+
+
+def sweep(
+    points: Iterable[Mapping[str, Any]],
+    *,
+    executor: Executor | None = None,
+    progress: bool | Progress | None = None,
+    **common: Any,
+) -> Comparison:
+    """Makes a run for each of `points`: each a mapping of arguments of `run`, beside those in `common`.
+
+    Args:
+        points: what varies, such as `[{"scheme": s, "seed": n} for s in schemes for n in range(5)]`.
+        executor: any `concurrent.futures.Executor` (of threads, processes, Dask, MPI …); by default threads of this
+            process, one a processor. Workers in other processes need the same files and the same store; what they
+            are given is pickled.
+        progress: as `compare`'s; shows how many runs are done.
+        **common: arguments of `run` that all points share.
+
+    Returns:
+        The runs, in the order of the points.
+
+    Raises:
+        What `compare` raises; the first failure ends the sweep. What is in the store by then is not computed again.
+    """
+    tasks = [(_point, ({**common, **point},)) for point in points]
+    return Comparison(_gather(executor, tasks, progress))
+
+
+_Task: TypeAlias = tuple[Any, tuple[Any, ...]]
+
+
+def _gather(executor: Executor | None, tasks: Sequence[_Task], progress: bool | Progress | None) -> list[Run]:
+    """The results of the tasks, in order."""
+    stop = Stop()
+    own = ThreadPoolExecutor(max_workers=os.cpu_count() or 1) if executor is None else None
+    pool = own or executor
+    assert pool is not None
+    # Threads of this process can be told to stop; other workers hear of Ctrl-C themselves, or finish their task.
+    told = (stop,) if isinstance(pool, ThreadPoolExecutor) else (None,)
+    futures: list[Future[Run]] = [pool.submit(work, *arguments, *told) for work, arguments in tasks]
+    try:
+        with Shown(progress) as shown:
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                if shown is not None:
+                    shown([("runs", done, done / len(futures), 0)])
+        return [future.result() for future in futures]
+    except BaseException:
+        stop.set()
+        for future in futures:
+            future.cancel()
+        raise
+    finally:
+        if own is not None:
+            own.shutdown()
+
+
+_DEFAULTS: dict[str, Any] = {
+    name: parameter.default
+    for name, parameter in inspect.signature(compare).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY and name not in ("threads", "progress", "executor")
+}
+
+
+def _specify(
+    schemes: Iterable[AnyScheme], workload: Workload | str | None, **options: Any
+) -> dict[str, Any]:
+    """What `_stripewise.Study` takes, of what `compare` takes; it can be pickled."""
+    unknown = sorted(set(options) - set(_DEFAULTS))
+    if unknown:
+        known = ", ".join(_DEFAULTS)
+        raise TypeError(f"unknown argument {', '.join(unknown)}; known: scheme, workload, {known}")
+    given = {**_DEFAULTS, **options}
+    if workload is None:
+        name, requests = DEFAULT_WORKLOAD
+        workload = Workload.generated(name, requests=requests)
+    elif isinstance(workload, str):
+        workload = Workload.generated(workload)
+    return {
+        **given,
+        "schemes": [Scheme.of(scheme) for scheme in schemes],
+        "workload": workload,
+        "device": Device.of(given["device"]),
+        "settings": typed(given["settings"]),
+        "out": os.fspath(given["out"]),
+    }
+
+
+def _open(study: Mapping[str, Any], stop: Stop) -> _stripewise.Study:
+    inner = {
+        "schemes": [scheme._inner for scheme in study["schemes"]],
+        "device": study["device"]._inner,
+    }
+    return _stripewise.Study(**{**study, **inner}, stop=stop)
+
+
+def _one(study: Mapping[str, Any], place: int, stop: Stop | None) -> Run:
+    """One run of a study, in a worker."""
+    return _open(study, stop or Stop()).run(only=place)[0]
+
+
+def _point(point: Mapping[str, Any], stop: Stop | None) -> Run:
+    """One point of a sweep, in a worker."""
+    arguments = dict(point)
+    scheme, workload = arguments.pop("scheme", "baseline"), arguments.pop("workload", None)
+    return _one(_specify([scheme], workload, **arguments), 0, stop)
