@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test storm lint fmt speed bench validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm lint fmt speed bench validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -27,6 +27,26 @@ test: ## Run all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
 	$(CARGO) test -p stripewise-check --features planted-bugs --locked --test planted --test command
 	$(CARGO) test -p stripewise-sim --release --locked --test same_digest
+	$(MAKE) test-python
+
+# The Python that makes target/venv, where the package and what its tests need are installed.
+PYTHON ?= python3
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+VENV := $(TARGET)/venv
+
+$(VENV)/ready: python/requirements-test.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement python/requirements-test.txt
+	touch $@
+
+python: $(VENV)/ready ## Build the Python package as the tests use it, and install it into target/venv
+	rm -rf $(TARGET)/wheels
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin build --quiet --profile dev --locked --out $(TARGET)/wheels
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(TARGET)/wheels/stripewise-*.whl
+
+test-python: python ## Run the tests of the Python package
+	$(CARGO) build --locked
+	$(VENV)/bin/python -m pytest
 
 storm: ## Run new seeds through the checking simulation (MINUTES=5 FROM=1000000)
 	$(CARGO) run --release --locked -p stripewise-check -- --minutes $(MINUTES) --from $(FROM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
 from . import _stripewise
@@ -146,6 +146,9 @@ def sweep(
     return Comparison(_gather(executor, tasks, progress))
 
 
+LOOK_SECONDS = 0.1
+"""Between two looks at whether the user wants to stop."""
+
 _Task: TypeAlias = tuple[Any, tuple[Any, ...]]
 
 
@@ -160,10 +163,15 @@ def _gather(executor: Executor | None, tasks: Sequence[_Task], progress: bool | 
     futures: list[Future[Run]] = [pool.submit(work, *arguments, *told) for work, arguments in tasks]
     try:
         with Shown(progress) as shown:
-            for done, future in enumerate(as_completed(futures), 1):
-                future.result()
+            left = set(futures)
+            while left:
+                # Not for ever: a signal that another thread receives does not wake this one.
+                done, left = wait(left, timeout=LOOK_SECONDS, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
                 if shown is not None:
-                    shown([("runs", done, done / len(futures), 0)])
+                    made = len(futures) - len(left)
+                    shown([("runs", made, made / len(futures), 0)])
         return [future.result() for future in futures]
     except BaseException:
         stop.set()

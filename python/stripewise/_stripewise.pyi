@@ -1,0 +1,361 @@
+"""The compiled part of the package; a test holds this stub against the module."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, final
+
+import pandas
+import polars
+import pyarrow
+
+__version__: str
+SOURCES: str
+__all__ = [
+    "Device",
+    "ParityUpdate",
+    "Run",
+    "SOURCES",
+    "Scheme",
+    "Stop",
+    "Study",
+    "Table",
+    "Workload",
+    "__version__",
+    "_workload_again",
+    "devices",
+    "formats",
+    "generators",
+    "open_run",
+    "profile",
+    "profiles",
+    "schemes",
+    "summary",
+    "totals_table",
+]
+
+@final
+class Stop:
+    """Ends from another thread what was started with it."""
+
+    def __new__(cls) -> Stop: ...
+    def set(self) -> None:
+        """End it soon."""
+
+    def is_set(self) -> bool:
+        """Whether it is to end."""
+
+@final
+class Table:
+    """A table of a run or of a trace's requests. It is read anew each time that it is asked for, one batch of rows at a
+    time, and understood by whatever takes Arrow tables: `polars.DataFrame(table)`, `pyarrow.table(table)`,
+    `pandas.DataFrame.from_arrow(table)`, `duckdb`."""
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns' names, in order. They end in their units: `_ns`, `_bytes`, `_pages`, `_blocks`."""
+
+    def describe(self) -> dict[str, str]:
+        """What each column means, where that is told."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows, for whatever takes Arrow streams. What schema is asked for makes no difference."""
+
+    def __arrow_c_schema__(self) -> Any:
+        """The columns' names and types, for whatever takes Arrow schemas."""
+
+    def to_polars(self) -> polars.DataFrame:
+        """As a `polars.DataFrame`."""
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """As a `pandas.DataFrame`; needs pandas 3 and pyarrow."""
+
+    def to_pyarrow(self) -> pyarrow.Table:
+        """As a `pyarrow.Table`."""
+
+@final
+class Workload:
+    """Requests to replay: of a trace, a generator or a profile."""
+
+    @staticmethod
+    def trace(
+        path: str | Path,
+        *,
+        format: str | None = None,
+        skip_bad: int = 0,
+        requests: int | None = None,
+        fold: str = "modulo",
+    ) -> Workload:
+        """The requests of a trace in a file."""
+
+    @staticmethod
+    def generated(what: str, *, requests: int | None = None, fold: str = "modulo") -> Workload:
+        """What a generator yields, `uniform:write=1,size=8KiB`, or a profile by its name or file."""
+
+    def requests(self, *, seed: int = 1) -> Table:
+        """The requests as a table, not yet folded onto an array."""
+
+    def statistics(self, *, seed: int = 1) -> dict[str, Any]:
+        """What is in it: mix, sizes, intervals, footprint, skew, updates."""
+
+    def profile_toml(self, *, seed: int = 1) -> str:
+        """A profile with these statistics, as TOML: a file of it is a workload again."""
+
+    def describe(self, *, seed: int = 1) -> str:
+        """What it is, in a line."""
+
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def _workload_again(
+    how: str, what: str | Path, format: str | None, skip_bad: int, requests: int | None, fold: str
+) -> Workload: ...
+@final
+class Scheme:
+    """A scheme: one policy on every axis."""
+
+    def __new__(
+        cls,
+        name: str,
+        settings: list[str],
+        text: str | None = None,
+        policy: tuple[Any, str, str] | None = None,
+    ) -> Scheme: ...
+    @property
+    def name(self) -> str:
+        """The scheme's name."""
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings that it was given, `KEY=VALUE` each."""
+
+    @property
+    def source(self) -> str:
+        """The text as it was written, with its comments and sources, before any setting."""
+
+    def to_toml(self) -> str:
+        """The scheme as TOML, every default spelled out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scheme as dictionaries, every default spelled out."""
+
+@final
+class Device:
+    """A device: a modelled SSD."""
+
+    def __new__(cls, name: str, settings: list[str], text: str | None = None) -> Device: ...
+    @property
+    def name(self) -> str:
+        """The device's name."""
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings that it was given, `KEY=VALUE` each."""
+
+    @property
+    def source(self) -> str:
+        """The text as it was written, with its comments and sources, before any setting."""
+
+    def to_toml(self) -> str:
+        """The device as TOML, every default spelled out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The device as dictionaries, every default spelled out."""
+
+    def describe(self) -> str:
+        """What it is built of, in a line."""
+
+@final
+class ParityUpdate:
+    """A parity update that a policy chooses the routine of: which members each routine would pre-read, and what every
+    element is doing. One object is filled anew for each update: take from it what is to be kept."""
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time, in nanoseconds."""
+
+    @property
+    def row(self) -> int:
+        """Number of the row that is updated."""
+
+    @property
+    def updated(self) -> list[int]:
+        """Elements of the data chunks that are updated, wholly or in part."""
+
+    @property
+    def parity(self) -> list[int]:
+        """Elements of the row's parity."""
+
+    @property
+    def rmw_reads(self) -> list[int]:
+        """Elements that read-modify-write would read: old data and old parity."""
+
+    @property
+    def rcw_reads(self) -> list[int]:
+        """Elements that read-construct-write would read: the data that is not updated."""
+
+    @property
+    def queued_reads(self) -> list[int]:
+        """Reads queued or in flight, of every element (paper 000's R_i)."""
+
+    @property
+    def queued_writes(self) -> list[int]:
+        """Writes queued or in flight, of every element (paper 000's W_i)."""
+
+    @property
+    def gc_average_ns(self) -> list[int]:
+        """Of every element: the average time of a garbage collection if one is active, else 0, in nanoseconds
+        (paper 000, Eq. 3: T_GC)."""
+
+    @property
+    def gc_remaining_ns(self) -> list[int]:
+        """Of every element: time left of the garbage collections active now, in nanoseconds."""
+
+    @property
+    def read_ns(self) -> list[int]:
+        """Of every element: cell time of reading its page of this row now, in nanoseconds (paper 000's t_R); 0 where it
+        is not known."""
+
+    @property
+    def write_ns(self) -> int:
+        """What a write took in the cells lately, in nanoseconds (paper 000's t_W); 0 before the first."""
+
+    @property
+    def collecting(self) -> list[bool]:
+        """Of every element: whether it collects garbage now."""
+
+    @property
+    def baseline(self) -> str:
+        """The routine that Baseline would take: the one with fewer pre-reads, `rmw` when they are equal."""
+
+@final
+class Run:
+    """A finished run: one scheme over one workload on one device, its tables in the store."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme's name, with its own settings."""
+
+    @property
+    def path(self) -> Path:
+        """The directory of its tables."""
+
+    @property
+    def run_digest(self) -> str:
+        """The digest of what was run, which names the directory."""
+
+    @property
+    def results_digest(self) -> str:
+        """The digest of what came out. Equal runs have equal ones, on every machine."""
+
+    @property
+    def computed(self) -> bool:
+        """Whether it was computed now, or found in the store."""
+
+    @property
+    def cpu_ns(self) -> int | None:
+        """Processor time of computing it now, in nanoseconds; none when it was found in the store."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+
+    @property
+    def version(self) -> str:
+        """The program's version that computed it."""
+
+    @property
+    def configuration(self) -> str:
+        """Scheme, device and elements, as TOML."""
+
+    @property
+    def replay(self) -> str:
+        """Workload and pacing, as TOML."""
+
+    @property
+    def totals(self) -> dict[str, int | float]:
+        """Every total by its name, which ends in its unit."""
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that it has."""
+
+    def table(self, name: str) -> Table:
+        """One of its tables."""
+
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def open_run(path: str | Path, scheme: str | None = None, cpu_ns: int | None = None) -> Run:
+    """The finished run in the directory `path`."""
+
+def summary(runs: list[Run], width: int) -> str:
+    """What the command prints of a comparison: the runs side by side, in `width` columns."""
+
+def totals_table(runs: list[Run]) -> Table:
+    """The totals of several runs: a row each, the scheme first. Only what all of them have."""
+
+@final
+class Study:
+    """A study that can be run: every name resolved, every setting understood."""
+
+    def __new__(
+        cls,
+        *,
+        workload: Workload,
+        schemes: list[Scheme],
+        device: Device,
+        elements: str,
+        precondition: str,
+        pacing: str | None,
+        warmup: int,
+        seed: int,
+        settings: list[str],
+        request_rows: bool,
+        gc_rows: bool,
+        sample_every: str,
+        out: str | Path,
+        force: bool,
+        stop: Stop,
+    ) -> Study: ...
+    @property
+    def schemes(self) -> list[str]:
+        """The schemes' names, in the order of the runs."""
+
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """The settings that all runs share: what they are called and what they are."""
+
+    @property
+    def note(self) -> str | None:
+        """What the choice of a trace's format left open."""
+
+    def run(
+        self,
+        *,
+        threads: int = 1,
+        progress: Callable[[list[tuple[str, int, float | None, int]]], object] | None = None,
+        only: int | None = None,
+    ) -> list[Run]:
+        """Makes the runs that are not in the store, on `threads` threads; `only` one of them if it is given. `progress`
+        is called now and then with a list of (scheme, requests, share or none, simulated ns) of the runs under way."""
+
+def schemes() -> list[dict[str, Any]]:
+    """The schemes that come with the program."""
+
+def devices() -> list[dict[str, Any]]:
+    """The devices that come with the program."""
+
+def profiles() -> list[dict[str, Any]]:
+    """The workloads that come with the program."""
+
+def profile(name: str) -> dict[str, Any] | None:
+    """The statistics of the profile `name`, a built-in one or a file that ends in `.toml`, as dictionaries; none when
+    the workload of that name is a generator."""
+
+def generators() -> list[dict[str, Any]]:
+    """The generators, with their keys."""
+
+def formats() -> list[dict[str, Any]]:
+    """The trace formats."""

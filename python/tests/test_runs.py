@@ -1,0 +1,113 @@
+"""Runs are made, found, compared, swept, and the same as the command's."""
+
+import json
+import os
+import pickle
+import subprocess
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+import stripewise
+from conftest import SMALL
+
+WORKLOAD = "uniform:write=1,size=8KiB,span=64MiB,requests=400"
+
+
+def test_schemes_are_compared_and_found_the_second_time(study):
+    made = stripewise.compare(["baseline", "always-rcw", "baseline,update.tie=rcw"], WORKLOAD, **study)
+    assert made.schemes == ["baseline", "always-rcw", "baseline,update.tie=rcw"]
+    assert all(run.computed and run.cpu_ns > 0 for run in made)
+    assert made["always-rcw"].totals["requests"] == 400
+    assert made["always-rcw"].totals["pre_read_pages"] > made["baseline"].totals["pre_read_pages"]
+    again = stripewise.compare(made.schemes, WORKLOAD, **study)
+    assert not any(run.computed for run in again)
+    assert [run.results_digest for run in again] == [run.results_digest for run in made]
+    assert "pre-reads" in str(made) and "always-rcw" in made._repr_html_()
+    assert made[:2].schemes == made.schemes[:2]
+    assert set(made.settings) >= {"workload", "device", "elements", "pacing", "state", "fold"}
+    with pytest.raises(KeyError, match="no run of scheme 'bpu'"):
+        made["bpu"]
+
+
+def test_settings_change_what_they_name(study, tmp_path):
+    scheme = stripewise.Scheme("baseline", {"geometry.chunk": "16KiB"})
+    assert scheme.to_dict()["geometry"]["chunk"] == "16KiB" and scheme.settings == ["geometry.chunk=16KiB"]
+    device = stripewise.Device("ssdsim-5+1", {"gc.victim": "fifo"})
+    run = stripewise.run(scheme, WORKLOAD, device=device, **study)
+    assert run.scheme == "baseline,geometry.chunk=16KiB"
+    assert 'victim = "fifo"' in run.configuration and 'chunk = "16KiB"' in run.configuration
+    text = scheme.to_toml().replace('name = "baseline"', 'name = "mine"')
+    mine = stripewise.Scheme("mine", text=text)
+    assert stripewise.run(mine, WORKLOAD, **study).scheme == "mine"
+
+
+def test_a_run_is_opened_again_by_its_path(study):
+    run = stripewise.run("baseline", WORKLOAD, **study)
+    opened = stripewise.open_run(run.path)
+    assert (opened.scheme, opened.totals) == ("baseline", run.totals)
+    assert (opened.results_digest, opened.computed, opened.seed) == (run.results_digest, False, 1)
+    copy = pickle.loads(pickle.dumps(run))
+    assert (copy.path, copy.cpu_ns, copy.totals) == (run.path, run.cpu_ns, run.totals)
+
+
+def test_a_sweep_makes_a_run_for_each_point_in_threads_and_in_processes(study):
+    points = [{"scheme": scheme, "seed": seed} for scheme in ("baseline", "raid0") for seed in (1, 2)]
+    shown = []
+    swept = stripewise.sweep(points, workload=WORKLOAD, **{**study, "progress": shown.append})
+    assert [(run.scheme.split(",")[0], run.seed) for run in swept] == [tuple(p.values()) for p in points]
+    assert shown[-1] == [("runs", 4, 1.0, 0)]
+    elsewhere = {**study, "out": study["out"].with_name("elsewhere")}
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        processes = stripewise.sweep(points, workload=WORKLOAD, executor=pool, **elsewhere)
+        assert [run.results_digest for run in processes] == [run.results_digest for run in swept]
+        assert all(run.computed for run in processes)
+        compared = stripewise.compare(["baseline", "raid0"], WORKLOAD, executor=pool, **elsewhere)
+    # One by one they are folded onto the smallest array of the study all the same.
+    with ThreadPoolExecutor(2) as pool:
+        threads = stripewise.compare(["baseline", "raid0"], WORKLOAD, executor=pool, **study)
+    direct = stripewise.compare(["baseline", "raid0"], WORKLOAD, **study)
+    digests = [run.results_digest for run in direct]
+    assert [run.results_digest for run in compared] == digests == [run.results_digest for run in threads]
+    with pytest.raises(TypeError, match="unknown argument sede"):
+        stripewise.sweep([{"sede": 1}], workload=WORKLOAD, **study)
+
+
+def test_progress_is_told_while_runs_go_on(study):
+    seen = []
+    workload = stripewise.workload("uniform:write=1,size=8KiB,span=64MiB", requests=30_000)
+    stripewise.compare(["baseline"], workload, threads=1, **{**study, "progress": seen.append})
+    lines = [line for lines in seen for line in lines]
+    assert lines, "thirty thousand requests take longer than a twentieth of a second"
+    assert all(scheme == "baseline" and 0 <= share <= 1 for scheme, _, share, _ in lines)
+    assert [line[1] for line in lines] == sorted(line[1] for line in lines)
+
+
+def command() -> Path:
+    """The command, where a build left it."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parents[2] / "target"))
+    path = Path(os.environ.get("STRIPEWISE_COMMAND", target / "debug" / "stripewise"))
+    if not path.exists():
+        pytest.skip(f"{path} is not built")
+    return path
+
+
+def test_the_command_finds_what_python_computed_and_the_other_way_round(study, trace):
+    settings = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    line = [command(), "run", "--trace", trace, "--out", study["out"], "--json", *settings]
+
+    def by_command(scheme):
+        output = subprocess.run([*line, "--scheme", scheme], check=True, capture_output=True, text=True).stdout
+        return json.loads(output)
+
+    first = by_command("baseline")
+    workload = stripewise.open_trace(trace)
+    run = stripewise.run("baseline", workload, **study)
+    if run.run_digest != first["run_digest"] and run.version != stripewise.open_run(first["path"]).version:
+        pytest.skip("the command is of another build")
+    assert (run.run_digest, run.computed) == (first["run_digest"], False)
+    run = stripewise.run("raid0", workload, **study)
+    assert run.computed
+    again = by_command("raid0")
+    assert (again["results_digest"], again["computed"]) == (run.results_digest, False)

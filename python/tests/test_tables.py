@@ -1,0 +1,110 @@
+"""Tables leave as Arrow tables, whole and without copying."""
+
+import json
+
+import pytest
+import stripewise
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pl = pytest.importorskip("polars")
+
+WORKLOAD = "uniform:write=0.5,size=8KiB,span=64MiB,requests=500"
+
+
+def test_every_table_of_a_run_is_a_frame(study):
+    run = stripewise.run("baseline", WORKLOAD, request_rows=True, gc_rows=True, sample_every="10ms", **study)
+    assert {"totals", "elements", "samples", "gcs", "requests"} <= set(run.tables)
+    for name in run.tables:
+        table = run.table(name)
+        frame = pl.DataFrame(table)
+        assert frame.columns == table.columns and table.name == name
+        assert frame.equals(pl.read_parquet(run.path / f"{name}.parquet")), name
+        assert frame.equals(table.to_polars()), "a table can be read twice"
+    requests = run.table("requests").to_polars()
+    assert len(requests) == run.totals["requests"] == 500
+    assert requests["latency_ns"].max() == run.totals["response_max_ns"]
+    assert run.table("requests").describe()["latency_ns"].startswith("Arrival to acknowledgement")
+    with pytest.raises(stripewise.SettingError, match="no table `nothing`; it has totals"):
+        run.table("nothing")
+
+
+def test_a_table_that_was_left_out_is_not_there(study):
+    run = stripewise.run("baseline", WORKLOAD, **study)
+    assert "requests" not in run.tables
+    with pytest.raises(stripewise.SettingError, match="no table `requests`"):
+        run.table("requests")
+
+
+def test_totals_of_a_comparison_are_a_row_each(study):
+    runs = stripewise.compare(["baseline", "raid0"], WORKLOAD, **study)
+    frame = runs.totals.to_polars()
+    assert frame["scheme"].to_list() == ["baseline", "raid0"]
+    for run in runs:
+        row = frame.row(by_predicate=pl.col("scheme") == run.scheme, named=True)
+        assert {**run.totals, "scheme": run.scheme} == row
+
+
+def test_pyarrow_and_pandas_take_tables_too(study):
+    pa = pytest.importorskip("pyarrow")
+    table = stripewise.run("baseline", WORKLOAD, **study).table("elements")
+    assert pa.table(table).num_rows == 6
+    assert pa.schema(table).names == table.columns
+    field = pa.schema(table).field("queue_max")
+    assert field.metadata[b"description"].startswith(b"Largest number")
+    pd = pytest.importorskip("pandas")
+    if hasattr(pd.DataFrame, "from_arrow"):
+        assert len(table.to_pandas()) == 6
+
+
+def test_the_requests_of_a_trace_are_a_table(trace):
+    workload = stripewise.open_trace(trace)
+    frame = workload.requests().to_polars()
+    assert frame.columns == ["time_ns", "offset_bytes", "size_bytes", "volume", "kind"]
+    assert len(frame) == 300 and frame["kind"].value_counts().sort("kind")["count"].to_list() == [100, 200]
+    statistics = workload.statistics()
+    assert (statistics["requests"], statistics["reads"]) == (300, 100)
+    assert len(stripewise.open_trace(trace, requests=7).requests().to_polars()) == 7
+    assert "trace.csv" in workload.describe()
+    profile = workload.profile_toml()
+    again = trace.with_name("mine.toml")
+    again.write_text(profile)
+    assert stripewise.profile(str(again))["requests"] in (300, "300")
+    assert stripewise.workload(str(again), requests=100).statistics()["requests"] == 100
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.integers(0, 10**9),
+            st.integers(0, 2**40),
+            st.integers(1, 2**20),
+            st.integers(0, 9),
+            st.sampled_from(["read", "write", "trim"]),
+        ),
+        min_size=1,
+        max_size=50,
+    )
+)
+def test_a_frame_written_as_parquet_is_the_same_trace(tmp_path, rows):
+    names = ["time_ns", "offset_bytes", "size_bytes", "volume", "kind"]
+    frame = pl.DataFrame(sorted(rows), schema=names, orient="row")
+    path = tmp_path / "trace.parquet"
+    frame.write_parquet(path)
+    read = stripewise.open_trace(path).requests().to_polars()
+    first = frame["time_ns"].min()
+    expected = frame.with_columns(pl.col("time_ns") - first)
+    assert read.rows() == expected.rows()
+
+
+def test_lists_name_what_comes_with_the_program():
+    assert "baseline" in [scheme["name"] for scheme in stripewise.schemes()]
+    assert "ssdsim-5+1" in [device["name"] for device in stripewise.devices()]
+    assert "paper000/hm_0" in [profile["name"] for profile in stripewise.profiles()]
+    assert "msr" in [form["name"] for form in stripewise.formats()]
+    for generator in stripewise.generators():
+        if generator["name"] != "profile":
+            assert stripewise.workload(generator["example"], requests=5).requests().to_polars().height == 5
+    json.dumps([stripewise.schemes(), stripewise.devices(), stripewise.profiles(), stripewise.generators()])
+    assert stripewise.profile("paper000/hm_0")["write_ratio"] > 0.5
