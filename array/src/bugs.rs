@@ -46,6 +46,12 @@ pub enum Bug {
     WaiterForgotten,
     /// The buffer of decoded content is never given back.
     BufferLeaked,
+    /// A flush does not wait for late parity.
+    LateParityKept,
+    /// Old versions are released before late parity is updated.
+    ReleasedTooEarly,
+    /// A chunk of a row whose parity is late is decoded from current versions.
+    LateVersionDecoded,
 }
 
 impl Bug {
@@ -72,5 +78,8 @@ impl Bug {
         Self::FailureInvented,
         Self::WaiterForgotten,
         Self::BufferLeaked,
+        Self::LateParityKept,
+        Self::ReleasedTooEarly,
+        Self::LateVersionDecoded,
     ];
 }

@@ -78,6 +78,9 @@ pub trait Driver<M: Memory>: ElementState {
         0
     }
 
+    /// The element need not keep the old version of `page` any longer.
+    fn release(&mut self, _element: u16, _page: u32) {}
+
     /// The controller gave up an element that did not answer or could not be written.
     fn gave_up(&mut self, _element: u16) {}
 

@@ -13,6 +13,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     let purpose = match plan.purpose {
         Purpose::Read => "read",
         Purpose::Write => "write",
+        Purpose::Parity => "update parity of",
         Purpose::Trim => "trim",
         Purpose::Flush => "flush",
     };
@@ -26,15 +27,16 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             crate::controller_members(mask).map(|member| name(member, geometry)).collect();
         names.join(" ")
     };
+    let written = if plan.purpose == Purpose::Parity { plan.dirty } else { plan.wanted };
     if plan.purpose == Purpose::Flush {
         let _ = writeln!(text, "flush of every element");
     } else {
-        let _ = writeln!(text, "row {}, {hold}: {purpose} {}", plan.row, names(plan.wanted));
+        let _ = writeln!(text, "row {}, {hold}: {purpose} {}", plan.row, names(written));
     }
     if plan.lost != 0 {
         let _ = writeln!(text, "  lost: {}", names(plan.lost));
     }
-    if plan.purpose == Purpose::Write {
+    if matches!(plan.purpose, Purpose::Write | Purpose::Parity) {
         let decision = &plan.decision;
         let _ =
             write!(text, "  routine: {}, because {}", decision.routine.name(), decision.reason.sentence());
@@ -46,6 +48,9 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     for (index, &step) in plan.steps().iter().enumerate() {
         let _ = write!(text, "  step {}: ", index + 1);
         match step {
+            Step::Compute { pages: 0 } if plan.purpose == Purpose::Read => {
+                text.push_str("take what memory has")
+            }
             Step::Compute { pages: 0 } => text.push_str("merge with old content"),
             Step::Compute { pages } => {
                 let work =

@@ -21,6 +21,7 @@ mod request;
 mod scheme;
 mod times;
 pub mod update;
+mod window;
 
 pub use bugs::Bug;
 pub(crate) use controller::members as controller_members;
@@ -33,5 +34,7 @@ pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timin
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use request::{HostRequest, RequestKind, SubmitError};
-pub use scheme::{Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError};
+pub use scheme::{
+    Acknowledge, EachElement, Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError, WindowSize,
+};
 pub use times::CellTimes;

@@ -72,6 +72,9 @@ pub struct Operation {
     pub class: Class,
     /// The row's member that the page belongs to (0 for flushes).
     pub member: u8,
+    /// Of a write: the element keeps the version that it replaces, unless it keeps an older one already, until
+    /// [`crate::Driver::release`]. Of a read: the kept version is read where there is one.
+    pub old_version: bool,
 }
 
 /// How an operation ended.

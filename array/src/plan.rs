@@ -20,8 +20,10 @@ pub enum Purpose {
     /// Reading chunks of a row.
     #[default]
     Read,
-    /// Updating chunks of a row, parity included.
+    /// Updating chunks of a row, parity included or left late.
     Write,
+    /// Updating the late parity of a row.
+    Parity,
     /// Telling elements that a row is unused.
     Trim,
     /// Making completed writes durable on all elements.
@@ -60,6 +62,18 @@ pub(crate) struct Plan {
     pub(crate) lost: u64,
     /// Members that the steps do without: those that were lost when the steps were made.
     pub(crate) missing: u64,
+    /// Data members that parity does not cover though they are written: of them memory has the new content.
+    pub(crate) dirty: u64,
+    /// Of those: the ones of which memory has the covered content too.
+    pub(crate) kept: u64,
+    /// Of `wanted`: the ones that were written before the steps were made.
+    pub(crate) written: u64,
+    /// Members whose old versions its writes have their elements keep.
+    pub(crate) pinned: u64,
+    /// Whether it writes data and leaves parity late.
+    pub(crate) defers: bool,
+    /// Whether it ends without having done its work.
+    pub(crate) gave_up: bool,
     pub(crate) decision: Decision,
     /// Whether the driver was told of the decision.
     pub(crate) told: bool,
@@ -109,6 +123,12 @@ impl Plan {
             partial: 0,
             lost: 0,
             missing: 0,
+            dirty: 0,
+            kept: 0,
+            written: 0,
+            pinned: 0,
+            defers: false,
+            gave_up: false,
             decision: Decision::default(),
             told: false,
             steps: [Step::Compute { pages: 0 }; STEPS_MAX],
@@ -196,6 +216,8 @@ pub struct PlanView<'a> {
     pub hold: Hold,
     /// Data members read or written for hosts.
     pub wanted: u64,
+    /// Data members that parity does not cover though they are written, and that this plan makes it cover.
+    pub dirty: u64,
     /// Members that cannot be used.
     pub lost: u64,
     /// The routine of a parity update, and why.
@@ -214,6 +236,7 @@ impl<'a> PlanView<'a> {
             purpose: plan.purpose,
             hold: plan.hold,
             wanted: plan.wanted,
+            dirty: plan.dirty,
             lost: plan.missing,
             decision: plan.decision,
             ack_after: plan.ack_after,

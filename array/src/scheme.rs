@@ -84,12 +84,77 @@ impl Default for Queues {
     }
 }
 
-/// The parity computation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How parity is computed, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parity {
     /// Time to compute one page of parity; absent means none.
     pub xor: Span,
+    /// Written chunks whose parity may be late; 0 updates parity with each write.
+    pub window: WindowSize,
+    /// After so long without a host request under way, late parity is updated; 0 leaves it late.
+    pub idle: Span,
+    /// When a write is acknowledged.
+    pub acknowledge: Acknowledge,
+}
+
+impl Default for Parity {
+    fn default() -> Self {
+        Self {
+            xor: Span::default(),
+            window: WindowSize::default(),
+            idle: Span(10_000_000),
+            acknowledge: Acknowledge::default(),
+        }
+    }
+}
+
+/// The most slots of a parity window: the ring is searched from end to end.
+const WINDOW_MAX: u32 = 1024;
+
+/// Slots of the parity window: a number, or `"elements"` for as many as the array has elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number of chunks, or \"elements\"")]
+pub enum WindowSize {
+    /// So many.
+    Chunks(u32),
+    /// One for each element.
+    Elements(EachElement),
+}
+
+/// The word for one slot an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EachElement {
+    /// `"elements"`.
+    #[serde(rename = "elements")]
+    Elements,
+}
+
+impl Default for WindowSize {
+    fn default() -> Self {
+        Self::Chunks(0)
+    }
+}
+
+impl WindowSize {
+    /// Slots in an array of `elements` elements.
+    pub fn slots(self, elements: u32) -> u32 {
+        match self {
+            Self::Chunks(chunks) => chunks,
+            Self::Elements(_) => elements,
+        }
+    }
+}
+
+/// When a write is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acknowledge {
+    /// When its data is written and the parity updates that it caused are done.
+    #[default]
+    AfterParity,
+    /// When its data is written; parity follows.
+    AfterData,
 }
 
 /// Whether a run pays for journal, checksums and checkpoints.
@@ -114,6 +179,8 @@ pub struct Elements {
     pub volatile_cache: bool,
     /// Whether they can be told that pages are unused, and read zeros from them afterwards.
     pub discard: bool,
+    /// How many replaced versions each can keep until they are released; 0 where it cannot keep any.
+    pub old_versions: u32,
 }
 
 /// Why a scheme cannot run on these elements.
@@ -193,6 +260,18 @@ impl Scheme {
             let reason = "would overwrite bytes that nobody wrote; over real bytes use \"merge\"";
             return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
         }
+        let window = self.parity.window.slots(elements.count);
+        if window > WINDOW_MAX {
+            return refuse("parity.window", window.to_string(), "must be at most 1024 chunks");
+        }
+        if self.geometry.level == Level::Raid0 && self.parity.window != WindowSize::default() {
+            let reason = "has no meaning without parity; use 0 with RAID-0";
+            return refuse("parity.window", window.to_string(), reason);
+        }
+        if self.geometry.level == Level::Raid0 && self.parity.acknowledge == Acknowledge::AfterData {
+            let reason = "has no meaning without parity; use \"after-parity\" with RAID-0";
+            return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
+        }
         let geometry = Geometry::new(&Shape {
             level: self.geometry.level,
             elements: elements.count,
@@ -204,6 +283,11 @@ impl Scheme {
             rotate_every: self.geometry.rotate_every,
         })
         .map_err(|reason| SchemeError::Geometry { scheme: self.name.clone(), reason })?;
+        if window > 0 && self.queues.plans <= geometry.data {
+            // A write of a whole row may make as many parity updates due as it has chunks.
+            let reason = "must be more than the data chunks of a stripe with a parity window";
+            return refuse("queues.plans", self.queues.plans.to_string(), reason);
+        }
         Ok(geometry)
     }
 }

@@ -1,6 +1,6 @@
 //! What lies on the elements, held against the model without asking the controller for it.
 
-use stripewise_array::{Array, PageMemory};
+use stripewise_array::{Acknowledge, Array, PageMemory};
 use stripewise_code::xor_into;
 use stripewise_flash::Flash;
 
@@ -32,6 +32,32 @@ enum Content {
 }
 
 impl Audit<'_> {
+    /// Whether a write that is acknowledged has all its parity: it waits for it, and no parity is left late.
+    pub(crate) fn waits_for_parity(&self) -> bool {
+        let scheme = self.array.scheme();
+        let window = scheme.parity.window.slots(self.array.geometry().elements);
+        window <= 1 && scheme.parity.acknowledge == Acknowledge::AfterParity
+    }
+
+    /// What parity covers of a member, if it can be had: an old version while the row's parity is late. Of a write
+    /// that is alone, nothing but the current version will do.
+    fn covered(&self, row: u64, member: u32) -> Option<&[u8]> {
+        if self.is_alone {
+            return self.read(row, member);
+        }
+        if let Some(page) = self.array.covered_content(row, member) {
+            return Some(self.array.memory_ref().page(page));
+        }
+        let geometry = self.array.geometry();
+        let place = geometry.place(row);
+        let element = geometry.element(place, member);
+        if self.array.is_failed(element) {
+            return None;
+        }
+        let physical = self.flash.lookup_old(u32::from(element), place.page);
+        self.flash.media().page(u32::from(element), physical)
+    }
+
     /// The page of a member, if its element lives and the page can be read.
     fn read(&self, row: u64, member: u32) -> Option<&[u8]> {
         let geometry = self.array.geometry();
@@ -57,17 +83,30 @@ impl Audit<'_> {
         if geometry.parity() == 0 {
             return Content::Lost;
         }
-        if !self.is_settled(row) {
+        // What is late is in controller memory if it is nowhere else.
+        if !self.is_settled(row) || self.array.late_members(row) >> member & 1 != 0 {
             return Content::Unsettled;
+        }
+        if self.array.is_stale(row) {
+            return Content::Lost;
         }
         let mut sum = vec![0; self.flash.media().page_bytes()];
         for other in (0..geometry.members).filter(|&other| other != member) {
-            match self.read(row, other) {
+            match self.covered(row, other) {
                 Some(bytes) => xor_into(&mut sum, bytes),
                 None => return Content::Lost,
             }
         }
         Content::Bytes(sum)
+    }
+
+    /// Promise 7 of the contract, for a row that a flush covers: its parity is that of what the elements hold.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn durable_row(&self, row: u64) -> Result<(), String> {
+        let settled = Audit { is_alone: true, ..*self };
+        settled.row(row).map_err(|what| format!("a flush left parity late: {what}"))
     }
 
     /// Promise 6 of the contract, for `row`.
@@ -79,9 +118,12 @@ impl Audit<'_> {
         if geometry.parity() == 0 || !self.is_settled(row) {
             return Ok(());
         }
+        if self.array.is_stale(row) {
+            return self.twice_lost(row);
+        }
         let mut sum = vec![0; self.flash.media().page_bytes()];
         for member in 0..geometry.members {
-            match self.read(row, member) {
+            match self.covered(row, member) {
                 Some(bytes) => xor_into(&mut sum, bytes),
                 None => return Ok(()),
             }
@@ -91,6 +133,22 @@ impl Audit<'_> {
             Some(at) => {
                 Err(format!("the parity of row {row} is wrong in sector {} of its page", at / SECTOR))
             }
+        }
+    }
+
+    /// A row may only be given up if more of it was lost than the code bears.
+    fn twice_lost(&self, row: u64) -> Result<(), String> {
+        let geometry = self.array.geometry();
+        let place = geometry.place(row);
+        let faults = self.flash.media().log();
+        let was_lost = |&member: &u32| {
+            let element = geometry.element(place, member);
+            let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
+            self.array.is_failed(element) || faults.iter().any(had_fault)
+        };
+        match (0..geometry.members).filter(was_lost).count() {
+            0..2 => Err(format!("row {row} was given up though it never lost more than the code bears")),
+            _ => Ok(()),
         }
     }
 
@@ -158,17 +216,25 @@ impl Audit<'_> {
         (0..geometry.groups).any(|group| lost(group) > geometry.parity())
     }
 
-    /// Whether a request over these pages of the array may fail, given the faults that happened meanwhile:
+    /// Whether a request over these pages of the array may fail, given the faults that happened and the rows whose parity
+    /// covered nothing meanwhile:
     /// because a row has lost more than its code bears and, for a read or without parity, one of its pages is
     /// among what is lost.
-    pub(crate) fn may_fail(&self, pages: impl Iterator<Item = u64>, is_read: bool, faults: &[Fault]) -> bool {
+    pub(crate) fn may_fail(
+        &self,
+        pages: impl Iterator<Item = u64>,
+        is_read: bool,
+        faults: &[Fault],
+        was_stale: impl Fn(u64) -> bool,
+    ) -> bool {
         let geometry = self.array.geometry();
         pages.filter_map(|page| self.array.locate(page)).any(|(row, member)| {
             let place = geometry.place(row);
             let is_lost = |member: u32| {
                 let element = geometry.element(place, member);
                 let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
-                self.array.is_failed(element) || faults.iter().any(had_fault)
+                let is_stale = member == geometry.data && was_stale(row);
+                is_stale || self.array.is_failed(element) || faults.iter().any(had_fault)
             };
             let lost = (0..geometry.members).filter(|&member| is_lost(member)).count() as u32;
             let stands_alone = is_read || geometry.parity() == 0;

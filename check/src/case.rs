@@ -64,6 +64,9 @@ pub struct Case {
     pub depth: u32,
     /// Whether, in the end, each element is taken away in turn and everything decoded.
     pub fail_each: bool,
+    /// Whether the elements are taken for such that keep no old versions, so that memory must.
+    #[serde(default)]
+    pub hides_old_versions: bool,
     /// Faults of pages.
     pub faults: Faults,
     /// Losses of elements.
@@ -102,14 +105,14 @@ impl Case {
     pub fn geometry(&self) -> Result<Geometry, String> {
         let shape = Shape::new(&self.device, self.elements.level, self.elements.devices)
             .map_err(|error| error.to_string())?;
-        let elements = Elements {
-            count: shape.elements,
-            page_bytes: self.page_bytes(),
-            pages: shape.logical_pages,
-            volatile_cache: false,
-            discard: true,
-        };
-        self.scheme.resolve(&elements, true).map_err(|error| error.to_string())
+        self.scheme.resolve(&self.capabilities(&shape), true).map_err(|error| error.to_string())
+    }
+
+    /// What the controller is told that its elements can do.
+    pub fn capabilities(&self, shape: &Shape) -> Elements {
+        let elements = stripewise_sim::elements(&self.device, shape);
+        let old_versions = if self.hides_old_versions { 0 } else { elements.old_versions };
+        Elements { old_versions, ..elements }
     }
 
     /// Sectors of the array.

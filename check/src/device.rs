@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use stripewise_base::units::{Bytes, Span};
 use stripewise_flash::spec::{
-    Choice, Domain, FtlSpec, GcSpan, GcSpec, GcStart, Geometry, LinkUnit, Pool, Scheduling, Timing, Victim,
-    Watermark,
+    Choice, Domain, FtlSpec, GcSpan, GcSpec, GcStart, Geometry, LinkUnit, Moves, Pool, Preemption,
+    Scheduling, Timing, Victim, Watermark,
 };
 use stripewise_flash::{DeviceSpec, Level, Order, Rate, Share};
 use stripewise_sim::Layout;
@@ -45,11 +45,16 @@ pub(crate) fn device(draw: &mut Draw, layout: Layout, elements: u32) -> Option<D
             choice: draw.one_of(&[Choice::RoundRobin, Choice::MostFree]),
             summary_page: draw.one_of(&[None, None, Some(Bytes(528))]),
         },
-        scheduling: Scheduling { read_priority: draw.percent(60), window: draw.one_of(&[1, 2, 8, 64]) },
+        scheduling: Scheduling {
+            read_priority: draw.percent(60),
+            window: draw.one_of(&[1, 2, 8, 64]),
+            ..Scheduling::default()
+        },
         gc: gc(draw),
         ldpc: None,
         wear: None,
         age: None,
+        suspend: None,
     };
     let is_right = match layout.level {
         Level::Ssd => true,
@@ -100,6 +105,12 @@ fn gc(draw: &mut Draw) -> GcSpec {
         ]),
         low_watermark,
         high_watermark,
+        soft_watermark: None,
+        hard_watermark: None,
+        preemption: Preemption::Never,
+        preemption_batch: 1,
+        moves: Moves::Shared,
+        copy_back: false,
         blocking,
         erase_blocking: (erase_blocking <= blocking && draw.percent(50)).then_some(erase_blocking),
         span: draw.one_of(&[GcSpan::Steps, GcSpan::Steps, GcSpan::Busy]),

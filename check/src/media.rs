@@ -275,6 +275,7 @@ mod tests {
         kind: OperationKind::Read,
         class: stripewise_array::Class::HostRead,
         member: 0,
+        old_version: false,
     };
     const WRITE: Operation = Operation { kind: OperationKind::Write, ..READ };
 

@@ -91,6 +91,17 @@ impl Model {
         self.sectors[sector as usize].acknowledged
     }
 
+    /// The number that the next update will have.
+    pub fn next_update(&self) -> Update {
+        self.updates.len() as Update
+    }
+
+    /// Whether `update` touches any of `count` sectors from `first` on.
+    pub fn touches(&self, update: Update, first: u64, count: u64) -> bool {
+        let extent = self.updates[update as usize];
+        extent.first < first + count && first < extent.first + extent.count
+    }
+
     /// Whether `sector`, found so, holds a version not older than `floor`.
     ///
     /// # Errors

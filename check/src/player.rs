@@ -20,12 +20,16 @@ pub type Tracer = Box<dyn FnMut(u64, &str)>;
 pub(crate) struct Submitted {
     /// The request.
     pub ask: Ask,
-    /// Its number in the model; 0 for reads and flushes.
+    /// Its number in the model; 0 for reads; of flushes that of the last update before it.
     pub update: Update,
+    /// Of flushes: updates that were under way when it was submitted.
+    pub open: Vec<Update>,
     /// The oldest versions that it may find: of each of its sectors (reads), or of all (flushes).
     pub floors: Vec<Update>,
     /// Faults of media that had happened before.
     pub faults_before: usize,
+    /// The event of its submission.
+    pub event: u64,
 }
 
 /// A request that was acknowledged.
@@ -142,7 +146,8 @@ impl Player {
         let sectors = self.model.sectors() / geometry.pages() * pages;
         let stripes = |ask: &Ask| (ask.sector / sectors, (ask.sector + ask.sectors - 1) / sectors);
         let (first, last) = stripes(ask);
-        let mut others = self.under_way.iter().flatten().filter(|other| other.update != 0);
+        let is_update = |other: &&Submitted| matches!(other.ask.what, What::Write | What::Trim);
+        let mut others = self.under_way.iter().flatten().filter(is_update);
         others.all(|other| {
             let (other_first, other_last) = stripes(&other.ask);
             other_last < first || last < other_first
@@ -169,7 +174,15 @@ impl Player {
     fn submit(&mut self, ask: Ask) -> (Submitted, Box<[u8]>) {
         let sectors = ask.sector..ask.sector + ask.sectors;
         let bytes = ask.sectors as usize * SECTOR;
-        let mut request = Submitted { ask, update: 0, floors: Vec::new(), faults_before: self.faults };
+        let faults_before = self.faults;
+        let mut request = Submitted {
+            ask,
+            update: 0,
+            open: Vec::new(),
+            floors: Vec::new(),
+            faults_before,
+            event: self.event,
+        };
         let mut payload = Box::default();
         match ask.what {
             What::Read => {
@@ -183,6 +196,10 @@ impl Player {
             }
             What::Trim => request.update = self.model.trim(ask.sector, ask.sectors),
             What::Flush => {
+                request.update = self.model.next_update() - 1;
+                let is_update = |other: &&Submitted| matches!(other.ask.what, What::Write | What::Trim);
+                let under_way = self.under_way.iter().flatten().filter(is_update);
+                request.open = under_way.map(|other| other.update).collect();
                 request.floors =
                     (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
             }
@@ -227,7 +244,7 @@ impl Host<PageMemory> for Player {
             self.next += 1;
             self.due = now + self.asks.get(self.next).map_or(0, |ask| ask.gap_ns);
             let (request, payload) = self.submit(ask);
-            let update = request.update;
+            let update = if ask.what == What::Flush { 0 } else { request.update };
             self.under_way.push(Some(request));
             let tag = self.under_way.len() as u64 - 1;
             self.trace(|| match update {
@@ -290,7 +307,7 @@ impl Host<PageMemory> for Player {
                 };
                 self.seen.reads[hold] += 1;
             }
-            Purpose::Write => {
+            Purpose::Write | Purpose::Parity => {
                 let routine = match plan.decision.routine {
                     Routine::Plain => 0,
                     Routine::FullStripe | Routine::ShortStripe => 1,

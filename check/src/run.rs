@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,7 +16,7 @@ use crate::bugs::{Options, Planted};
 use crate::case::{Ask, Case, Loss, What};
 use crate::media::{Manner, PageMedia};
 use crate::model::Model;
-use crate::player::{Ended, Player, Seen, words};
+use crate::player::{Ended, Player, Seen, Submitted, words};
 
 /// Events after which a run should long have ended: so many, and so many more for each request.
 const EVENTS: u64 = 50_000;
@@ -114,6 +115,8 @@ struct Run<'a> {
     not_before: Nanos,
     bug: Option<Planted>,
     played: u64,
+    /// Rows that were given up, with the last event after which they were: a write may have healed them since.
+    stale: BTreeMap<u64, u64>,
 }
 
 impl<'a> Run<'a> {
@@ -160,8 +163,9 @@ impl<'a> Run<'a> {
     ) -> Result<Self, String> {
         let player = Player::new(case.geometry()?, model, case.depth, options.tracer);
         let memory = PageMemory::new(case.page_bytes());
+        let elements = case.capabilities(flash.shape());
         #[allow(unused_mut)]
-        let mut simulation = Simulation::new(&case.scheme, flash, case.page_bytes(), memory, player)
+        let mut simulation = Simulation::with_elements(&case.scheme, elements, flash, memory, player)
             .map_err(|error| error.to_string())?;
         #[cfg(feature = "planted-bugs")]
         if let Some(Planted::Array(bug)) = options.bug {
@@ -176,6 +180,7 @@ impl<'a> Run<'a> {
             not_before: 0,
             bug: options.bug,
             played: 0,
+            stale: BTreeMap::new(),
         })
     }
 
@@ -263,6 +268,9 @@ impl<'a> Run<'a> {
         if let Some(what) = self.media().wrong() {
             return Err(what.to_owned());
         }
+        for row in self.simulation.array.stale_rows() {
+            self.stale.insert(row, self.event.get());
+        }
         if self.simulation.world.host.ended.is_empty() {
             return Ok(());
         }
@@ -284,8 +292,12 @@ impl<'a> Run<'a> {
         if ended.failed {
             let faults = &self.media().log()[ended.request.faults_before..];
             let may = match ask.what {
-                What::Flush => audit.is_broken(),
-                _ => audit.may_fail(pages, ask.what == What::Read, faults),
+                What::Flush => audit.is_broken() || audit.array.stale_rows().next().is_some(),
+                _ => {
+                    let since = ended.request.event;
+                    let was_stale = |row| self.stale.get(&row).is_some_and(|&last| last >= since);
+                    audit.may_fail(pages, ask.what == What::Read, faults, was_stale)
+                }
             };
             return if may { Ok(()) } else { Err("it failed though its rows are redundant enough".into()) };
         }
@@ -293,7 +305,8 @@ impl<'a> Run<'a> {
             What::Read => Ok(()),
             What::Write | What::Trim => {
                 // A gathered write is acknowledged before it is anywhere.
-                let is_alone = !audit.gathers() && self.simulation.world.host.is_alone(ask);
+                let is_alone =
+                    !audit.gathers() && audit.waits_for_parity() && self.simulation.world.host.is_alone(ask);
                 let audit = Audit { is_alone, ..audit };
                 pages.into_iter().try_for_each(|page| {
                     audit.page(page, false, |sector| self.model().floor(sector))?;
@@ -304,9 +317,26 @@ impl<'a> Run<'a> {
                 let is_volatile = self.case.scheme.placement.buffer_persistence
                     == stripewise_array::placement::Persistence::Volatile;
                 let floor = |sector: u64| ended.request.floors[sector as usize];
-                (0..audit.array.geometry().pages()).try_for_each(|page| audit.page(page, is_volatile, floor))
+                (0..audit.array.geometry().pages())
+                    .try_for_each(|page| audit.page(page, is_volatile, floor))?;
+                let rows = 0..audit.array.geometry().rows();
+                let mut covered =
+                    rows.filter(|&row| !audit.gathers() && self.is_covered(row, &ended.request));
+                covered.try_for_each(|row| audit.durable_row(row))
             }
         }
+    }
+
+    /// Whether a flush covers all that was ever written to the stripe of `row`: nothing was under way there when it was
+    /// submitted, and nothing came since.
+    fn is_covered(&self, row: u64, flush: &Submitted) -> bool {
+        let geometry = self.simulation.array.geometry();
+        let sectors_per_page = (self.media().page_bytes() / crate::stamp::SECTOR) as u64;
+        let chunk_pages = u64::from(geometry.chunk_pages);
+        let sectors = u64::from(geometry.data) * chunk_pages * sectors_per_page;
+        let first = row / chunk_pages * sectors;
+        let mut uncovered = flush.open.iter().copied().chain(flush.update + 1..self.model().next_update());
+        uncovered.all(|update| !self.model().touches(update, first, sectors))
     }
 
     /// Lets controller memory run empty; then nothing may remain, and everything must be right.
@@ -318,6 +348,13 @@ impl<'a> Run<'a> {
             return Err(
                 "all requests have ended, but the array is not quiet: a hold or an operation remains".into(),
             );
+        }
+        let late = self.simulation.array.late_rows();
+        let kept = self.simulation.world.flash.pinned();
+        if late > 0 || kept > 0 {
+            return Err(format!(
+                "all was written out, but {late} rows are late and {kept} old versions kept"
+            ));
         }
         let pages = self.simulation.array.memory().in_use();
         if pages > 0 {
@@ -357,7 +394,8 @@ impl<'a> Run<'a> {
         let losses: Vec<Loss> = elements
             .map(|element| Loss { event: 0, element: element as u16, manner: Manner::Gone })
             .collect();
-        if self.audit().gathers() {
+        // So are its marks of rows whose parity covers nothing any more.
+        if self.audit().gathers() || self.simulation.array.stale_rows().next().is_some() {
             let Some(&loss) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());
             };

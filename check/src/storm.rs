@@ -4,10 +4,10 @@
 //! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
 //! write.
 
-use stripewise_array::Scheme;
 use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};
 use stripewise_array::placement::{FirstWrites, Persistence};
-use stripewise_array::update::{Tie, Update};
+use stripewise_array::update::{Tgc, Tie, Update, Weights};
+use stripewise_array::{Acknowledge, EachElement, Scheme, WindowSize};
 use stripewise_base::prng::Prng;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_flash::Level;
@@ -51,12 +51,13 @@ fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
     let layout = layout(draw, elements);
     let device = device::device(draw, layout, elements)?;
     let page_bytes = device.geometry.page_bytes.0;
-    let scheme = scheme(draw, raid, groups, page_bytes);
+    let scheme = scheme(draw, raid, elements, groups, page_bytes);
     let mut case = Case {
         seed,
         elements: layout,
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(20),
+        hides_old_versions: draw.percent(40),
         faults: Faults::default(),
         losses: Vec::new(),
         requests: Vec::new(),
@@ -107,7 +108,7 @@ fn layout(draw: &mut Draw, elements: u32) -> Layout {
     Layout { level, devices }
 }
 
-fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
+fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u64) -> Scheme {
     let mut scheme = Scheme::from_toml("storm", "name = \"storm\"").expect("all but the name has a default");
     let geometry = &mut scheme.geometry;
     geometry.level = raid;
@@ -126,6 +127,10 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         Update::Baseline { tie: Tie::Rcw },
         Update::AlwaysRmw {},
         Update::AlwaysRcw {},
+        Update::Bpu { weights: Weights::Published },
+        Update::Bpu { weights: Weights::Scaled },
+        Update::Adaptive { tgc: Tgc::Average },
+        Update::Adaptive { tgc: Tgc::Remaining },
     ]);
     if draw.percent(35) {
         let placement = &mut scheme.placement;
@@ -139,6 +144,16 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
     scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
     scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);
     scheme.parity.xor = Span(draw.one_of(&[0, 0, 1, 5_000, 300_000]));
+    if raid == Raid::Raid5 {
+        scheme.parity.acknowledge = draw.one_of(&[Acknowledge::AfterParity, Acknowledge::AfterData]);
+        if draw.percent(50) {
+            let chunks = WindowSize::Chunks;
+            let each = WindowSize::Elements(EachElement::Elements);
+            scheme.parity.window = draw.one_of(&[chunks(1), chunks(2), chunks(5), chunks(16), each]);
+            scheme.parity.idle = Span(draw.one_of(&[0, 20_000, 1_000_000, 10_000_000]));
+            scheme.queues.plans = scheme.queues.plans.max(elements / groups);
+        }
+    }
     scheme
 }
 

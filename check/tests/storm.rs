@@ -100,6 +100,9 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         count(format!("pool {:?}", case.device.ftl.pool));
         count(format!("{:?}", case.device.ftl.choice));
         count(format!("depth {}", case.depth));
+        count(format!("{:?}", case.scheme.parity.acknowledge));
+        count(format!("{:?} late", case.scheme.parity.window));
+        count(format!("hides old versions {}", case.hides_old_versions));
         for loss in &case.losses {
             count(format!("{:?}", loss.manner));
         }
@@ -112,10 +115,11 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
 fn every_member_of_every_axis_is_drawn() {
     let (counts, beyond) = drawn(1500);
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
-    // 2 levels, 9 numbers of elements, 3 of groups, 4 chunks, 5 rotations, 4 updates, 2 first writes, 2
+    // 2 levels, 9 numbers of elements, 3 of groups, 4 chunks, 5 rotations, 8 updates, 2 first writes, 2
     // buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4 domains, 2 spans, 2 starts, 5
-    // pools, 2 choices, 6 depths, 3 manners of loss.
-    assert_eq!(counts.len(), 74, "{listed}");
+    // pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old versions or not; and the
+    // numbers of plans that windows need.
+    assert_eq!(counts.len(), 93, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use stripewise_array::explain::explain;
 use stripewise_array::update::ElementState;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Driver, Elements, HostRequest, NoMemory, Operation, OperationId,
+    Acknowledgement, Admission, Array, Driver, HostRequest, NoMemory, Operation, OperationId,
     Outcome as Ended, PlanView, RequestKind, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
 use stripewise_flash::Shape;
-use stripewise_sim::Layout;
+use stripewise_sim::{Layout, elements};
 use stripewise_study::{
     self as study, DEFAULT_DEVICE, Document, SchemeSpec, Setting, What, describe_elements,
 };
@@ -227,9 +227,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let scheme = study::scheme(&scheme.document, &all)?;
     let device = study::device(&device, &for_device)?;
     let shape = Shape::new(&device, args.elements.level, args.elements.devices)?;
-    let page_bytes = u32::try_from(device.geometry.page_bytes.0).unwrap_or(u32::MAX);
-    let (count, pages) = (shape.elements, shape.logical_pages);
-    let elements = Elements { count, page_bytes, pages, volatile_cache: false, discard: true };
+    let elements = elements(&device, &shape);
+    let count = elements.count;
     let mut array = Array::<NoMemory>::new(&scheme, elements, NoMemory)?;
     let mut listener = Listener { geometry: Some(array.geometry().clone()), ..Listener::default() };
     let mut now = 0;

@@ -340,6 +340,7 @@ fn capabilities(count: usize, pages: u32, options: Options) -> Elements {
         pages,
         volatile_cache: true,
         discard: true,
+        old_versions: 0,
     }
 }
 

@@ -247,6 +247,11 @@ impl<M: Media> Flash<M> {
         self.ftl.lookup(element, page)
     }
 
+    /// The physical page of an element that a logical page's kept old version is at; its current one, if none is kept.
+    pub fn lookup_old(&self, element: u32, page: u32) -> Option<u32> {
+        self.ftl.lookup_old(element, page)
+    }
+
     /// Brings the map entry of a page that will be used soon into the processor's caches. A driver that knows its next
     /// requests and calls this for several of them in a row takes their cache misses at the same time, instead of one
     /// after the other; nothing else changes.

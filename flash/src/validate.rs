@@ -1,5 +1,6 @@
 //! What makes a device specification unusable, and why.
 
+use crate::geometry::Shape;
 use crate::spec::{DeviceSpec, GcSpan, MultiPlane, Preemption, Victim, Watermark};
 
 /// Why a device cannot be modelled as specified. Every message says the remedy.
@@ -342,5 +343,12 @@ impl DeviceSpec {
             Threshold::Blocks(blocks) => blocks * block,
         };
         self.raw_per_plane() as u32 - high - block * self.gc.moves.open_blocks() - 1
+    }
+
+    /// Replaced versions that each element can keep at once whatever planes they lie in: collection must still find
+    /// room when every one of them is in the same plane.
+    pub fn old_versions(&self, shape: &Shape) -> u32 {
+        let mapped = shape.logical_pages.div_ceil(shape.planes_per_element);
+        self.max_valid_per_plane().saturating_sub(mapped)
     }
 }

@@ -24,7 +24,7 @@ pub use metrics::{Metrics, Responses};
 pub use precondition::Precondition;
 pub use replay::{Pacing, Replay, ReplayError};
 pub use run::{Progress, RunConfig, RunError, capacity, run, run_choosing, run_on};
-pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World};
+pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World, elements};
 pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
 pub use totals::{Figure, Totals};
 pub use updates::{Chooser, UpdateCounts};

@@ -105,7 +105,7 @@ pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
     let flash =
         Flash::<()>::new(&config.device, config.elements.level, config.elements.devices, config.seed)?;
     let page_bytes = page_bytes(config);
-    let geometry = config.scheme.resolve(&elements(&flash, page_bytes), false)?;
+    let geometry = config.scheme.resolve(&elements(flash.spec(), flash.shape()), false)?;
     Ok(geometry.pages() * u64::from(page_bytes))
 }
 

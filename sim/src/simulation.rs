@@ -10,7 +10,7 @@ use stripewise_array::{
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
-use stripewise_flash::{Done, Flash, Media, Op, OpKind};
+use stripewise_flash::{DeviceSpec, Done, Flash, Media, Op, OpKind, Shape};
 
 /// What moves between the controller's memory and the medium. Nothing in timed simulation; real bytes in the checking
 /// one.
@@ -195,6 +195,10 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         self.flash.gc_clock(self.now, u32::from(element))
     }
 
+    fn release(&mut self, element: u16, page: u32) {
+        self.flash.release(self.now, element.into(), page, &mut self.agenda);
+    }
+
     fn gave_up(&mut self, element: u16) {
         self.gone[element as usize] = true;
         self.any_gone = true;
@@ -222,17 +226,18 @@ fn op(operation: &Operation) -> Op {
         OperationKind::Trim => OpKind::Trim,
         OperationKind::Flush => OpKind::Flush,
     };
-    Op { kind, page: operation.page, old_version: false }
+    Op { kind, page: operation.page, old_version: operation.old_version }
 }
 
 /// What modelled elements can do.
-pub(crate) fn elements<C: Media>(flash: &Flash<C>, page_bytes: u32) -> Elements {
+pub fn elements(spec: &DeviceSpec, shape: &Shape) -> Elements {
     Elements {
-        count: flash.shape().elements,
-        page_bytes,
-        pages: flash.logical_pages(),
+        count: shape.elements,
+        page_bytes: u32::try_from(spec.geometry.page_bytes.0).unwrap_or(u32::MAX),
+        pages: shape.logical_pages,
         volatile_cache: false,
         discard: true,
+        old_versions: spec.old_versions(shape),
     }
 }
 
@@ -264,7 +269,21 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         memory: M,
         host: H,
     ) -> Result<Self, SchemeError> {
-        let elements = elements(&flash, page_bytes);
+        let elements = Elements { page_bytes, ..elements(flash.spec(), flash.shape()) };
+        Self::with_elements(scheme, elements, flash, memory, host)
+    }
+
+    /// [`Self::new`] over flash that is taken for `elements`, which can do less.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_elements(
+        scheme: &Scheme,
+        elements: Elements,
+        flash: Flash<C>,
+        memory: M,
+        host: H,
+    ) -> Result<Self, SchemeError> {
         let count = elements.count as usize;
         let large = u64::from(elements.count) * u64::from(elements.pages) * 4 > LARGE_BYTES;
         Ok(Self {

@@ -67,7 +67,7 @@ impl Bend {
                     Update::AlwaysRmw {} => Update::AlwaysRcw {},
                     Update::AlwaysRcw {} => Update::AlwaysRmw {},
                     Update::Baseline { tie: Tie::Rmw } => Update::Baseline { tie: Tie::Rcw },
-                    Update::Baseline { .. } => Update::AlwaysRmw {},
+                    _ => Update::AlwaysRmw {},
                 }
             }
             Self::FixedParity => scheme.geometry.rotation = Rotation::None,

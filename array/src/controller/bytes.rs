@@ -7,6 +7,7 @@ use crate::memory::{Memory, PageId};
 use crate::operation::{Class, Operation, OperationKind};
 use crate::plan::Purpose;
 use crate::update::Routine;
+use crate::window::Held;
 
 /// The two buffers of a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -137,8 +138,11 @@ impl<M: Memory> Array<M> {
             return;
         }
         match self.plans[plan as usize].purpose {
-            Purpose::Read => self.decode(plan),
-            Purpose::Write => {
+            Purpose::Read => {
+                self.decode(plan);
+                self.overlay_late(plan);
+            }
+            Purpose::Write | Purpose::Parity => {
                 let reconstructs = self.plans[plan as usize].decision.routine == Routine::Reconstruct;
                 if reconstructs && !self.has_bug(Bug::PartOfLostNotDecoded) {
                     self.decode(plan);
@@ -150,15 +154,109 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The old content of the one missing member is the sum of all others.
+    /// The old content of the one missing member is the sum of all others, of which parity's covered versions count.
     fn decode(&mut self, plan: u32) {
         let lost = self.plans[plan as usize].missing;
-        for member in members(lost) {
+        let late = self.late_of_read(plan);
+        let slot = &self.plans[plan as usize];
+        let needed = if slot.purpose == Purpose::Read { slot.wanted & !late } else { slot.partial };
+        for member in members(lost & needed) {
             let sum = self.buffer(plan, member, Version::Old);
             self.memory.zero(sum);
             for other in members(self.geometry.all_members() & !lost) {
-                let page = self.buffer(plan, other, Version::Old);
+                let page = self.covered(plan, other, late);
                 self.memory.xor(sum, page);
+            }
+        }
+    }
+
+    /// Members that are late while `plan` reads their row.
+    fn late_of_read(&self, plan: u32) -> u64 {
+        let slot = &self.plans[plan as usize];
+        if slot.purpose == Purpose::Read && slot.hold != crate::holds::Hold::None {
+            self.window.dirty(slot.row)
+        } else {
+            0
+        }
+    }
+
+    /// The buffer of a member's covered content: what was read, or what memory kept.
+    fn covered(&mut self, plan: u32, member: u32, late: u64) -> PageId {
+        if late >> member & 1 != 0
+            && !self.window.pins()
+            && let Some(entry) = self.window.entry(self.plans[plan as usize].row)
+        {
+            return self.window.page(entry, member, Held::Covered);
+        }
+        self.buffer(plan, member, Version::Old)
+    }
+
+    /// Hosts read the new content of late members, which memory has.
+    fn overlay_late(&mut self, plan: u32) {
+        let late = self.late_of_read(plan) & self.plans[plan as usize].wanted;
+        let Some(entry) = self.window.entry(self.plans[plan as usize].row) else { return };
+        for member in members(late) {
+            let into = self.buffer(plan, member, Version::Old);
+            let new = self.window.page(entry, member, Held::New);
+            self.memory.copy(into, new, 0, self.elements.page_bytes as usize);
+        }
+    }
+
+    /// The sectors that `plan` does not write of a late member have the content that memory has.
+    pub(super) fn fill_from_late(&mut self, plan: u32, entry: u32, member: u32) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let cover = self.covers[plan as usize * self.geometry.data as usize + member as usize];
+        let new = self.buffer(plan, member, Version::New);
+        let late = self.window.page(entry, member, Held::New);
+        for sector in members(self.whole_page & !cover) {
+            self.memory.copy(new, late, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
+        }
+    }
+
+    /// Hands what `plan` wrote to the late entry of its row, in which the `dirty` members were before; old content goes
+    /// with it where elements do not keep it.
+    pub(super) fn give_to_late(&mut self, plan: u32, entry: u32, wanted: u64, dirty: u64) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        let keeps = self.window.pins();
+        for member in members(wanted) {
+            let index = self.index(plan, member, Version::New);
+            let new = std::mem::replace(&mut self.buffers[index], NONE);
+            let before = std::mem::replace(self.window.page_mut(entry, member, Held::New), new);
+            if before != NONE {
+                self.memory.give(before);
+            }
+            if !keeps && dirty >> member & 1 == 0 {
+                let index = self.index(plan, member, Version::Old);
+                let old = std::mem::replace(&mut self.buffers[index], NONE);
+                *self.window.page_mut(entry, member, Held::Covered) = old;
+            }
+        }
+    }
+
+    /// Hands what is late of its row to `plan`. What the plan writes anew replaces the late content.
+    pub(super) fn take_from_late(&mut self, plan: u32, entry: u32, dirty: u64) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        for member in members(dirty) {
+            for (held, version) in [(Held::New, Version::New), (Held::Covered, Version::Old)] {
+                let page = std::mem::replace(self.window.page_mut(entry, member, held), NONE);
+                let index = self.index(plan, member, version);
+                if page == NONE {
+                    continue;
+                }
+                if version == Version::New && self.buffers[index] != NONE {
+                    self.memory.give(page);
+                    continue;
+                }
+                let before = std::mem::replace(&mut self.buffers[index], page);
+                if before != NONE {
+                    self.memory.give(before);
+                }
             }
         }
     }
@@ -183,7 +281,7 @@ impl<M: Memory> Array<M> {
     /// New parity by the plan's routine.
     fn make_parity(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
-        let (wanted, routine) = (slot.wanted, slot.decision.routine);
+        let (updated, routine) = (slot.wanted | slot.dirty, slot.decision.routine);
         if routine == Routine::Plain {
             return;
         }
@@ -191,14 +289,14 @@ impl<M: Memory> Array<M> {
         let parity = self.geometry.data;
         let sum = self.buffer(plan, parity, Version::New);
         self.memory.zero(sum);
-        for member in members(wanted) {
+        for member in members(updated) {
             let new = self.buffer(plan, member, Version::New);
             self.memory.xor(sum, new);
         }
         let old = match routine {
             Routine::Rmw if self.has_bug(Bug::OldDataForgotten) => 1 << parity,
-            Routine::Rmw | Routine::Reconstruct => wanted | 1 << parity,
-            Routine::Rcw => data & !wanted,
+            Routine::Rmw | Routine::Reconstruct => updated | 1 << parity,
+            Routine::Rcw => data & !updated,
             Routine::Plain | Routine::FullStripe | Routine::ShortStripe => 0,
         };
         for member in members(old) {

@@ -23,7 +23,7 @@ impl<M: Memory> Array<M> {
             return self.cut_gathering(id, driver);
         }
         while !self.requests[id as usize].cursor.is_done() {
-            if self.free_plan == NONE {
+            if !self.has_plans_for(kind) {
                 return false;
             }
             let Some(piece) = self.requests[id as usize].cursor.next(&self.geometry) else { return true };
@@ -82,14 +82,33 @@ impl<M: Memory> Array<M> {
             return;
         }
         let taken = self.holds.try_take(row, true);
-        if !taken && self.merge(id, row, mask) {
-            return;
+        if taken || !self.merge(id, row, mask) {
+            let plan = self.take_plan(row, Purpose::Write);
+            self.cover(plan, id, mask);
+            self.attach(plan, id);
+            self.plans[plan as usize].hold = Hold::Exclusive;
+            if taken { self.begin(plan, driver) } else { self.wait(plan) }
         }
-        let plan = self.take_plan(row, Purpose::Write);
-        self.cover(plan, id, mask);
-        self.attach(plan, id);
-        self.plans[plan as usize].hold = Hold::Exclusive;
-        if taken { self.begin(plan, driver) } else { self.wait(plan) }
+        if self.window.is_open() {
+            self.enter_window(id, row, mask, driver);
+        }
+    }
+
+    /// Whether there are plans enough to cut one more row of a request: with a parity window, a write may make parity
+    /// updates due.
+    #[inline]
+    pub(super) fn has_plans_for(&self, kind: RequestKind) -> bool {
+        if kind != RequestKind::Write || !self.window.is_open() {
+            return self.free_plan != NONE;
+        }
+        let mut plan = self.free_plan;
+        for _ in 0..self.geometry.data {
+            if plan == NONE {
+                return false;
+            }
+            plan = self.plans[plan as usize].next;
+        }
+        plan != NONE
     }
 
     /// Merges a write into the last update that waits for `row`, if there is one.
@@ -126,7 +145,7 @@ impl<M: Memory> Array<M> {
 
     /// A flush first drains volatile controller memory, then flushes every element.
     fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
-        if !self.gather_flush_for(id) {
+        if !self.gather_flush_for(id) || !self.settle_for(id, driver) {
             return false;
         }
         let slot = &mut self.requests[id as usize];
@@ -152,7 +171,9 @@ impl<M: Memory> Array<M> {
     pub(super) fn build_trim(&mut self, plan: u32) {
         let Plan { place, wanted, .. } = self.plans[plan as usize];
         let parity = self.geometry.all_members() & !self.geometry.data_members();
-        let mut targets = (wanted | parity) & !self.lost_members(plan);
+        // What is late is gone with the rest of the row.
+        self.take_late(plan);
+        let mut targets = (wanted | parity) & !self.members_on_failed(plan);
         if self.has_bug(Bug::TrimKeepsParity) {
             targets &= !parity;
         }
@@ -172,6 +193,7 @@ impl<M: Memory> Array<M> {
                     kind: OperationKind::Flush,
                     class: Class::Metadata,
                     member: 0,
+                    old_version: false,
                 };
                 count += 1;
             }
@@ -196,6 +218,12 @@ impl<M: Memory> Array<M> {
         plan.partial = 0;
         plan.lost = 0;
         plan.missing = 0;
+        plan.dirty = 0;
+        plan.kept = 0;
+        plan.written = 0;
+        plan.pinned = 0;
+        plan.defers = false;
+        plan.gave_up = false;
         plan.looked_again = false;
         plan.decision = Decision::default();
         plan.told = false;

@@ -66,8 +66,11 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::FailureHidden) {
             return;
         }
-        let Plan { row, wanted, first_request: mut node, .. } = self.plans[plan as usize];
-        let mask = mask & wanted;
+        let Plan { row, wanted, dirty, first_request: mut node, .. } = self.plans[plan as usize];
+        let mask = mask & (wanted | dirty);
+        if mask == 0 {
+            return;
+        }
         while node != NONE {
             let Attachment { request: id, next } = self.attachments[node as usize];
             let is_flush = self.requests[id as usize].host.kind == RequestKind::Flush;
@@ -125,6 +128,8 @@ impl<M: Memory> Array<M> {
         );
         self.requests[id as usize].next = self.free_request;
         self.free_request = id;
+        self.under_way -= 1;
+        self.last_active = self.now;
         if let Some(payload) = self.payloads[id as usize].take() {
             driver.acknowledge(acknowledgement, payload);
         }

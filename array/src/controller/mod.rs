@@ -14,6 +14,7 @@ mod bytes;
 mod cut;
 mod finish;
 mod gathering;
+mod late;
 mod reads;
 mod run;
 mod updates;
@@ -35,6 +36,7 @@ use crate::plan::{Attachment, Plan, Slot};
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
+use crate::window::Window;
 
 /// Bytes of a sector, the grain of hosts.
 pub const SECTOR_BYTES: u32 = 512;
@@ -83,6 +85,10 @@ pub struct Array<M: Memory> {
     failed: Vec<bool>,
     any_failed: bool,
     gather: Option<Gather>,
+    window: Window,
+    /// Requests submitted and not acknowledged, and when the last of either happened.
+    under_way: u32,
+    last_active: Nanos,
     #[cfg(feature = "planted-bugs")]
     bug: Option<crate::bugs::Bug>,
 }
@@ -133,6 +139,16 @@ impl<M: Memory> Array<M> {
             failed: vec![false; geometry.elements as usize],
             any_failed: false,
             gather,
+            window: Window::new(
+                scheme.parity.window.slots(geometry.elements),
+                plans,
+                geometry.data,
+                geometry.elements,
+                elements.old_versions,
+                M::CARRIES_DATA,
+            ),
+            under_way: 0,
+            last_active: 0,
             #[cfg(feature = "planted-bugs")]
             bug: None,
             scheme: scheme.clone(),
@@ -173,6 +189,8 @@ impl<M: Memory> Array<M> {
         *slot =
             RequestSlot { host, cursor, pages, in_part, remaining: 1, next: NONE, ..RequestSlot::default() };
         self.payloads[id as usize] = Some(payload);
+        self.under_way += 1;
+        self.last_active = now;
         if self.pending.is_empty() && self.cut(id, driver) {
             self.cutting_done(id, driver);
         } else {
@@ -267,6 +285,7 @@ impl<M: Memory> Array<M> {
             self.acknowledge(id, &acknowledgement, driver);
         }
         self.gather_timer();
+        self.window_timer(driver);
         self.settle(driver);
     }
 
@@ -284,10 +303,11 @@ impl<M: Memory> Array<M> {
         self.queues.reopen(element);
     }
 
-    /// Writes out what waits in controller memory for company: at the end of a run.
+    /// Writes out what waits in controller memory for company, and updates late parity: at the end of a run.
     pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.advance(now);
         self.gather_flush();
+        self.window.settling = !self.window.is_empty();
         self.settle(driver);
     }
 
@@ -351,7 +371,7 @@ impl<M: Memory> Array<M> {
             {
                 self.pending.pop_front();
                 self.cutting_done(id, driver);
-            } else if self.woken.is_empty() {
+            } else if !self.settle_one(driver) && self.woken.is_empty() {
                 return;
             }
         }
@@ -397,6 +417,11 @@ impl<M: Memory> Array<M> {
         &mut self.memory
     }
 
+    /// The memory that carries data, to be looked at.
+    pub fn memory_ref(&self) -> &M {
+        &self.memory
+    }
+
     /// Whether no request, plan or hold is left.
     pub fn is_quiet(&self) -> bool {
         self.pending.is_empty()
@@ -406,7 +431,7 @@ impl<M: Memory> Array<M> {
             && (0..self.geometry.elements as usize).all(|element| self.loads.total(element) == 0)
     }
 
-    /// Whether an update holds `row`: only then may its parity differ from its data.
+    /// Whether an update holds `row`: only then may its parity differ from what it covers.
     pub fn is_updating(&self, row: u64) -> bool {
         self.holds.is_exclusive(row)
     }

@@ -25,7 +25,9 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::StaleElementRead) {
             lost &= slot.lost;
         }
-        if lost.count_ones() > self.geometry.parity() && wanted & lost != 0 {
+        // Of members whose parity is late memory has the content that hosts want, as long as the row is held.
+        let late = self.window.dirty(self.plans[plan as usize].row);
+        if lost.count_ones() > self.geometry.parity() && wanted & lost & !late != 0 {
             let slot = &mut self.plans[plan as usize];
             if slot.lost == 0 || slot.looked_again {
                 slot.missing = lost;
@@ -54,11 +56,21 @@ impl<M: Memory> Array<M> {
         if !held && !self.has_bug(Bug::DecodeWithoutHold) {
             return Ok(Built::Needs(needed));
         }
-        let rest = self.geometry.all_members() & !lost;
-        let class =
-            move |member: u32| if wanted >> member & 1 != 0 { Class::HostRead } else { Class::Decode };
-        self.push_operations(plan, rest, OperationKind::Read, class, place);
-        self.plans[plan as usize].push_step(Step::Compute { pages: (rest.count_ones() - 1) as u16 });
+        if wanted & lost & !late == 0 {
+            let rest = wanted & !late;
+            self.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
+            self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+        } else {
+            let sources = self.geometry.all_members() & !lost;
+            // Decoding takes the versions that parity covers, which memory has where elements do not keep them.
+            let rest = if self.window.pins() { sources } else { sources & !late };
+            self.plans[plan as usize].pinned = late;
+            let class =
+                move |member: u32| if wanted >> member & 1 != 0 { Class::HostRead } else { Class::Decode };
+            self.push_operations(plan, rest, OperationKind::Read, class, place);
+            self.plans[plan as usize].pinned = 0;
+            self.plans[plan as usize].push_step(Step::Compute { pages: (sources.count_ones() - 1) as u16 });
+        }
         self.plans[plan as usize].acknowledge_here();
         if repair != 0 {
             self.push_operations(plan, repair & wanted, OperationKind::Write, |_| Class::Repair, place);

@@ -91,7 +91,7 @@ impl<M: Memory> Array<M> {
                 }
                 Err(lost) => Err(lost),
             },
-            Purpose::Write => self.build_update(plan, driver),
+            Purpose::Write | Purpose::Parity => self.build_update(plan, driver),
             Purpose::Trim => {
                 self.build_trim(plan);
                 Ok(())
@@ -118,7 +118,7 @@ impl<M: Memory> Array<M> {
             let slot = &mut self.plans[plan as usize];
             slot.step_begun_at = self.now;
             match slot.step() {
-                None => return self.finish(plan),
+                None => return self.finish(plan, driver),
                 Some(Step::Operations { first, count }) => {
                     if count > 0 {
                         slot.outstanding = count;
@@ -193,7 +193,9 @@ impl<M: Memory> Array<M> {
                 OperationKind::Trim | OperationKind::Flush => {}
             }
         }
-        let is_ignored = outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored);
+        let is_stale = operation.kind == OperationKind::Read && outcome == Outcome::Gone;
+        let is_ignored = (outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored))
+            || (is_stale && self.has_bug(Bug::StaleElementRead));
         if outcome != Outcome::Done && !is_ignored {
             self.trouble(plan, id, outcome, driver);
         }
@@ -252,8 +254,12 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].outstanding = 0;
             return self.begin(plan, driver);
         }
+        if self.plans[plan as usize].defers {
+            self.cover_at_once(plan);
+            return self.begin(plan, driver);
+        }
         let is_bad = match self.plans[plan as usize].purpose {
-            Purpose::Write => {
+            Purpose::Write | Purpose::Parity => {
                 let lost = self.members_on_failed(plan);
                 if self.geometry.parity() == 0 {
                     // Every chunk stands for itself.
@@ -276,6 +282,8 @@ impl<M: Memory> Array<M> {
             return;
         }
         self.any_failed = true;
+        // Rows on the element bear no other loss: none of them is left late.
+        self.window.settling = !self.window.is_empty();
         self.queues.reopen(element);
         for level in 0..2 {
             loop {
@@ -291,9 +299,22 @@ impl<M: Memory> Array<M> {
     }
 
     /// Gives buffers and row back and returns the plan to the arena.
-    fn finish(&mut self, plan: u32) {
-        if self.plans[plan as usize].purpose == Purpose::Write {
-            self.gather_settled(self.plans[plan as usize].row);
+    fn finish<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        match self.plans[plan as usize].purpose {
+            Purpose::Write => {
+                self.gather_settled(self.plans[plan as usize].row);
+                self.end_update(plan, driver);
+            }
+            Purpose::Parity => self.end_update(plan, driver),
+            Purpose::Trim => {
+                self.release_versions(plan, driver);
+                self.window.set_stale(self.plans[plan as usize].row, false);
+            }
+            Purpose::Read | Purpose::Flush => {}
+        }
+        if self.plans[plan as usize].first_request != NONE {
+            // A flush that came when the hosts of this plan had been told, or an update with nothing left to do.
+            self.acknowledge_plan(plan, driver);
         }
         self.release(plan);
         self.return_buffers(plan);
@@ -305,9 +326,13 @@ impl<M: Memory> Array<M> {
 
     /// Ends a plan whose row has lost more than its code can bear.
     fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
-        self.fail_requests(plan, self.plans[plan as usize].wanted);
+        let slot = &mut self.plans[plan as usize];
+        slot.gave_up = true;
+        // Of what was written before, only what lies on lost members is gone.
+        let mask = slot.wanted | (slot.dirty & slot.missing);
+        self.fail_requests(plan, mask);
         self.acknowledge_plan(plan, driver);
-        self.finish(plan);
+        self.finish(plan, driver);
     }
 }
 

@@ -6,7 +6,8 @@ use crate::driver::Driver;
 use crate::geometry::Place;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, Purpose, Step};
+use crate::scheme::Acknowledge;
 use crate::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
 
 /// More members of a row are lost than its code can bear.
@@ -24,21 +25,41 @@ impl<M: Memory> Array<M> {
         // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
         let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
         self.plans[plan as usize].missing = lost;
+        if self.may_defer(plan, lost) {
+            self.build_deferring(plan);
+            return Ok(());
+        }
+        self.stop_deferring(plan);
+        self.take_late(plan);
+        if self.has_bug(Bug::ReleasedTooEarly) {
+            self.release_versions(plan, driver);
+        }
+        let slot = &mut self.plans[plan as usize];
+        if slot.wanted | slot.dirty == 0 {
+            slot.decision = Decision::forced(Routine::Plain, Reason::NothingLate);
+            return Ok(());
+        }
         let bearable = if self.has_bug(Bug::FailureInvented) { 0 } else { self.geometry.parity() };
         if lost.count_ones() > bearable {
             // Without parity every chunk stands for itself: those that are left are written. So are those of a gathered
             // row, which hosts know to be written: what is lost must not be found to be zeros.
             let stands_alone = self.geometry.parity() == 0 || self.is_fresh(plan);
             if !stands_alone || self.plans[plan as usize].wanted & !lost == 0 {
-                return Err(TooManyLost);
+                let slot = &mut self.plans[plan as usize];
+                if slot.dirty == 0 || slot.lost == 0 || slot.looked_again {
+                    return Err(TooManyLost);
+                }
+                // Data is on the elements already: before its row is given up, everything is read once more.
+                slot.looked_again = true;
+                slot.lost = 0;
+                return self.build_update(plan, driver);
             }
             self.fail_requests(plan, lost);
             let slot = &mut self.plans[plan as usize];
             slot.wanted &= !lost;
             slot.partial &= !lost;
         }
-        let slot = &self.plans[plan as usize];
-        let (place, wanted, partial) = (slot.place, slot.wanted, slot.partial);
+        let Plan { place, wanted, dirty, kept, written, partial, .. } = self.plans[plan as usize];
         let parity = self.geometry.all_members() & !self.geometry.data_members();
         let (decision, reads) = self.choose(plan, lost, failed, driver);
         self.decided(plan, decision, driver);
@@ -48,19 +69,24 @@ impl<M: Memory> Array<M> {
         let with_parity = parity & !failed != 0;
         if with_parity || partial != 0 {
             // One exclusive-or for each page that goes into the parity but the first.
-            let pages = if with_parity { (wanted.count_ones() + reads.count_ones()).max(1) - 1 } else { 0 };
+            let is_rmw = matches!(decision.routine, Routine::Rmw | Routine::Reconstruct);
+            let from_memory = (wanted | dirty).count_ones() + if is_rmw { kept.count_ones() } else { 0 };
+            let pages = if with_parity { (from_memory + reads.count_ones()).max(1) - 1 } else { 0 };
             self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
         }
         if self.has_bug(Bug::AcknowledgeBeforeWrite) && self.plans[plan as usize].step().is_some() {
             self.plans[plan as usize].acknowledge_here();
         }
-        let mut targets = (wanted | parity) & !failed;
+        let mut targets = (wanted & !written | parity) & !failed;
         if lost & wanted != 0 && self.has_bug(Bug::DegradedParitySkipped) {
             targets &= !parity;
         }
         let data = self.geometry.data;
         let class = move |member| if member < data { Class::HostWrite } else { Class::Parity };
-        let is_early = self.has_bug(Bug::AcknowledgeBeforeParity) && targets & !parity != 0;
+        // What is written to a lost chunk is in the parity alone.
+        let after_data =
+            self.scheme.parity.acknowledge == Acknowledge::AfterData && lost == 0 && written == 0;
+        let is_early = (after_data || self.has_bug(Bug::AcknowledgeBeforeParity)) && targets & !parity != 0;
         if is_early {
             self.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
             self.plans[plan as usize].acknowledge_here();
@@ -76,7 +102,7 @@ impl<M: Memory> Array<M> {
     /// Chooses the routine, and the members to pre-read.
     #[inline]
     fn choose<D: Driver<M>>(&self, plan: u32, lost: u64, failed: u64, driver: &mut D) -> (Decision, u64) {
-        let Plan { wanted, partial, .. } = self.plans[plan as usize];
+        let Plan { wanted, partial, dirty, kept, .. } = self.plans[plan as usize];
         let forced = Decision::forced;
         let data = self.geometry.data_members();
         let parity = self.geometry.all_members() & !data;
@@ -87,8 +113,9 @@ impl<M: Memory> Array<M> {
             return (forced(Routine::Plain, Reason::ParityLost), partial);
         }
         let is_fresh = self.is_fresh(plan);
-        let rmw = wanted | parity;
-        let rcw = (data & !wanted) | partial;
+        let updated = wanted | dirty;
+        let rmw = (updated & !kept) | parity;
+        let rcw = (data & !updated) | partial;
         if rcw == 0 {
             return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
         }
@@ -97,7 +124,7 @@ impl<M: Memory> Array<M> {
         }
         if lost != 0 {
             if partial & lost != 0 {
-                let everything = self.geometry.all_members() & !lost;
+                let everything = self.geometry.all_members() & !lost & !kept;
                 return (forced(Routine::Reconstruct, Reason::PartOfLost), everything);
             }
             return if rmw & lost != 0 {
@@ -112,20 +139,20 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether `plan` is the first write of a gathered row.
-    fn is_fresh(&self, plan: u32) -> bool {
+    pub(super) fn is_fresh(&self, plan: u32) -> bool {
         self.gather.as_ref().is_some_and(|gather| gather.is_fresh(self.plans[plan as usize].row))
     }
 
     #[inline]
     fn choose_freely<D: Driver<M>>(&self, plan: u32, rmw: u64, rcw: u64, driver: &mut D) -> (Decision, u64) {
-        let Plan { place, row, wanted, .. } = self.plans[plan as usize];
+        let Plan { place, row, wanted, dirty, pinned, .. } = self.plans[plan as usize];
         let choice = Choice {
             now: self.now,
             row,
-            updated: wanted,
+            updated: wanted | dirty,
             rmw,
             rcw,
-            old: 0,
+            old: pinned,
             geometry: &self.geometry,
             place,
             page_bytes: self.elements.page_bytes,
@@ -145,7 +172,7 @@ impl<M: Memory> Array<M> {
         let slot = &mut self.plans[plan as usize];
         slot.decision = decision;
         if decision.routine != Routine::Plain && !is_fresh && !std::mem::replace(&mut slot.told, true) {
-            let (row, dirty) = (slot.row, slot.wanted.count_ones());
+            let (row, dirty) = (slot.row, (slot.wanted | slot.dirty).count_ones());
             driver.updated(&ParityUpdate { at: self.now, row, dirty, decision });
         }
     }
@@ -160,7 +187,16 @@ impl<M: Memory> Array<M> {
         class: impl Fn(u32) -> Class,
         place: Place,
     ) {
+        let stale = self.has_bug(Bug::LateVersionDecoded);
         let slot = &mut self.plans[plan as usize];
+        // A write that defers has versions kept; updates and decoding reads read those that are kept. A host's read of
+        // one page, and a repair, are about the current version.
+        let old = match (kind, slot.purpose) {
+            (OperationKind::Write, _) if slot.defers => slot.pinned,
+            (OperationKind::Read, Purpose::Write | Purpose::Parity) if !slot.defers => slot.pinned,
+            (OperationKind::Read, Purpose::Read) if !stale => slot.pinned,
+            _ => 0,
+        };
         let first = slot.operations;
         let count = mask.count_ones() as u16;
         let base = (plan * self.stride) as usize + first as usize;
@@ -171,6 +207,7 @@ impl<M: Memory> Array<M> {
                 kind,
                 class: class(member),
                 member: member as u8,
+                old_version: old >> member & 1 != 0,
             };
         }
         slot.operations += count;
@@ -182,6 +219,9 @@ impl<M: Memory> Array<M> {
     pub(super) fn lost_members(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
         let mut lost = slot.lost;
+        if self.window.is_stale(slot.row) && slot.purpose != Purpose::Flush {
+            lost |= self.geometry.all_members() & !self.geometry.data_members();
+        }
         if self.any_failed {
             for member in 0..self.geometry.members {
                 if self.failed[self.geometry.element(slot.place, member) as usize] {

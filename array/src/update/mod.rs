@@ -68,6 +68,10 @@ pub enum Reason {
     FirstWrite,
     /// There was no choice: the other routine needs a lost member.
     OtherNeedsLost,
+    /// There was no choice: parity is left late.
+    Late,
+    /// There was no choice: parity covers everything already.
+    NothingLate,
     /// There was no choice: an update of a part of a lost chunk needs that chunk.
     PartOfLost,
     /// It pre-reads fewer pages.
@@ -97,6 +101,8 @@ impl Reason {
             Self::NothingToRead => "the update covers every data chunk of the row: nothing to pre-read",
             Self::OtherNeedsLost => "the other routine would read a lost member",
             Self::FirstWrite => "the row was never written before: nothing to pre-read",
+            Self::Late => "the row's parity is updated when the window comes round to it",
+            Self::NothingLate => "the row's parity covers everything already",
             Self::PartOfLost => "a part of a lost chunk is updated: its old content is decoded first",
             Self::FewerPreReads => "it pre-reads fewer pages",
             Self::Tie => "both routines pre-read equally many pages; the policy's tie rule decides",

@@ -41,6 +41,7 @@ impl Media {
             pages: self.pages,
             volatile_cache: true,
             discard: true,
+            old_versions: 0,
         };
         scheme.resolve(&elements, true).unwrap()
     }

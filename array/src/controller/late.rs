@@ -1,0 +1,302 @@
+//! Late parity: data goes to the elements at once, and the parity of its row follows when the window comes round to it,
+//! when a host flushes or is idle, or when an element is lost.
+//!
+//! Everything that a row's parity does not cover is known to [`crate::window::Window`] while nobody holds the row; an
+//! update that makes parity cover it takes it over, together with its buffers, as the plan's `dirty` members.
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::scheme::Acknowledge;
+use crate::update::{Decision, Reason, Routine};
+use crate::window::Held;
+
+impl<M: Memory> Array<M> {
+    /// Members `mask` of `row`, written by request `id`, take slots of the window; updates the parity of the rows that
+    /// the ring comes round to.
+    pub(super) fn enter_window<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
+        let mut own_is_due = false;
+        for _ in members(mask) {
+            match self.window.enter(row) {
+                // Its own parity covers all that is written here, and follows when everything has its slot.
+                Some(due) if due == row => {
+                    own_is_due = true;
+                    self.window.leave(row);
+                }
+                Some(due) => self.update_parity(due, self.waiter(id), driver),
+                None => {}
+            }
+        }
+        if own_is_due {
+            self.update_parity(row, self.waiter(id), driver);
+        }
+        let idle = self.scheme.parity.idle.0;
+        if idle > 0 && self.window.timer.is_none() && !self.window.is_empty() {
+            self.window.timer = Some(self.now + idle);
+            driver.set_timer(self.now + idle);
+        }
+    }
+
+    /// The request that waits for the parity updates that it makes due.
+    fn waiter(&self, id: u32) -> u32 {
+        let waits = self.scheme.parity.acknowledge == Acknowledge::AfterParity;
+        if waits && !self.has_bug(Bug::AcknowledgeBeforeParity) { id } else { NONE }
+    }
+
+    /// Updates the late parity of `row` when those before are done with it; request `id` waits for it. There must be
+    /// a free plan.
+    fn update_parity<D: Driver<M>>(&mut self, row: u64, id: u32, driver: &mut D) {
+        self.window.leave(row);
+        let plan = self.take_plan(row, Purpose::Parity);
+        if id != NONE {
+            self.attach(plan, id);
+        }
+        self.acquire(plan, Hold::Exclusive, driver);
+    }
+
+    /// Empties one slot of the window, if it is to be emptied and a plan is free. False when there is nothing to do.
+    pub(super) fn settle_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if !self.window.settling || self.free_plan == NONE {
+            return false;
+        }
+        match self.window.oldest() {
+            Some(row) => self.update_parity(row, NONE, driver),
+            None => self.window.settling = false,
+        }
+        true
+    }
+
+    /// A flush waits for all parity that is late or under way, because what it covers must bear the loss of an element.
+    /// False when a plan or an attachment is wanting; it goes on later.
+    pub(super) fn settle_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        if self.requests[id as usize].settled || self.has_bug(Bug::LateParityKept) {
+            return true;
+        }
+        while let Some(row) = self.window.oldest() {
+            if self.free_plan == NONE {
+                return false;
+            }
+            self.update_parity(row, id, driver);
+        }
+        if self.window.is_open() || self.scheme.parity.acknowledge == Acknowledge::AfterData {
+            let plans = 0..self.plans.len() as u32;
+            let owing = |plan: &u32| self.owes_parity(*plan) && !self.is_attached(*plan, id);
+            let shared = plans.clone().filter(owing);
+            let shared = shared.filter(|&plan| self.plans[plan as usize].first_request != NONE).count();
+            if !self.has_attachments(shared) {
+                return false;
+            }
+            for plan in plans {
+                if self.owes_parity(plan) && !self.is_attached(plan, id) {
+                    self.attach(plan, id);
+                }
+            }
+        }
+        self.requests[id as usize].settled = true;
+        true
+    }
+
+    /// Whether `plan` is under way and makes parity cover what hosts were told to be written.
+    fn owes_parity(&self, plan: u32) -> bool {
+        let slot = &self.plans[plan as usize];
+        match slot.purpose {
+            Purpose::Parity => slot.hold != Hold::None,
+            Purpose::Write => slot.hold != Hold::None && slot.current > slot.ack_after && !slot.defers,
+            Purpose::Read | Purpose::Trim | Purpose::Flush => false,
+        }
+    }
+
+    fn is_attached(&self, plan: u32, id: u32) -> bool {
+        let mut node = self.plans[plan as usize].first_request;
+        while node != NONE && self.attachments[node as usize].request != id {
+            node = self.attachments[node as usize].next;
+        }
+        node != NONE
+    }
+
+    /// The idle timer's part: late parity is updated once no request has been under way for long enough.
+    pub(super) fn window_timer<D: Driver<M>>(&mut self, driver: &mut D) {
+        if self.window.timer.is_none_or(|at| at > self.now) {
+            return;
+        }
+        self.window.timer = None;
+        if self.window.is_empty() {
+            return;
+        }
+        let idle = self.scheme.parity.idle.0;
+        let idle_at = if self.under_way > 0 { self.now + idle } else { self.last_active + idle };
+        if idle_at <= self.now {
+            self.window.settling = true;
+        } else {
+            self.window.timer = Some(idle_at);
+            driver.set_timer(idle_at);
+        }
+    }
+
+    /// Whether the write `plan` may leave its row's parity late. Not when a member of the row is lost: what is written
+    /// to that one would be nowhere; and not when an element has no room for the version that is replaced.
+    #[inline]
+    pub(super) fn may_defer(&self, plan: u32, lost: u64) -> bool {
+        let Plan { row, place, purpose, wanted, dirty, .. } = self.plans[plan as usize];
+        // Nor when it has taken over what was late: then its steps were made for a loss that is over now.
+        if !self.window.is_open() || purpose != Purpose::Write || lost | dirty != 0 || self.is_fresh(plan) {
+            return false;
+        }
+        let replaced = wanted & !self.window.dirty(row);
+        !self.window.pins()
+            || members(replaced).all(|member| self.window.has_pin(self.geometry.element(place, member)))
+    }
+
+    /// Steps of a write that leaves parity late: what memory must know of the old content is read, the data is written.
+    pub(super) fn build_deferring(&mut self, plan: u32) {
+        let Plan { row, place, wanted, .. } = self.plans[plan as usize];
+        let entry = self.window.entry(row);
+        let dirty = self.window.dirty(row);
+        if let Some(entry) = entry {
+            self.merge_late(plan, entry, dirty);
+        }
+        let keeps = self.window.pins();
+        let replaced = wanted & !dirty;
+        if keeps {
+            members(replaced).for_each(|member| self.window.pin(self.geometry.element(place, member)));
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.pinned = if keeps { replaced } else { 0 };
+        slot.defers = true;
+        slot.decision = Decision::forced(Routine::Plain, Reason::Late);
+        let partial = slot.partial;
+        let reads = if keeps { partial } else { replaced };
+        if reads != 0 {
+            self.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
+        }
+        if partial != 0 {
+            self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+        }
+        self.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
+        self.plans[plan as usize].acknowledge_here();
+    }
+
+    /// What `plan` writes only in part of chunks whose content memory has becomes whole.
+    fn merge_late(&mut self, plan: u32, entry: u32, dirty: u64) {
+        let merged = self.plans[plan as usize].partial & dirty;
+        for member in members(merged) {
+            self.fill_from_late(plan, entry, member);
+        }
+        self.plans[plan as usize].partial &= !dirty;
+    }
+
+    /// The versions that `plan` has kept, or counted to be kept, are no longer counted.
+    pub(super) fn uncount_pins(&mut self, plan: u32) {
+        let Plan { place, pinned, .. } = self.plans[plan as usize];
+        members(pinned).for_each(|member| self.window.unpin(self.geometry.element(place, member)));
+        self.plans[plan as usize].pinned = 0;
+    }
+
+    /// A write that was to leave parity late and found on the way that it may not begins anew: nothing is written.
+    pub(super) fn stop_deferring(&mut self, plan: u32) {
+        if self.plans[plan as usize].defers {
+            self.plans[plan as usize].defers = false;
+            self.uncount_pins(plan);
+        }
+    }
+
+    /// `plan` has written its data: its row's parity is late from now on.
+    pub(super) fn leave_late(&mut self, plan: u32) {
+        let Plan { row, wanted, .. } = self.plans[plan as usize];
+        let dirty = self.window.dirty(row);
+        let entry = self.window.add(row, wanted);
+        self.give_to_late(plan, entry, wanted, dirty);
+        // The versions stay kept until parity covers what replaced them.
+        self.plans[plan as usize].pinned = 0;
+    }
+
+    /// What is late of the plan's row becomes the plan's to cover.
+    #[inline]
+    pub(super) fn take_late(&mut self, plan: u32) {
+        let row = self.plans[plan as usize].row;
+        let Some(entry) = self.window.entry(row) else { return };
+        let dirty = self.window.dirty(row);
+        self.merge_late(plan, entry, dirty);
+        self.take_from_late(plan, entry, dirty);
+        self.window.remove(entry);
+        let slot = &mut self.plans[plan as usize];
+        slot.dirty |= dirty;
+        if !self.window.pins() {
+            slot.kept |= dirty;
+        } else {
+            slot.pinned |= dirty;
+        }
+    }
+
+    /// A write that was to leave parity late lost an element on the way: what it wrote is covered at once.
+    pub(super) fn cover_at_once(&mut self, plan: u32) {
+        let before = self.plans[plan as usize].pinned;
+        self.take_late(plan);
+        let keeps = self.window.pins();
+        let slot = &mut self.plans[plan as usize];
+        slot.defers = false;
+        slot.dirty |= slot.wanted;
+        slot.written = slot.wanted;
+        slot.partial = 0;
+        slot.pinned |= before;
+        if !keeps {
+            slot.kept |= slot.wanted;
+        }
+    }
+
+    /// The plan's row has its parity, or never will: elements need not keep what it covered.
+    pub(super) fn release_versions<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let Plan { place, pinned, .. } = self.plans[plan as usize];
+        for member in members(pinned) {
+            driver.release(self.geometry.element(place, member), place.page);
+        }
+        self.uncount_pins(plan);
+    }
+
+    /// The end of an update: whether its row's parity can be relied on from now on.
+    pub(super) fn end_update<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let Plan { row, defers, gave_up, dirty, decision, .. } = self.plans[plan as usize];
+        if defers {
+            return self.leave_late(plan);
+        }
+        self.release_versions(plan, driver);
+        if gave_up {
+            if dirty != 0 {
+                self.window.set_stale(row, true);
+            }
+        } else if decision.routine != Routine::Plain {
+            self.window.set_stale(row, false);
+        }
+    }
+
+    /// Rows whose parity is late, those being updated not counted.
+    pub fn late_rows(&self) -> usize {
+        self.window.late_rows()
+    }
+
+    /// Data members of `row` that are written and that its parity does not cover.
+    pub fn late_members(&self, row: u64) -> u64 {
+        self.window.dirty(row)
+    }
+
+    /// Whether the parity of `row` covers nothing any more, because too much of the row was lost when it was late.
+    pub fn is_stale(&self, row: u64) -> bool {
+        self.window.is_stale(row)
+    }
+
+    /// All such rows.
+    pub fn stale_rows(&self) -> impl Iterator<Item = u64> {
+        self.window.stale()
+    }
+
+    /// The buffer with the content of a late member that parity covers, where the element does not keep it.
+    pub fn covered_content(&self, row: u64, member: u32) -> Option<crate::memory::PageId> {
+        let entry = self.window.entry(row)?;
+        let is_held = M::CARRIES_DATA && !self.window.pins() && self.window.dirty(row) >> member & 1 != 0;
+        is_held.then(|| self.window.page(entry, member, Held::Covered))
+    }
+}

@@ -1,0 +1,304 @@
+//! The parity window: data that is on the elements and whose parity is not yet.
+//!
+//! Source: the public fork of paper 000's simulator (a ring of as many slots as there are channels; a slot that the ring
+//! comes round to has the parity of its stripe updated); paper 000 itself (section II-A, Fig. 1) only shows the interim
+//! stripe. The fork reads old data through the current mapping, which is wrong for content: here the version that parity
+//! covers is kept, by the element where it can, else in memory.
+
+use std::collections::BTreeSet;
+
+use stripewise_base::Nanos;
+
+use crate::holds::NONE;
+use crate::memory::PageId;
+
+/// Data of a row that its parity does not cover.
+#[derive(Clone, Copy, Debug, Default)]
+struct Late {
+    row: u64,
+    /// Data members written since parity was last computed.
+    dirty: u64,
+}
+
+/// The two contents that memory may hold of a dirty chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// What was written: always held.
+    New,
+    /// What parity covers: held where the element does not keep it.
+    Covered,
+}
+
+/// The window and what is late.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// For each slot a row plus one, or 0. A row may have several slots, one for each chunk that was written.
+    ring: Vec<u64>,
+    at: usize,
+    occupied: usize,
+    /// Row plus one (or 0) and entry, by hash of the row: linear probing, gaps closed on removal.
+    table: Vec<(u64, u32)>,
+    entries: Vec<Late>,
+    free: Vec<u32>,
+    /// For each entry and data member its page of new content, then for each its page of covered content.
+    pages: Vec<PageId>,
+    data: u32,
+    /// Old versions kept on each element, and the most of them.
+    pins: Vec<u32>,
+    pins_max: u32,
+    /// Rows whose parity could not be computed because too much was lost: what it covers is nothing any more.
+    stale: BTreeSet<u64>,
+    /// The whole window is being emptied.
+    pub(crate) settling: bool,
+    /// When the idle timer is due, if it is set.
+    pub(crate) timer: Option<Nanos>,
+}
+
+impl Window {
+    /// A window of `size` slots over an array in which at most `plans` plans run at once. Pages are noted only where
+    /// there are bytes.
+    pub(crate) fn new(
+        size: u32,
+        plans: u32,
+        data: u32,
+        elements: u32,
+        pins_max: u32,
+        carries_data: bool,
+    ) -> Self {
+        // A row is late while it has a slot, or while the plan that updates its parity waits for it.
+        let rows = if size == 0 { 0 } else { size + plans };
+        let pages = if carries_data { rows as usize * data as usize * 2 } else { 0 };
+        Self {
+            ring: vec![0; size as usize],
+            at: 0,
+            occupied: 0,
+            table: vec![(0, 0); (rows as usize * 2).next_power_of_two()],
+            entries: vec![Late::default(); rows as usize],
+            free: (0..rows).rev().collect(),
+            pages: vec![NONE; pages],
+            data,
+            pins: vec![0; elements as usize],
+            pins_max,
+            stale: BTreeSet::new(),
+            settling: false,
+            timer: None,
+        }
+    }
+
+    /// Whether parity may be late at all.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        !self.ring.is_empty()
+    }
+
+    /// Whether no chunk has a slot.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    /// A chunk of `row` takes the next slot. Returns the row whose slot the ring comes round to: its parity is due.
+    #[inline]
+    pub(crate) fn enter(&mut self, row: u64) -> Option<u64> {
+        debug_assert_eq!(self.ring[self.at], 0, "the ring's next slot is always vacant");
+        self.ring[self.at] = row + 1;
+        self.occupied += 1;
+        self.at = (self.at + 1) % self.ring.len();
+        self.ring[self.at].checked_sub(1)
+    }
+
+    /// Vacates the slots of `row`.
+    pub(crate) fn leave(&mut self, row: u64) {
+        for slot in &mut self.ring {
+            if *slot == row + 1 {
+                *slot = 0;
+                self.occupied -= 1;
+            }
+        }
+    }
+
+    /// The row that has been in the ring longest.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        let (newer, older) = self.ring.split_at(self.at);
+        older.iter().chain(newer).find_map(|slot| slot.checked_sub(1))
+    }
+
+    #[inline]
+    fn home(&self, row: u64) -> usize {
+        (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.table.len() - 1)
+    }
+
+    /// The place in the table that holds `row`, or the vacant one where it would go.
+    #[inline]
+    fn find(&self, row: u64) -> usize {
+        let mut at = self.home(row);
+        while self.table[at].0 != 0 && self.table[at].0 != row + 1 {
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        at
+    }
+
+    /// The late entry of `row`, if it has one.
+    #[inline]
+    pub(crate) fn entry(&self, row: u64) -> Option<u32> {
+        if self.free.len() == self.entries.len() {
+            return None;
+        }
+        let (found, entry) = self.table[self.find(row)];
+        (found != 0).then_some(entry)
+    }
+
+    /// Data members of `row` that its parity does not cover.
+    #[inline]
+    pub(crate) fn dirty(&self, row: u64) -> u64 {
+        self.entry(row).map_or(0, |entry| self.entries[entry as usize].dirty)
+    }
+
+    /// Rows with late parity.
+    pub(crate) fn late_rows(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// Adds `members` to what is late of `row`; returns its entry.
+    pub(crate) fn add(&mut self, row: u64, members: u64) -> u32 {
+        let at = self.find(row);
+        if self.table[at].0 == 0 {
+            let entry = self.free.pop().expect("a late row has a slot of the ring or a plan");
+            self.table[at] = (row + 1, entry);
+            self.entries[entry as usize] = Late { row, dirty: 0 };
+        }
+        let entry = self.table[at].1;
+        self.entries[entry as usize].dirty |= members;
+        entry
+    }
+
+    /// Forgets an entry whose pages were taken.
+    pub(crate) fn remove(&mut self, entry: u32) {
+        let mask = self.table.len() - 1;
+        let mut hole = self.find(self.entries[entry as usize].row);
+        self.free.push(entry);
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let (row, _) = self.table[at];
+            if row == 0 {
+                break;
+            }
+            // An entry may fill the hole unless its home lies cyclically after it.
+            if (at.wrapping_sub(self.home(row - 1)) & mask) >= (at.wrapping_sub(hole) & mask) {
+                self.table[hole] = self.table[at];
+                hole = at;
+            }
+        }
+        self.table[hole] = (0, 0);
+    }
+
+    /// The page that holds this content of a member, or [`NONE`].
+    pub(crate) fn page_mut(&mut self, entry: u32, member: u32, held: Held) -> &mut PageId {
+        let half = if held == Held::New { 0 } else { self.data };
+        &mut self.pages[(entry * 2 * self.data + half + member) as usize]
+    }
+
+    /// See [`Self::page_mut`].
+    pub(crate) fn page(&self, entry: u32, member: u32, held: Held) -> PageId {
+        let half = if held == Held::New { 0 } else { self.data };
+        self.pages[(entry * 2 * self.data + half + member) as usize]
+    }
+
+    /// Whether elements keep old versions.
+    #[inline]
+    pub(crate) fn pins(&self) -> bool {
+        self.pins_max > 0
+    }
+
+    /// Whether `element` can keep one more old version.
+    #[inline]
+    pub(crate) fn has_pin(&self, element: u16) -> bool {
+        self.pins[element as usize] < self.pins_max
+    }
+
+    /// `element` keeps one old version more.
+    #[inline]
+    pub(crate) fn pin(&mut self, element: u16) {
+        self.pins[element as usize] += 1;
+    }
+
+    /// `element` keeps one old version less.
+    #[inline]
+    pub(crate) fn unpin(&mut self, element: u16) {
+        self.pins[element as usize] -= 1;
+    }
+
+    /// Whether the parity of `row` covers nothing any more.
+    #[inline]
+    pub(crate) fn is_stale(&self, row: u64) -> bool {
+        !self.stale.is_empty() && self.stale.contains(&row)
+    }
+
+    /// Rows whose parity covers nothing any more.
+    pub(crate) fn stale(&self) -> impl Iterator<Item = u64> {
+        self.stale.iter().copied()
+    }
+
+    /// The parity of `row` covers nothing any more, or again what it should.
+    pub(crate) fn set_stale(&mut self, row: u64, stale: bool) {
+        if stale {
+            self.stale.insert(row);
+        } else if !self.stale.is_empty() {
+            self.stale.remove(&row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_row_is_due_when_the_ring_comes_round_to_it() {
+        let mut window = Window::new(3, 4, 2, 3, 8, false);
+        assert_eq!([7, 8].map(|row| window.enter(row)), [None, None]);
+        assert_eq!(window.enter(9), Some(7));
+        window.leave(7);
+        assert_eq!(window.oldest(), Some(8));
+        assert_eq!(window.enter(8), Some(8), "a row may have several slots");
+        window.leave(8);
+        assert_eq!((window.occupied, window.oldest()), (1, Some(9)));
+        window.leave(9);
+        assert!(window.is_empty());
+    }
+
+    #[test]
+    fn a_window_of_one_is_due_at_once() {
+        let mut window = Window::new(1, 4, 2, 3, 8, false);
+        assert_eq!(window.enter(5), Some(5));
+        window.leave(5);
+        assert_eq!(window.enter(6), Some(6));
+    }
+
+    proptest! {
+        #[test]
+        fn late_rows_are_found_as_in_a_map(steps in prop::collection::vec((0u64..30, 0u32..3, any::<bool>()), 1..300)) {
+            let mut window = Window::new(16, 16, 3, 4, 1, false);
+            let mut model = BTreeMap::new();
+            for (row, member, adds) in steps {
+                let row = row * 0x1_0000_0001;
+                if adds && (model.len() < 32 || model.contains_key(&row)) {
+                    window.add(row, 1 << member);
+                    *model.entry(row).or_insert(0) |= 1 << member;
+                } else if let Some(entry) = window.entry(row) {
+                    window.remove(entry);
+                    prop_assert!(model.remove(&row).is_some());
+                }
+                prop_assert_eq!(window.late_rows(), model.len());
+                for row in (0..30).map(|row| row * 0x1_0000_0001) {
+                    prop_assert_eq!(window.dirty(row), model.get(&row).copied().unwrap_or(0));
+                }
+            }
+        }
+    }
+}
