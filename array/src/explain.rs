@@ -6,6 +6,7 @@ use crate::geometry::Geometry;
 use crate::holds::Hold;
 use crate::operation::OperationKind;
 use crate::plan::{PlanView, Purpose, Step};
+use crate::update::{Cost, Decision, Reason};
 
 /// The plan in words: its row, why its routine was chosen, and every step with its operations.
 pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
@@ -44,6 +45,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             let _ = write!(text, " (RMW {}, RCW {})", decision.rmw_reads, decision.rcw_reads);
         }
         text.push('\n');
+        costs(decision, &mut text);
     }
     for (index, &step) in plan.steps().iter().enumerate() {
         let _ = write!(text, "  step {}: ", index + 1);
@@ -88,7 +90,50 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     text
 }
 
+/// The terms of both routines' costs, where the policy counts any.
+fn costs(decision: &Decision, text: &mut String) {
+    for (name, cost) in [("RMW", decision.rmw), ("RCW", decision.rcw)] {
+        let Cost { update, delay } = cost;
+        let _ = match decision.reason {
+            Reason::LowerCost | Reason::EqualCost => writeln!(
+                text,
+                "  {name} costs {} ns: {update} for its slowest pre-read, {delay} for the writes that it delays",
+                cost.sum()
+            ),
+            Reason::LighterLoad | Reason::Overloaded => writeln!(
+                text,
+                "  {name} reads an element of load {update} at most; the mean load is {delay} (weighted, in 4 KiB)"
+            ),
+            _ => Ok(()),
+        };
+    }
+}
+
 /// `D0`, `D1` … for data, `P` for parity.
 fn name(member: u32, geometry: &Geometry) -> String {
     if member < geometry.data { format!("D{member}") } else { "P".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::update::Routine;
+
+    fn words(reason: Reason) -> String {
+        let mut text = String::new();
+        let (rmw, rcw) = (Cost { update: 180, delay: 630 }, Cost { update: 90, delay: 90 });
+        costs(&Decision { routine: Routine::Rcw, reason, rmw, rcw, ..Decision::default() }, &mut text);
+        text
+    }
+
+    #[test]
+    fn costs_are_told_by_policies_that_count_them() {
+        assert_eq!(
+            words(Reason::LowerCost),
+            "  RMW costs 810 ns: 180 for its slowest pre-read, 630 for the writes that it delays\n\
+             \x20 RCW costs 180 ns: 90 for its slowest pre-read, 90 for the writes that it delays\n"
+        );
+        assert!(words(Reason::LighterLoad).contains("RMW reads an element of load 180 at most"));
+        assert_eq!(words(Reason::FewerPreReads), "");
+    }
 }

@@ -291,3 +291,44 @@ impl Scheme {
         Ok(geometry)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ELEMENTS: Elements = Elements {
+        count: 6,
+        page_bytes: 4096,
+        pages: 64,
+        volatile_cache: false,
+        discard: true,
+        old_versions: 8,
+    };
+
+    fn refused(text: &str) -> String {
+        let scheme = Scheme::from_toml("test", text).unwrap_or_else(|error| panic!("{error}"));
+        scheme.resolve(&ELEMENTS, false).expect_err("a refusal").to_string()
+    }
+
+    #[test]
+    fn a_window_without_meaning_is_refused_with_the_reason() {
+        let raid0 = "name = 'test'\n[geometry]\nlevel = 'raid0'\n[parity]\n";
+        assert!(refused(&format!("{raid0}window = 3")).contains("has no meaning without parity"));
+        assert!(
+            refused(&format!("{raid0}acknowledge = 'after-data'")).contains("has no meaning without parity")
+        );
+        assert!(refused("name = 'test'\n[parity]\nwindow = 2000").contains("at most 1024"));
+        assert!(refused("name = 'test'\n[parity]\nwindow = 2\n[queues]\nplans = 5").contains("data chunks"));
+    }
+
+    #[test]
+    fn a_window_is_a_number_or_one_slot_an_element() {
+        let window = |text: &str| {
+            let text = format!("name = 'test'\n[parity]\nwindow = {text}");
+            Scheme::from_toml("test", &text).map(|scheme| scheme.parity.window.slots(6))
+        };
+        assert_eq!((window("4").unwrap(), window("'elements'").unwrap()), (4, 6));
+        let error = window("'many'").unwrap_err().to_string();
+        assert!(error.contains("a number of chunks"), "{error}");
+    }
+}

@@ -14,6 +14,8 @@ pub struct PlanRecord {
     pub hold: Hold,
     /// Data members read or written for hosts.
     pub wanted: u64,
+    /// Data members that parity did not cover before, and does after it.
+    pub dirty: u64,
     /// Members that cannot be used.
     pub lost: u64,
     /// The routine of a parity update, why it was chosen, and the terms that decided.
@@ -47,6 +49,7 @@ impl From<&PlanView<'_>> for PlanRecord {
             purpose: plan.purpose,
             hold: plan.hold,
             wanted: plan.wanted,
+            dirty: plan.dirty,
             lost: plan.lost,
             decision: plan.decision,
             ack_after: plan.ack_after,

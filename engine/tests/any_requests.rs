@@ -79,8 +79,10 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
             "policy = \"baseline\"\ntie = \"rcw\"",
             "policy = \"always-rmw\"",
             "policy = \"always-rcw\"",
+            "policy = \"bpu\"",
+            "policy = \"adaptive\"",
         ]),
-        any::<bool>(),
+        (any::<bool>(), select(vec!["0", "0", "1", "3", "\"elements\""]), any::<bool>()),
         1u32..4,
         // Few plans and requests, so that both run out; the most must do too.
         select(vec![1u32, 2, 3, 8, 64]),
@@ -92,9 +94,13 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
     let run = (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>());
     (geometry, policies, run).prop_map(move |(geometry, policies, run)| {
         let (is_raid5, members, groups, chunk_pages, rotation, rotate_every) = geometry;
-        let (update, read_first, lookahead, plans, requests, persistence, wait, latency) = policies;
+        let (update, (read_first, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
+            policies;
         let (page_bytes, window, seed) = run;
         let level = if is_raid5 { "raid5" } else { "raid0" };
+        let late = if is_raid5 { late } else { "0" };
+        let acknowledge = if is_raid5 && after_data { "after-data" } else { "after-parity" };
+        let plans = if late == "0" { plans } else { plans.max(members) };
         let first_writes = if gathers { "gather" } else { "in-place" };
         let scheme = format!(
             "name = \"any\"\n\
@@ -104,7 +110,8 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
              [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              gather_wait = \"{wait}\"\nbuffer_latency = \"{latency}\"\n\
              [dispatch]\nread_first = {read_first}\nlookahead = {lookahead}\n\
-             [queues]\nplans = {plans}\nrequests = {requests}\n",
+             [queues]\nplans = {plans}\nrequests = {requests}\n\
+             [parity]\nwindow = {late}\nidle = \"20us\"\nacknowledge = \"{acknowledge}\"\n",
             chunk = chunk_pages * page_bytes,
         );
         let elements = members * groups;

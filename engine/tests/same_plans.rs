@@ -14,7 +14,8 @@ use std::rc::Rc;
 use stripewise_array::placement::FirstWrites;
 use stripewise_array::update::Reason;
 use stripewise_array::{
-    Acknowledgement, HostRequest, NoMemory, PlanView, Purpose, RequestKind, Scheme, SubmitError,
+    Acknowledgement, Elements, HostRequest, NoMemory, PlanView, Purpose, RequestKind, Scheme, SubmitError,
+    WindowSize,
 };
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -47,6 +48,9 @@ impl Case {
             "policy = \"always-rmw\"",
             "policy = \"always-rcw\"",
         ]);
+        let window = if level == "raid5" { one_of(&["0", "0", "1", "3", "\"elements\""]) } else { "0" };
+        let acknowledge =
+            if level == "raid5" { one_of(&["after-parity", "after-data"]) } else { "after-parity" };
         let first_writes = one_of(&["in-place", "in-place", "gather"]);
         let persistence = one_of(&["persistent", "volatile"]);
         let read_first = one_of(&["true", "false"]);
@@ -61,7 +65,8 @@ impl Case {
              rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
              [update]\n{update}\n\
              [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
-             [dispatch]\nread_first = {read_first}\n"
+             [dispatch]\nread_first = {read_first}\n\
+             [parity]\nwindow = {window}\nacknowledge = \"{acknowledge}\"\n"
         ));
         let elements = members * groups;
         let failures = if prng.chance(1, 2) {
@@ -143,8 +148,10 @@ impl Host<NoMemory> for Asking {
 /// Plans of each request, and at the end of the final write-out, by the simulator.
 fn simulated(case: &Case) -> Vec<Vec<PlanRecord>> {
     let host = Asking::default();
-    let mut simulation =
-        Simulation::new(&case.scheme, case.flash(), case.page_bytes, NoMemory, host).unwrap();
+    // Files keep no old versions: modelled elements that did would be read differently.
+    let flash = case.flash();
+    let elements = Elements { old_versions: 0, ..stripewise_sim::elements(flash.spec(), flash.shape()) };
+    let mut simulation = Simulation::with_elements(&case.scheme, elements, flash, NoMemory, host).unwrap();
     let mut plans = Vec::new();
     for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
         for element in case.failing_before(index) {
@@ -187,6 +194,10 @@ fn engine(case: &Case, pages: u32) -> Vec<Vec<PlanRecord>> {
     plans
 }
 
+fn is_update(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Write | Purpose::Parity)
+}
+
 #[test]
 fn both_drivers_get_the_same_plans_step_by_step() {
     let mut seen = BTreeSet::new();
@@ -197,7 +208,8 @@ fn both_drivers_get_the_same_plans_step_by_step() {
         let capacity = media.geometry(&case.scheme).pages() * u64::from(case.page_bytes);
         case.ask(seed, capacity);
         let (mut simulated, mut real) = (simulated(&case), engine(&case, flash.logical_pages()));
-        if case.scheme.placement.first_writes == FirstWrites::Gather {
+        let is_late = case.scheme.parity.window != WindowSize::default();
+        if is_late || case.scheme.placement.first_writes == FirstWrites::Gather {
             // A request may then have several plans for a row. Each waits for the one before, and which row's comes
             // first depends on time; the order within a row does not.
             simulated.iter_mut().chain(&mut real).for_each(|plans| plans.sort_by_key(|plan| plan.row));
@@ -209,7 +221,7 @@ fn both_drivers_get_the_same_plans_step_by_step() {
             }
             assert_eq!(simulated.len(), real.len(), "{asked:?}");
         }
-        for plan in real.iter().flatten().filter(|plan| plan.purpose == Purpose::Write) {
+        for plan in real.iter().flatten().filter(|plan| is_update(plan.purpose)) {
             seen.insert((plan.lost != 0, plan.decision.routine.name(), plan.decision.reason.sentence()));
         }
     }
