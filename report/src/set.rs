@@ -138,15 +138,43 @@ fn suffixes(runs: &[Run], key: impl Fn(&Run) -> String, counts: impl Fn(&str) ->
     let suffix = |run: &Run| {
         let alike: Vec<&Settings> =
             runs.iter().filter(|other| key(other) == key(run)).map(|other| &other.settings).collect();
-        let names = differing(&alike, &counts);
-        let part = |name: &&str| {
-            let value = run.settings.get(*name).map_or("unset", String::as_str);
-            format!("{}={value}", name.strip_prefix("scheme.").unwrap_or(name))
+        let mut names = differing(&alike, &counts);
+        // What follows from other settings is told only where these alone do not tell the runs apart.
+        let few: Vec<&str> = names.iter().copied().filter(|name| !follows(name)).collect();
+        let same = |names: &[&str], a: &Settings, b: &Settings| {
+            names.iter().all(|name| a.get(*name) == b.get(*name))
         };
-        let parts: Vec<String> = names.iter().map(part).collect();
+        let enough = |a: &&Settings| alike.iter().all(|b| !same(&few, a, b) || same(&names, a, b));
+        if alike.iter().all(enough) {
+            names = few;
+        }
+        let parts: Vec<String> = names.iter().map(|name| told(name, run.settings.get(*name))).collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
     };
     runs.iter().map(suffix).collect()
+}
+
+/// Whether other settings decide this one, or it decides little.
+fn follows(name: &str) -> bool {
+    matches!(name, "fold_bytes" | "workload.seed" | "requests" | "version") || name.starts_with("profile.")
+}
+
+/// A setting in as few words as tell it.
+fn told(name: &str, value: Option<&String>) -> String {
+    let name = ["scheme.", "device.", "workload."]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name);
+    match (name, value) {
+        (_, None) => format!("no {name}"),
+        ("pacing" | "precondition", Some(value)) => value.clone(),
+        ("requests", Some(value)) => format!("{value} requests"),
+        ("version", Some(value)) => {
+            let (_, sources) = value.split_once('+').unwrap_or(("", value));
+            format!("version {}", sources.chars().take(6).collect::<String>())
+        }
+        (_, Some(value)) => format!("{name}={value}"),
+    }
 }
 
 #[cfg(test)]
@@ -181,8 +209,13 @@ mod tests {
             Vec::new(),
         );
         assert_eq!(set.schemes, ["bpu (parity.window=0)", "bpu (parity.window=8)", "raid0"]);
-        assert_eq!(set.workloads, ["lun0", "lun1 (pacing=open:1)", "lun1 (pacing=open:9)"]);
-        assert!(set.find("5+1", "lun1 (pacing=open:9)", "raid0").is_some());
+        assert_eq!(set.workloads, ["lun0", "lun1 (open:1)", "lun1 (open:9)"]);
+        assert!(set.find("5+1", "lun1 (open:9)", "raid0").is_some());
+        let of = |pace, version| run("w", "bpu", &[("pacing", pace), ("version", version)]);
+        let set = |runs| Set::new(runs, Vec::new()).workloads;
+        assert_eq!(set(vec![of("open:1", "1+aaa"), of("open:9", "1+bbb")]), ["w (open:1)", "w (open:9)"]);
+        let three = set(vec![of("open:1", "1+aaa"), of("open:9", "1+bbb"), of("open:1", "1+bbb")]);
+        assert_eq!(three, ["w (open:1, version aaa)", "w (open:9, version bbb)", "w (open:1, version bbb)"]);
     }
 
     #[test]

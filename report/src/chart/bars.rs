@@ -3,7 +3,7 @@
 use super::look::Look;
 use super::scale::{Scale, Unit};
 use super::svg::{Anchor, Svg};
-use super::{GROUND, LINE, WIDTH, text_width};
+use super::{GROUND, LINE, WIDTH, clipped, text_width};
 
 /// One bar.
 pub(crate) struct Bar {
@@ -54,10 +54,13 @@ impl Bars<'_> {
         let bars = self.groups.iter().map(|group| group.bars.len()).max().unwrap_or(1).max(1) as f64;
         let groups = self.groups.len().max(1) as f64;
         let least = bars * BAR_LEAST + 8.0;
-        let width = (left + 6.0 + groups * least).max(WIDTH);
-        let room = (width - left - 6.0) / groups;
+        let inside = (groups * least).max(WIDTH - left - 6.0);
+        let room = inside / groups;
         let bar = ((room - 8.0) / bars).clamp(BAR_LEAST, BAR_MOST);
         let labels = Labels::fit(self.groups.iter().map(|group| group.label.as_str()), room);
+        // A slanted name begins left of its group, the first ones left of the axis.
+        let left = left + (labels.reach - left - room / 2.0).max(0.0);
+        let width = left + inside + 6.0;
         let mut svg = Svg::new(width, top + GROUND + labels.height + 6.0);
 
         let height = |value: f64| top + GROUND * (1.0 - scale.share(value));
@@ -113,20 +116,29 @@ fn draw_whisker(svg: &mut Svg, x: f64, bar: f64, (low, high): (f64, f64)) {
 struct Labels {
     slanted: bool,
     height: f64,
+    /// How far to the left of its group a name begins at most.
+    reach: f64,
 }
+
+/// Letters of a name below a group; all of it stands in what the bars tell and in the table.
+const LABEL_MOST: usize = 24;
 
 impl Labels {
     fn fit<'a>(labels: impl Iterator<Item = &'a str>, room: f64) -> Self {
-        let widest = labels.map(text_width).fold(0.0, f64::max);
-        let slanted = widest > room - 4.0;
-        // A text that rises at 35 degrees is as high as 0.57 of its length.
-        let height = if slanted { widest * 0.574 + LINE } else { LINE + 4.0 };
-        Self { slanted, height }
+        let widths: Vec<f64> = labels.map(|label| text_width(&clipped(label, LABEL_MOST))).collect();
+        let slanted = widths.iter().any(|width| *width > room - 4.0);
+        if !slanted {
+            return Self { slanted, height: LINE + 4.0, reach: 0.0 };
+        }
+        // A text that rises at 35 degrees is 0.57 of its length high and 0.82 of it wide.
+        let widest = widths.iter().copied().fold(0.0, f64::max);
+        let beyond = widths.iter().enumerate().map(|(index, width)| width * 0.82 - room * index as f64);
+        Self { slanted, height: widest * 0.574 + LINE, reach: beyond.fold(0.0, f64::max) }
     }
 
     fn draw(&self, svg: &mut Svg, x: f64, y: f64, label: &str) {
         if self.slanted {
-            svg.slanted((x + 4.0, y + 12.0), label);
+            svg.slanted((x + 4.0, y + 12.0), &clipped(label, LABEL_MOST));
         } else {
             svg.text("label", (x, y + LINE), Anchor::Middle, label);
         }
@@ -165,6 +177,7 @@ mod tests {
     #[test]
     fn many_groups_make_it_wider_and_no_value_leaves_a_gap() {
         assert!(bars(2, Some(1.0)).contains("viewBox=\"0 0 360 "));
+        assert!(bars(12, Some(1.0)).contains("rotate(-35)"), "names that do not fit are slanted");
         assert!(bars(40, Some(1.0)).contains("viewBox=\"0 0 1"));
         assert_eq!(bars(2, None).matches("<rect").count(), 0);
     }

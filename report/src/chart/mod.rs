@@ -27,6 +27,14 @@ const LETTER: f64 = 6.0;
 /// Height of a line of the axes' text.
 const LINE: f64 = 15.0;
 
+/// The first `most` letters of a text, the last of them an ellipsis when there are more.
+fn clipped(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
 /// Width that a text takes, about.
 fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER

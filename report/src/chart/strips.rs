@@ -3,7 +3,7 @@
 use super::look::Look;
 use super::scale::{Scale, Unit};
 use super::svg::{Anchor, Svg};
-use super::{LINE, WIDTH, text_width};
+use super::{LINE, WIDTH, clipped, text_width};
 
 /// One part of a strip.
 pub(crate) struct Part {
@@ -51,10 +51,10 @@ impl Strips<'_> {
         for (index, strip) in self.strips.iter().enumerate() {
             let y = index as f64 * ROW;
             if strip.parts.is_empty() {
-                svg.text("axis", (0.0, y + 13.0), Anchor::Start, &strip.label);
+                svg.text("axis", (0.0, y + 13.0), Anchor::Start, &clipped(&strip.label, 50));
                 continue;
             }
-            svg.text("tick", (left - 5.0, y + 13.0), Anchor::End, &strip.label);
+            svg.text("tick", (left - 5.0, y + 13.0), Anchor::End, &clipped(&strip.label, 25));
             let mut from = 0.0;
             for part in &strip.parts {
                 let (x, end) = (place(from), place(from + part.share));
