@@ -10,7 +10,8 @@ pub struct Loads {
 }
 
 impl Loads {
-    pub(crate) fn new(elements: u32) -> Self {
+    /// Nothing queued yet.
+    pub fn new(elements: u32) -> Self {
         Self { reads: vec![0; elements as usize], writes: vec![0; elements as usize] }
     }
 

@@ -26,13 +26,14 @@ fn known(sum: u64) -> Option<Nanos> {
 }
 
 impl CellTimes {
-    pub(crate) fn new(elements: u32) -> Self {
+    /// Nothing seen yet.
+    pub fn new(elements: u32) -> Self {
         Self { reads: vec![0; elements as usize], all_reads: 0, all_writes: 0 }
     }
 
     /// A read took `time` in the cells of `element`. Reads of nothing take none and tell nothing.
     #[inline]
-    pub(crate) fn observe_read(&mut self, element: u16, time: Nanos) {
+    pub fn observe_read(&mut self, element: u16, time: Nanos) {
         if time > 0 {
             smooth(&mut self.reads[element as usize], time);
             smooth(&mut self.all_reads, time);
@@ -41,7 +42,7 @@ impl CellTimes {
 
     /// A write took `time` in the cells.
     #[inline]
-    pub(crate) fn observe_write(&mut self, time: Nanos) {
+    pub fn observe_write(&mut self, time: Nanos) {
         if time > 0 {
             smooth(&mut self.all_writes, time);
         }

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
-use crate::{compare, completions, explain, report, run, timeline, trace};
+use crate::{compare, completions, explain, paper, report, run, timeline, trace};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies on a built-in workload"),
@@ -43,6 +43,7 @@ enum Command {
     Run(run::Args),
     Report(report::Args),
     Timeline(timeline::Args),
+    Paper(paper::Args),
     Explain(explain::Args),
     Trace(trace::Args),
     Scheme(presets::Args<Schemes>),
@@ -78,6 +79,7 @@ impl App {
             Command::Run(args) => run::run(args, context),
             Command::Report(args) => report::run(args, context),
             Command::Timeline(args) => timeline::run(args, context),
+            Command::Paper(args) => paper::run(args, context),
             Command::Explain(args) => explain::run(args, context),
             Command::Trace(args) => trace::run(args, context),
             Command::Scheme(args) => presets::run(args, context),

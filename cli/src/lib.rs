@@ -13,6 +13,7 @@ mod explain;
 mod failure;
 mod histogram;
 mod interrupt;
+mod paper;
 mod presets;
 mod progress;
 mod report;

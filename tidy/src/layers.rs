@@ -3,7 +3,7 @@
 use crate::Complaint;
 
 /// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -13,8 +13,9 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("results", &["base", "sim"]),
     ("report", &["base", "flash", "array", "sim", "results"]),
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
+    ("papers", &["base", "flash", "trace", "array", "sim", "results", "study"]),
     ("engine", &["base", "code", "trace", "array"]),
-    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "report", "study", "engine"]),
+    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "report", "study", "papers", "engine"]),
     ("check", &["base", "code", "flash", "array", "sim"]),
     ("validate", &["base", "flash", "trace", "array", "sim"]),
     ("tidy", &[]),

@@ -1,0 +1,65 @@
+//! What a printed result and a measured one have to do with each other, in a word.
+
+use std::fmt;
+
+/// A measured gain agrees with a printed one from this share of it ...
+const SHARE: f64 = 0.25;
+/// ... or from this many parts of one, whichever is more.
+const PARTS: f64 = 0.03;
+/// Less than this is no effect.
+const NOTHING: f64 = 0.005;
+
+/// The word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Within a quarter of the printed value, or within 3 percentage points of it, and of its sign.
+    Agrees,
+    /// Of the same sign, and at least half a percentage point; but further away.
+    SameDirection,
+    /// Of the other sign, or no effect.
+    Differs,
+    /// There is nothing to judge.
+    NotMeasured,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Agrees => "agrees",
+            Self::SameDirection => "same direction",
+            Self::Differs => "differs",
+            Self::NotMeasured => "not measured",
+        })
+    }
+}
+
+/// Judges a measured gain (0.25 is 25 % better) against the printed one.
+pub fn judge(printed: f64, measured: Option<f64>) -> Verdict {
+    let Some(measured) = measured.filter(|measured| measured.is_finite()) else {
+        return Verdict::NotMeasured;
+    };
+    let same_sign = measured.abs() >= NOTHING && (measured > 0.0) == (printed > 0.0);
+    match (measured - printed).abs() <= (printed.abs() * SHARE).max(PARTS) {
+        _ if !same_sign => Verdict::Differs,
+        true => Verdict::Agrees,
+        false => Verdict::SameDirection,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_follow_sign_and_distance() {
+        assert_eq!(judge(0.248, Some(0.20)), Verdict::Agrees);
+        assert_eq!(judge(0.248, Some(0.30)), Verdict::Agrees);
+        assert_eq!(judge(0.248, Some(0.10)), Verdict::SameDirection);
+        assert_eq!(judge(0.248, Some(0.90)), Verdict::SameDirection, "far more is no agreement");
+        assert_eq!(judge(0.03, Some(0.01)), Verdict::Agrees, "within three points");
+        assert_eq!(judge(0.03, Some(0.004)), Verdict::Differs, "no effect");
+        assert_eq!(judge(0.03, Some(-0.01)), Verdict::Differs, "the other way, however near");
+        assert_eq!(judge(0.03, Some(f64::NAN)), Verdict::NotMeasured);
+        assert_eq!(judge(0.03, None), Verdict::NotMeasured);
+    }
+}
