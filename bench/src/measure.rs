@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use stripewise_results::{Figures, RunInputs, Store};
+use stripewise_results::{Figures, Optional, RunInputs, Store};
 use stripewise_sim::{Progress, run};
 use stripewise_trace::generate::Generator;
 
@@ -77,7 +77,7 @@ fn once(case: &Case) -> Result<Measured> {
     let store = Store::new(folder.path());
     let configuration = toml::to_string(&case.config)?;
     let inputs = RunInputs::new(&configuration, "", &generator.to_string(), case.config.seed, "bench")?;
-    let mut writer = store.begin(&inputs, case.config.request_rows)?;
+    let mut writer = store.begin(&inputs, Optional { requests: case.config.request_rows, updates: false })?;
     // Building and preconditioning the device is not what is measured here; `device` cases measure that.
     let mut started = None;
     let mut report = |_: Progress| {

@@ -18,7 +18,7 @@ use crate::study::{self, StudyArgs};
 use crate::wrap::wrap;
 
 /// What is compared when nothing is named.
-const DEFAULT_SCHEMES: [&str; 3] = ["baseline", "always-rmw", "always-rcw"];
+const DEFAULT_SCHEMES: [&str; 3] = ["paper000-baseline", "paper000-bpu", "paper000-adaptive"];
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies on a built-in workload"),
@@ -44,17 +44,17 @@ const EXAMPLES: &[Example] = &[
 
 /// Compare schemes: run the same requests through each, and print a table
 ///
-/// Without arguments: baseline, always-rmw and always-rcw on a workload with the statistics of paper 000's
-/// hm_0, over the six channels of paper 000's device. A run whose results are there already is not computed
-/// again. At the end, report.html in the directory of results has the figures.
+/// Without arguments: paper 000's Baseline, BPU and Adaptive on a workload with the statistics of its hm_0, over
+/// the six channels of its device. A run whose results are there already is not computed again. At the end,
+/// report.html in the directory of results has the figures.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
     #[command(flatten)]
     study: StudyArgs,
 
-    /// A scheme to compare, with settings of its own if need be; give several [default: baseline, always-rmw,
-    /// always-rcw]
+    /// A scheme to compare, with settings of its own if need be; give several [default:
+    /// paper000-baseline, paper000-bpu, paper000-adaptive]
     ///
     /// `stripewise scheme list` shows the presets. Settings follow behind commas: baseline,update.tie=rcw.
     #[arg(

@@ -128,6 +128,10 @@ pub(crate) struct StudyArgs {
     #[arg(long, help_heading = "Results")]
     pub(crate) rows: bool,
 
+    /// Keep a row of every parity update: its routine, the one that Baseline would take, and what both cost
+    #[arg(long, help_heading = "Results")]
+    pub(crate) update_rows: bool,
+
     /// Keep a row of every garbage collection
     #[arg(long, help_heading = "Results")]
     pub(crate) gc_rows: bool,
@@ -206,7 +210,12 @@ impl StudyArgs {
     /// # Errors
     /// What was not understood; a trace that cannot be read; the user's interruption.
     pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
-        let tables = Tables { requests: self.rows, gcs: self.gc_rows, sample_every: self.sample_every };
+        let tables = Tables {
+            requests: self.rows,
+            updates: self.update_rows,
+            gcs: self.gc_rows,
+            sample_every: self.sample_every,
+        };
         let spec = StudySpec { tables, out: self.out, force: self.force, ..self.setup.spec(schemes)? };
         Ok(Study::new(spec, &Patient)?)
     }

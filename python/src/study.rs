@@ -73,6 +73,7 @@ impl Study {
             settings: for_all,
             tables: Tables {
                 requests: request_rows,
+                updates: false,
                 gcs: gc_rows,
                 sample_every: stripewise_base::units::Span(sample_every),
             },

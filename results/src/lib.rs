@@ -22,5 +22,5 @@ pub use error::Error;
 pub use figures::{Figure, Figures};
 pub use read::Batches;
 pub use schema::Table;
-pub use sink::{MemoryRun, MemorySink, TableSink};
+pub use sink::{MemoryRun, MemorySink, Optional, TableSink};
 pub use store::{FinishedRun, RunWriter, Store};

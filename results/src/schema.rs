@@ -4,7 +4,7 @@
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow};
+use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
 
 /// The tables of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,8 @@ pub enum Table {
     Samples,
     /// One row a garbage collection of one block.
     Gcs,
+    /// One row a parity update. Optional.
+    Updates,
     /// One row a point of a cumulative distribution of latencies.
     Latencies,
     /// One row: the run's totals. Its columns depend on the simulator's version.
@@ -25,8 +27,15 @@ pub enum Table {
 
 impl Table {
     /// Every table, in the order in which they are listed, documented and hashed.
-    pub const ALL: [Table; 6] =
-        [Table::Totals, Table::Elements, Table::Latencies, Table::Samples, Table::Gcs, Table::Requests];
+    pub const ALL: [Table; 7] = [
+        Table::Totals,
+        Table::Elements,
+        Table::Latencies,
+        Table::Samples,
+        Table::Gcs,
+        Table::Updates,
+        Table::Requests,
+    ];
 
     /// The table's name, which is its file's name too.
     pub fn name(self) -> &'static str {
@@ -36,6 +45,7 @@ impl Table {
             Table::Samples => "samples",
             Table::Gcs => "gcs",
             Table::Latencies => "latencies",
+            Table::Updates => "updates",
             Table::Totals => "totals",
         }
     }
@@ -207,6 +217,21 @@ columns!(GcRow is Gcs {
     moved_pages: u32 U32 "Valid pages moved.",
 });
 
+columns!(UpdateRow is Updates {
+    time_ns: u64 U64 "When it was decided, in simulated time.",
+    row: u64 U64 "The array's row.",
+    dirty_chunks: u32 U32 "Data chunks that it updates.",
+    routine: u8 U8 "Its routine: 0 full or short stripe, 1 RMW, 2 RCW, 3 reconstruct.",
+    baseline: u8 U8 "The routine that Baseline would have taken.",
+    adjusted: u8 U8 "1 when the two differ, else 0.",
+    rmw_reads: u32 U32 "Pages that RMW would pre-read; 0 where there was no choice.",
+    rcw_reads: u32 U32 "Pages that RCW would pre-read; 0 where there was no choice.",
+    rmw_update_ns: u64 U64 "RMW's update term (Adaptive), or the heaviest weighted load it meets (BPU, no unit).",
+    rmw_delay_ns: u64 U64 "RMW's delay term (Adaptive), or the mean weighted load (BPU, no unit).",
+    rcw_update_ns: u64 U64 "RCW's, as `rmw_update_ns`.",
+    rcw_delay_ns: u64 U64 "RCW's, as `rmw_delay_ns`.",
+});
+
 columns!(LatencyRow is Latencies {
     kind: u8 U8 "Of what: 0 reads, 1 writes, 2 reads and writes, 3 page operations of one element.",
     element: u32 U32 "Number of the element for kind 3, else 0.",
@@ -244,6 +269,12 @@ pub fn documentation() -> String {
          every value that is told apart; below, at most one for each 0.1 %. The last row of a kind \
          counts all.",
         LatencyRow::COLUMNS,
+    );
+    part(
+        "`updates`",
+        "One row a parity update, in the order of decisions. Written only when asked for. The cost terms are \
+         those of paper 000, Eq. 4 to 7; policies that ask for none leave zeros.",
+        UpdateRow::COLUMNS,
     );
     part("`samples`", "One row an element and sampled instant.", SampleRow::COLUMNS);
     part("`gcs`", "One row a garbage collection of one block.", GcRow::COLUMNS);

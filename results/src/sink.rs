@@ -8,12 +8,34 @@ use crate::read::Batches;
 use crate::schema::Table;
 use bytes::Bytes;
 use std::io::Write;
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink};
+use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow};
+
+/// Which of the optional tables a run leaves: those of which every request adds a row or more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Optional {
+    /// [`Table::Requests`].
+    pub requests: bool,
+    /// [`Table::Updates`].
+    pub updates: bool,
+}
+
+impl Optional {
+    /// None of them.
+    pub const NONE: Self = Self { requests: false, updates: false };
+    /// All of them.
+    pub const ALL: Self = Self { requests: true, updates: true };
+
+    /// Whether `has` says yes to each of them.
+    pub fn all(self, has: impl Fn(Table) -> bool) -> bool {
+        (!self.requests || has(Table::Requests)) && (!self.updates || has(Table::Updates))
+    }
+}
 
 /// The tables of one run, while it goes on.
 pub struct TableSink<W: Write + Send> {
     inputs: RunInputs,
     requests: Option<TableWriter<RequestRow, W>>,
+    updates: Option<TableWriter<UpdateRow, W>>,
     elements: TableWriter<ElementRow, W>,
     latencies: TableWriter<LatencyRow, W>,
     samples: TableWriter<SampleRow, W>,
@@ -39,19 +61,19 @@ pub struct FinishedTable<W> {
 }
 
 impl<W: Write + Send> TableSink<W> {
-    /// Starts the tables of a run; `open` gives the output of each. The table of requests is written when
-    /// `requests` is set.
+    /// Starts the tables of a run; `open` gives the output of each.
     ///
     /// # Errors
     /// When `open` fails or an output cannot be written.
     pub fn new(
         inputs: &RunInputs,
-        requests: bool,
+        optional: Optional,
         mut open: impl FnMut(Table) -> Result<Output<W>, Error>,
     ) -> Result<Self, Error> {
         Ok(Self {
             inputs: inputs.clone(),
-            requests: requests.then(|| start(inputs, open(Table::Requests)?)).transpose()?,
+            requests: optional.requests.then(|| start(inputs, open(Table::Requests)?)).transpose()?,
+            updates: optional.updates.then(|| start(inputs, open(Table::Updates)?)).transpose()?,
             elements: start(inputs, open(Table::Elements)?)?,
             latencies: start(inputs, open(Table::Latencies)?)?,
             samples: start(inputs, open(Table::Samples)?)?,
@@ -80,6 +102,9 @@ impl<W: Write + Send> TableSink<W> {
             table(self.samples.finish()?),
             table(self.gcs.finish()?),
         ];
+        if let Some(updates) = self.updates {
+            tables.push(table(updates.finish()?));
+        }
         if let Some(requests) = self.requests {
             tables.push(table(requests.finish()?));
         }
@@ -89,6 +114,7 @@ impl<W: Write + Send> TableSink<W> {
     /// Bytes of memory held for rows that are not written yet.
     pub fn memory_bytes(&self) -> usize {
         self.requests.as_ref().map_or(0, TableWriter::memory_bytes)
+            + self.updates.as_ref().map_or(0, TableWriter::memory_bytes)
             + self.elements.memory_bytes()
             + self.latencies.memory_bytes()
             + self.samples.memory_bytes()
@@ -108,6 +134,13 @@ impl<W: Write + Send> Sink for TableSink<W> {
     fn request(&mut self, row: &RequestRow) {
         if let Some(requests) = &mut self.requests {
             requests.push(row);
+        }
+    }
+
+    #[inline]
+    fn update(&mut self, row: &UpdateRow) {
+        if let Some(updates) = &mut self.updates {
+            updates.push(row);
         }
     }
 
@@ -135,8 +168,8 @@ impl MemorySink {
     ///
     /// # Errors
     /// None that memory itself makes; the type is that of files.
-    pub fn in_memory(inputs: &RunInputs, requests: bool) -> Result<Self, Error> {
-        Self::new(inputs, requests, |table| {
+    pub fn in_memory(inputs: &RunInputs, optional: Optional) -> Result<Self, Error> {
+        Self::new(inputs, optional, |table| {
             Ok(Output { out: Vec::new(), name: format!("{table} (in memory)") })
         })
     }

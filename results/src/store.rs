@@ -9,11 +9,11 @@ use crate::error::Error;
 use crate::figures::Figures;
 use crate::read::Batches;
 use crate::schema::Table;
-use crate::sink::{Output, TableSink};
+use crate::sink::{Optional, Output, TableSink};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink};
+use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow};
 
 /// What names the files of a run that is not finished, before the run digest.
 const PARTIAL: &str = ".partial-";
@@ -67,18 +67,18 @@ impl Store {
         digests.into_iter().map(|run| FinishedRun::open(&self.path(run), run)).collect()
     }
 
-    /// Starts writing a run; with `requests`, its table of requests too. What dead writers of the same run
+    /// Starts writing a run, with those of its `optional` tables. What dead writers of the same run
     /// left behind is removed.
     ///
     /// # Errors
     /// When the directory or a file in it cannot be made.
-    pub fn begin(&self, inputs: &RunInputs, requests: bool) -> Result<RunWriter, Error> {
+    pub fn begin(&self, inputs: &RunInputs, optional: Optional) -> Result<RunWriter, Error> {
         let run = inputs.digest();
         fs::create_dir_all(&self.root).map_err(Error::io(&self.root, "make the directory of results"))?;
         let prefix = format!("{PARTIAL}{run}-");
         self.remove_dead(&prefix)?;
         let partial = self.make_partial(&prefix)?;
-        let sink = TableSink::new(inputs, requests, |table| {
+        let sink = TableSink::new(inputs, optional, |table| {
             let path = partial.path.join(table.file());
             let out = File::create_new(&path).map_err(Error::io(&path, "make the file"))?;
             Ok(Output { out, name: path.display().to_string() })
@@ -161,7 +161,7 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// Completes the run: from now on it is found. When the same run is there already, that one stays, and
-    /// this one is dropped unless it alone has the table of requests.
+    /// this one is dropped unless it has an optional table that that one lacks.
     ///
     /// # Errors
     /// When any part could not be written; the run is then not found. When the same run is there with other
@@ -169,13 +169,14 @@ impl RunWriter {
     pub fn finish(self, elements: &[ElementRow], totals: &Figures) -> Result<FinishedRun, Error> {
         let run = self.inputs.digest();
         let mut files = Vec::new();
-        let mut with_requests = false;
+        let mut optional = Optional::NONE;
         for table in self.sink.finish(elements, totals)? {
             let path = self.partial.path.join(table.digest.table.file());
             table.out.sync_all().map_err(Error::io(&path, "bring the file to the disk"))?;
             let size = table.out.metadata().map_err(Error::io(&path, "see the file's size"))?.len();
             files.push((table.digest, size));
-            with_requests |= table.digest.table == Table::Requests;
+            optional.requests |= table.digest.table == Table::Requests;
+            optional.updates |= table.digest.table == Table::Updates;
         }
         let record = record(&self.inputs, &files);
         let path = self.partial.path.join(RUN);
@@ -186,12 +187,13 @@ impl RunWriter {
         let path = self.store.path(run);
         if let Some(there) = self.store.find(run)? {
             there.must_agree(&files)?;
-            if !with_requests || there.has(Table::Requests) {
+            if optional.all(|table| there.has(table)) {
                 return Ok(there);
             }
             // Not at once, since a rename does not replace a directory: killed here, the run is made again.
             let aside = Partial { path: self.partial.path.with_extension("old"), lock: None };
-            fs::rename(&path, &aside.path).map_err(Error::io(&path, "put aside the run without requests"))?;
+            fs::rename(&path, &aside.path)
+                .map_err(Error::io(&path, "put aside the run with fewer tables"))?;
         }
         match fs::rename(&self.partial.path, &path) {
             // Somebody was faster by a moment: theirs is as good.
@@ -222,6 +224,11 @@ impl Sink for RunWriter {
     #[inline]
     fn request(&mut self, row: &RequestRow) {
         self.sink.request(row);
+    }
+
+    #[inline]
+    fn update(&mut self, row: &UpdateRow) {
+        self.sink.update(row);
     }
 
     #[inline]

@@ -107,6 +107,8 @@ const GROUPS: [&[Column]; 3] = [
     ],
     &[
         ranked("pre-reads", "pre_read_pages", Scale::Count),
+        given("updates", column("adjusted share", "updates_adjusted_share", Scale::Ratio)),
+        given(REQUESTS, ranked("cv of blocked", "blocked_cv", Scale::Ratio)),
         ranked("parity writes", "parity_write_pages", Scale::Count),
         ranked("flash programs", "flash_program_pages", Scale::Count),
         ranked("erases", "erase_blocks", Scale::Count),

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use stripewise_base::prng::Prng;
 use stripewise_results::digest::TableDigest;
-use stripewise_results::{Error, Figure, Figures, FinishedRun, Store, Table};
-use stripewise_sim::tables::{ElementRow, Sink};
+use stripewise_results::{Error, Figure, Figures, FinishedRun, Optional, Store, Table};
+use stripewise_sim::tables::{ElementRow, Sink, UpdateRow};
 
 /// A directory of its own for each test, removed at its end.
 struct Scratch(PathBuf);
@@ -49,10 +49,24 @@ fn totals(requests: u64) -> Figures {
 }
 
 fn run(store: &Store, seed: u64, requests: u64, table: bool) -> Result<FinishedRun, Error> {
-    let mut writer = store.begin(&inputs(seed), table)?;
+    let mut writer = store.begin(&inputs(seed), Optional { requests: table, updates: false })?;
     let mut prng = Prng::new(seed);
     (0..requests).for_each(|_| writer.request(&request(&mut prng)));
     writer.finish(&[ElementRow { element: 3, ..Default::default() }], &totals(requests))
+}
+
+#[test]
+fn a_run_with_more_tables_takes_the_place_of_one_with_fewer() {
+    let scratch = Scratch::new("updates");
+    let store = scratch.store();
+    let finish = |optional: Optional| {
+        let mut writer = store.begin(&inputs(1), optional).unwrap();
+        writer.update(&UpdateRow { adjusted: 1, ..Default::default() });
+        writer.finish(&[], &totals(0)).unwrap()
+    };
+    assert!(!finish(Optional::NONE).has(Table::Updates));
+    assert_eq!(rows(&finish(Optional::ALL), Table::Updates), 1);
+    assert!(finish(Optional::NONE).has(Table::Updates), "the fuller run stays");
 }
 
 fn rows(run: &FinishedRun, table: Table) -> usize {
@@ -111,7 +125,7 @@ fn the_same_run_twice_has_one_results_digest() {
 #[test]
 fn a_run_that_is_dropped_leaves_nothing() {
     let scratch = Scratch::new("dropped");
-    let writer = scratch.store().begin(&inputs(1), true).unwrap();
+    let writer = scratch.store().begin(&inputs(1), Optional::ALL).unwrap();
     assert_eq!(scratch.entries().len(), 1);
     drop(writer);
     assert!(scratch.entries().is_empty());
@@ -123,7 +137,7 @@ const CHILD: &str = "STRIPEWISE_TEST_CHILD_DIRECTORY";
 #[test]
 fn a_killed_run_is_not_found_and_what_it_left_goes_when_the_run_is_made_again() {
     if let Some(root) = std::env::var_os(CHILD) {
-        let mut writer = Store::new(PathBuf::from(root)).begin(&inputs(1), true).unwrap();
+        let mut writer = Store::new(PathBuf::from(root)).begin(&inputs(1), Optional::ALL).unwrap();
         let mut prng = Prng::new(1);
         (0..300_000).for_each(|_| writer.request(&request(&mut prng)));
         println!("\nwriting");
@@ -149,7 +163,7 @@ fn a_killed_run_is_not_found_and_what_it_left_goes_when_the_run_is_made_again() 
     assert!(store.find(inputs(1).digest()).unwrap().is_none(), "a run that is being written is not found");
     let left = scratch.entries();
     assert!(left.len() == 1 && left[0].starts_with(".partial-"), "{left:?}");
-    drop(store.begin(&inputs(1), false).unwrap());
+    drop(store.begin(&inputs(1), Optional::NONE).unwrap());
     assert_eq!(scratch.entries(), left, "what a living process writes is left alone");
 
     child.kill().unwrap();

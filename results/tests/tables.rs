@@ -5,13 +5,13 @@ mod common;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{RecordBatch, RecordBatchReader};
-use common::{element, gc, inputs, latency, request, rows, sample};
+use common::{element, gc, inputs, latency, request, rows, sample, update};
 use proptest::prelude::*;
 use std::io::{self, Write};
 use stripewise_base::prng::Prng;
 use stripewise_results::parquet::TableWriter;
 use stripewise_results::schema::{Row, Width, schema};
-use stripewise_results::{Error, Figure, Figures, MemoryRun, MemorySink, Table};
+use stripewise_results::{Error, Figure, Figures, MemoryRun, MemorySink, Optional, Table};
 use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
 
 fn totals() -> Figures {
@@ -19,7 +19,7 @@ fn totals() -> Figures {
 }
 
 fn run(requests: &[RequestRow], samples: &[SampleRow], gcs: &[GcRow], elements: &[ElementRow]) -> MemoryRun {
-    let mut sink = MemorySink::in_memory(&inputs(1), true).unwrap();
+    let mut sink = MemorySink::in_memory(&inputs(1), Optional::ALL).unwrap();
     requests.iter().for_each(|row| sink.request(row));
     samples.iter().for_each(|row| sink.sample(row));
     gcs.iter().for_each(|row| sink.gc(row));
@@ -79,9 +79,24 @@ proptest! {
     }
 
     #[test]
+    fn parity_updates_come_back_as_they_went_where_they_are_kept(seed: u64, count in 0usize..1200) {
+        let updates = rows(count, &mut Prng::new(seed), update);
+        for optional in [Optional::ALL, Optional::NONE] {
+            let mut sink = MemorySink::in_memory(&inputs(1), optional).unwrap();
+            updates.iter().for_each(|row| sink.update(row));
+            let run = sink.finish_in_memory(&[], &totals()).unwrap();
+            if optional.updates {
+                check(&run, &updates);
+            } else {
+                prop_assert!(run.batches(Table::Updates).unwrap().is_none());
+            }
+        }
+    }
+
+    #[test]
     fn points_of_distributions_come_back_as_they_went(seed: u64, count in 0usize..1200) {
         let latencies = rows(count, &mut Prng::new(seed), latency);
-        let mut sink = MemorySink::in_memory(&inputs(1), false).unwrap();
+        let mut sink = MemorySink::in_memory(&inputs(1), Optional::NONE).unwrap();
         latencies.iter().for_each(|row| sink.latency(row));
         check(&sink.finish_in_memory(&[], &totals()).unwrap(), &latencies);
     }
@@ -217,7 +232,7 @@ fn totals_come_back_with_their_types() {
 
 #[test]
 fn a_run_without_the_table_of_requests_has_none_and_drops_the_rows() {
-    let mut sink = MemorySink::in_memory(&inputs(1), false).unwrap();
+    let mut sink = MemorySink::in_memory(&inputs(1), Optional::NONE).unwrap();
     sink.request(&request(&mut Prng::new(1)));
     let run = sink.finish_in_memory(&[], &totals()).unwrap();
     assert!(run.batches(Table::Requests).unwrap().is_none());

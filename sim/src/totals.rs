@@ -65,6 +65,7 @@ impl Totals {
             ("updates_full_stripe", Count(requests.updates.full_stripe)),
             ("updates_adjusted", Count(requests.updates.adjusted)),
             ("updates_adjusted_rcw", Count(requests.updates.adjusted_rcw)),
+            ("updates_adjusted_share", Real(ratio(requests.updates.adjusted, requests.updates.all))),
         ];
         let responses = [
             (

@@ -105,6 +105,8 @@ impl SchemeSpec {
 pub struct Tables {
     /// A row of every request, its latency split into parts.
     pub requests: bool,
+    /// A row of every parity update: its routine, Baseline's, and what both cost.
+    pub updates: bool,
     /// A row of every garbage collection.
     pub gcs: bool,
     /// A row of every element's state every so often; zero for none.

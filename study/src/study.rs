@@ -10,7 +10,7 @@ use stripewise_array::Scheme;
 use stripewise_array::update::Update;
 use stripewise_flash::DeviceSpec;
 use stripewise_results::summary::CPU_NS;
-use stripewise_results::{Figure, Figures, FinishedRun, RunInputs, Store, Table};
+use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store, Table};
 use stripewise_sim::tables::Sink;
 use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity};
 use stripewise_trace::Source;
@@ -192,14 +192,17 @@ impl Study {
         let scheme = job.config.scheme.name.clone();
         let store = Store::new(&self.spec.out);
         let inputs = self.inputs(job)?;
-        if !self.spec.force
-            && let Some(run) = store.find(inputs.digest())?
-            && (!self.spec.tables.requests || run.has(Table::Requests))
-        {
-            return Ok(Finished { scheme, run, cpu_ns: None });
+        let mut optional = self.optional();
+        if let Some(run) = store.find(inputs.digest())? {
+            if !self.spec.force && optional.all(|table| run.has(table)) {
+                return Ok(Finished { scheme, run, cpu_ns: None });
+            }
+            // What is made again keeps the tables that it had.
+            optional.requests |= run.has(Table::Requests);
+            optional.updates |= run.has(Table::Updates);
         }
         observer.began(place, &scheme);
-        let outcome = self.compute(job, &store, &inputs, observer, place);
+        let outcome = self.compute(job, &store, &inputs, optional, observer, place);
         observer.ended(place);
         match outcome {
             Ok((run, cpu_ns)) => Ok(Finished { scheme, run, cpu_ns: Some(cpu_ns) }),
@@ -215,11 +218,12 @@ impl Study {
         job: &Job,
         store: &Store,
         inputs: &RunInputs,
+        optional: Optional,
         observer: &dyn Observer,
         place: usize,
     ) -> Result<(FinishedRun, u64), Error> {
         let mut source = self.folded(observer)?;
-        let mut writer = store.begin(inputs, self.spec.tables.requests)?;
+        let mut writer = store.begin(inputs, optional)?;
         let limit = self.workload.limit();
         let began_ns = thread_cpu_ns();
         let totals = simulate(job, &mut source, &mut writer, &mut |progress| {
@@ -241,6 +245,10 @@ impl Study {
         figures.add("clamped_times", Figure::Count(read.clamped_times))?;
         figures.add_measured(CPU_NS, Figure::Count(cpu_ns))?;
         Ok((writer.finish(&totals.elements, &figures)?, cpu_ns))
+    }
+
+    fn optional(&self) -> Optional {
+        Optional { requests: self.spec.tables.requests, updates: self.spec.tables.updates }
     }
 
     /// All that decides the run.

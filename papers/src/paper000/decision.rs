@@ -117,6 +117,9 @@ fn once(policy: &Update, geometry: &Geometry, times: &CellTimes, situations: &[S
     let began = Instant::now();
     for Situation { rmw, rcw, row, loads, state } in black_box(situations) {
         let choice = Choice {
+            now: 0,
+            row: *row,
+            updated: rmw & geometry.data_members(),
             rmw: *rmw,
             rcw: *rcw,
             old: 0,

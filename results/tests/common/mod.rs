@@ -3,7 +3,7 @@
 
 use stripewise_base::prng::Prng;
 use stripewise_results::RunInputs;
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow};
+use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
 
 pub(crate) fn inputs(seed: u64) -> RunInputs {
     RunInputs::new("[array]\nlevel = \"raid-5\"\n", "mode = \"open\"\n", "trace", seed, "0.1.0").unwrap()
@@ -64,6 +64,19 @@ pub(crate) fn latency(prng: &mut Prng) -> LatencyRow {
         element: value(prng) as u32,
         latency_ns: value(prng),
         count: value(prng),
+    }
+}
+
+pub(crate) fn update(prng: &mut Prng) -> UpdateRow {
+    UpdateRow {
+        time_ns: value(prng),
+        row: value(prng),
+        dirty_chunks: value(prng) as u32,
+        routine: value(prng) as u8,
+        adjusted: value(prng) as u8,
+        rcw_reads: value(prng) as u32,
+        rcw_delay_ns: value(prng),
+        ..Default::default()
     }
 }
 
