@@ -8,11 +8,14 @@ use stripewise_papers::paper000::{
     Cell, Intervals, Measured, Options, Row, Traces, cells, findings, intervals, json, markdown,
     measure_decisions, missing,
 };
+use stripewise_report::{Report, Source};
+use stripewise_results::FinishedRun;
 use stripewise_study::{Finished, Study, Workload};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::report;
 use crate::study::{self, Patient};
 
 /// Requests of each workload under `--quick`.
@@ -91,8 +94,14 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok());
     let evaluation = evaluate(&options, jobs.map_or(1, |jobs| jobs.get()), context)?;
     let decisions = measure_decisions().map_err(|error| Failure::failed(error.to_string()))?;
+    let report = Report::new(evaluation.runs.into_iter().map(Source::from))
+        .decision_ns("baseline", decisions.baseline_ns)
+        .decision_ns("bpu", decisions.bpu_ns)
+        .decision_ns("adaptive", decisions.adaptive_ns);
+    let file = options.out.join(report::FILE);
     let findings = findings(&options.rows, &evaluation.measured, &decisions);
     if args.json {
+        report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
         return context.json(&json(&findings, &evaluation.measured, &evaluation.intervals));
     }
     let text = markdown(&findings, &evaluation.measured, &evaluation.intervals);
@@ -100,11 +109,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if !context.quiet {
         writeln!(context.out, "\nresults   {}", options.out.display())?;
     }
-    Ok(())
+    report::write(report, &file, context)
 }
 
 /// What all studies came to.
+#[derive(Default)]
 struct Evaluation {
+    runs: Vec<FinishedRun>,
     measured: Vec<Measured>,
     intervals: Vec<Intervals>,
 }
@@ -112,7 +123,7 @@ struct Evaluation {
 /// Makes every study, one after the other.
 fn evaluate(options: &Options, threads: usize, context: &Context<'_>) -> Outcome<Evaluation> {
     let cells = cells(options);
-    let mut evaluation = Evaluation { measured: Vec::new(), intervals: Vec::new() };
+    let mut evaluation = Evaluation::default();
     for (index, cell) in cells.iter().enumerate() {
         context.remark(&format!("study {} of {}: {cell}", index + 1, cells.len()));
         match make(cell, options, threads, context, &mut evaluation) {
@@ -150,5 +161,6 @@ fn make(
         measured.trace_ns = found.span_ns as f64 * cell.slower() as f64;
     }
     evaluation.measured.push(measured);
+    evaluation.runs.extend(finished.into_iter().map(|finished| finished.run));
     Ok(())
 }

@@ -30,7 +30,7 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     for name in ["workload", "device", "elements", "state", "pacing", "fold", "folding", "results"] {
         assert!(kept.iter().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
     }
-    for scheme in ["baseline", "always-rmw", "always-rcw"] {
+    for scheme in ["paper000-baseline", "paper000-bpu", "paper000-adaptive"] {
         assert!(
             kept.iter().any(|line| line.trim_start().starts_with(scheme)),
             "{scheme} is missing:\n{text}"
@@ -78,7 +78,8 @@ fn what_is_there_is_not_computed_again_unless_asked_for() {
 fn the_policies_differ_as_they_must() {
     let sandbox = Sandbox::new();
     // Single pages at random: RMW pre-reads 2 pages a write, RCW the 4 others of the row.
-    let line = "compare --gen uniform:write=1,size=8KiB,span=1GiB,requests=500 --pacing closed:1 --json";
+    let line = "compare --scheme baseline --scheme always-rmw --scheme always-rcw --json --pacing closed:1 \
+                --gen uniform:write=1,size=8KiB,span=1GiB,requests=500";
     let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     let runs = value["runs"].as_array().unwrap();
     let figures: Vec<_> =

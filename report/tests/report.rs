@@ -1,7 +1,7 @@
 //! A report of runs whose tables were written by hand: whole in itself, safe, and honest about what it lacks.
 
 use stripewise_report::{Report, Source, papers_order};
-use stripewise_results::{Figure, Figures, FinishedRun, RunInputs, Store};
+use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store};
 use stripewise_sim::tables::{ElementRow, LatencyKind, LatencyRow, Sink};
 
 const HOSTILE: &str = "<script>alert(1)</script>";
@@ -14,7 +14,7 @@ fn run(store: &Store, scheme: &str, policy: &str, elements: u32, latencies: bool
     );
     let digest = "profile:name=paper000/lun0,requests=10;seed=1";
     let inputs = RunInputs::new(&configuration, "pacing = \"open:1\"\n", digest, 1, "0.1.0").expect("TOML");
-    let mut writer = store.begin(&inputs, false).expect("a run");
+    let mut writer = store.begin(&inputs, Optional::NONE).expect("a run");
     if latencies {
         let row = |kind: LatencyKind, element, latency_ns, count| LatencyRow {
             kind: kind as u8,

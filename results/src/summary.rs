@@ -65,6 +65,8 @@ enum Scale {
     Count,
     /// A plain number.
     Ratio,
+    /// A share of one, in percent.
+    Share,
     /// Per second.
     Rate,
 }
@@ -107,8 +109,8 @@ const GROUPS: [&[Column]; 3] = [
     ],
     &[
         ranked("pre-reads", "pre_read_pages", Scale::Count),
-        given("updates", column("adjusted share", "updates_adjusted_share", Scale::Ratio)),
-        given(REQUESTS, ranked("cv of blocked", "blocked_cv", Scale::Ratio)),
+        given("updates", column("adjusted", "updates_adjusted_share", Scale::Share)),
+        given(REQUESTS, ranked("cv", "blocked_cv", Scale::Ratio)),
         ranked("parity writes", "parity_write_pages", Scale::Count),
         ranked("flash programs", "flash_program_pages", Scale::Count),
         ranked("erases", "erase_blocks", Scale::Count),
@@ -284,6 +286,7 @@ impl Scale {
             Scale::Time => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
             Scale::Count => &[("", 1.0), ("million", 1e6), ("billion", 1e9)],
             Scale::Ratio => &[("", 1.0)],
+            Scale::Share => &[("%", 0.01)],
             Scale::Rate => &[("/s", 1.0), ("thousand/s", 1e3), ("million/s", 1e6)],
         }
     }
@@ -300,6 +303,7 @@ impl Scale {
             units.iter().copied().find(|(_, size)| fits(*size)).unwrap_or(units[units.len() - 1]);
         let decimals = match least / size {
             _ if unit.is_empty() && self == Scale::Count || unit == "ns" => 0,
+            least if least < 1.0 && self == Scale::Ratio => 4,
             least if least < 10.0 => 2,
             least if least < 100.0 => 1,
             _ => 0,

@@ -15,6 +15,7 @@ fn entry(scheme: &str, counts: [u64; 3], times: [u64; 6], pages: [u64; 4], ampli
         ("read_requests", reads),
         ("write_requests", writes),
         ("failed_requests", 0),
+        ("updates", 700_000),
         ("simulated_ns", 90_500_000_000),
         ("response_mean_ns", mean),
         ("read_mean_ns", read),
@@ -29,7 +30,11 @@ fn entry(scheme: &str, counts: [u64; 3], times: [u64; 6], pages: [u64; 4], ampli
     ] {
         totals.add(name, Figure::Count(count)).unwrap();
     }
-    totals.add("write_amplification", Figure::Real(amplification)).unwrap();
+    for (name, value) in
+        [("updates_adjusted_share", 0.0), ("blocked_cv", 0.125), ("write_amplification", amplification)]
+    {
+        totals.add(name, Figure::Real(value)).unwrap();
+    }
     Entry {
         scheme: scheme.to_owned(),
         run_digest: Digest([1; 32]),
@@ -72,14 +77,22 @@ fn two_schemes_at_a_hundred_columns() {
  always-rcw  1,234,567  1,812   105   8.90  19.88  *44.0   260
 ──────────────────────────────────────────────────────────────
 
-────────────────────────────────────────────────────────────────────────────────────────────
-                          parity      flash
- scheme       pre-reads   writes   programs  erases     WA  simulated  processor       speed
-                                                                    s          s  thousand/s
-════════════════════════════════════════════════════════════════════════════════════════════
- baseline    *1,500,000  700,000  2,345,678  *9,000   1.50       90.5       1.00       1,235
- always-rcw   4,500,000  700,000  2,345,678   9,001  *1.25       90.5       2.00         617
-────────────────────────────────────────────────────────────────────────────────────────────
+────────────────────────────────────────────────────────────────────────────
+                                            parity      flash
+ scheme       pre-reads  adjusted      cv   writes   programs  erases     WA
+                                %
+════════════════════════════════════════════════════════════════════════════
+ baseline    *1,500,000      0.00  0.1250  700,000  2,345,678  *9,000   1.50
+ always-rcw   4,500,000      0.00  0.1250  700,000  2,345,678   9,001  *1.25
+────────────────────────────────────────────────────────────────────────────
+
+─────────────────────────────────────────────
+ scheme      simulated  processor       speed
+                     s          s  thousand/s
+═════════════════════════════════════════════
+ baseline         90.5       1.00       1,235
+ always-rcw       90.5       2.00         617
+─────────────────────────────────────────────
 * best of its column
 ";
     assert_eq!(text, expected, "found:\n{text}");
@@ -89,7 +102,7 @@ fn two_schemes_at_a_hundred_columns() {
 fn a_wide_terminal_gets_one_table() {
     let summary = Summary::new(two()).unwrap();
     let headers = |width| summary.text(width).lines().filter(|line| line.contains("scheme")).count();
-    assert_eq!((headers(200), headers(100)), (1, 2));
+    assert_eq!((headers(200), headers(100)), (1, 3));
     assert!(headers(10) > 5, "a terminal narrower than a column still gets every column");
 }
 

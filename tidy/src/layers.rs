@@ -15,7 +15,10 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
     ("papers", &["base", "flash", "trace", "array", "sim", "results", "study"]),
     ("engine", &["base", "code", "trace", "array"]),
-    ("cli", &["base", "code", "flash", "trace", "array", "sim", "results", "report", "study", "papers", "engine"]),
+    (
+        "cli",
+        &["base", "code", "flash", "trace", "array", "sim", "results", "report", "study", "papers", "engine"],
+    ),
     ("check", &["base", "code", "flash", "array", "sim"]),
     ("validate", &["base", "flash", "trace", "array", "sim"]),
     ("tidy", &[]),
