@@ -41,7 +41,7 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 3);
     assert!(kept.contains(&"report    stripewise-results/report.html"), "{text}");
     let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
-    assert!(report.contains("always-rcw") && report.contains("</html>"), "the report is whole");
+    assert!(report.contains("paper000-adaptive") && report.contains("</html>"), "the report is whole");
 
     let again = sandbox.run("report --out again.html").success();
     assert_eq!(again, "report    again.html\n");
@@ -174,7 +174,7 @@ fn all_schemes_of_a_comparison_get_the_same_requests() {
 #[test]
 fn the_tables_are_parquet_files_with_a_row_for_each_thing() {
     let sandbox = Sandbox::with_trace();
-    let line = "run --trace trace.csv --rows --gc-rows --sample-every 100us --json";
+    let line = "run --trace trace.csv --rows --update-rows --gc-rows --sample-every 100us --json";
     let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     let store = Store::new(sandbox.path().join("stripewise-results"));
     let run = store.find(value["run_digest"].as_str().unwrap().parse().unwrap()).unwrap().unwrap();

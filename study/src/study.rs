@@ -224,9 +224,11 @@ impl Study {
     ) -> Result<(FinishedRun, u64), Error> {
         let mut source = self.folded(observer)?;
         let mut writer = store.begin(inputs, optional)?;
+        let mut job = job.clone();
+        job.config.request_rows = optional.requests;
         let limit = self.workload.limit();
         let began_ns = thread_cpu_ns();
-        let totals = simulate(job, &mut source, &mut writer, &mut |progress| {
+        let totals = simulate(&job, &mut source, &mut writer, &mut |progress| {
             let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
             observer.advanced(place, Progress { share, ..progress });
             observer.go_on()
