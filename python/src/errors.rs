@@ -1,5 +1,7 @@
 //! Errors of the layers below as the package's exception classes, which `stripewise/errors.py` defines.
 
+use std::path::Path;
+
 use pyo3::prelude::*;
 use stripewise_study::{Error, What};
 use stripewise_trace::TraceError;
@@ -110,4 +112,10 @@ pub(crate) fn trace(py: Python<'_>, error: TraceError) -> PyErr {
 /// A value that cannot be understood.
 pub(crate) fn setting(py: Python<'_>, message: String) -> PyErr {
     raised(py, Error::Spec(message))
+}
+
+/// A report that could not be made.
+pub(crate) fn report(py: Python<'_>, path: &Path, error: &stripewise_report::Error) -> PyErr {
+    let place = Place { file: Some(path.display().to_string()), line: None };
+    exception(py, "StoreError", error.to_string(), place)
 }

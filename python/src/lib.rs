@@ -23,7 +23,7 @@ mod _stripewise {
     #[pymodule_export]
     use crate::policy::ParityUpdate;
     #[pymodule_export]
-    use crate::run::{Run, open_run, summary, totals_table};
+    use crate::run::{Run, open_run, summary, totals_table, write_report};
     #[pymodule_export]
     use crate::study::Study;
     #[pymodule_export]

@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use stripewise_report::Source;
 use stripewise_results::summary::{Entry, Summary};
 use stripewise_results::{Digest, Figure, Figures, FinishedRun, Store, Table as Name};
 
@@ -208,4 +209,11 @@ fn column(values: &[Figure]) -> ArrayRef {
         Figure::Real(real) => real,
     };
     Arc::new(values.iter().map(|value| Some(real(value))).collect::<Float64Array>())
+}
+
+/// The report on `runs` as one self-contained HTML file at `path`, instead of what was there.
+#[pyfunction]
+pub(crate) fn write_report(py: Python<'_>, runs: Vec<PyRef<'_, Run>>, path: PathBuf) -> PyResult<()> {
+    let sources: Vec<Source> = runs.iter().map(|run| Source::from(run.run.clone())).collect();
+    py.detach(|| stripewise_report::write(sources, &path)).map_err(|error| errors::report(py, &path, &error))
 }

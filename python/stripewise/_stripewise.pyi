@@ -31,6 +31,7 @@ __all__ = [
     "schemes",
     "summary",
     "totals_table",
+    "write_report",
 ]
 
 @final
@@ -295,6 +296,9 @@ def summary(runs: list[Run], width: int) -> str:
 
 def totals_table(runs: list[Run]) -> Table:
     """The totals of several runs: a row each, the scheme first. Only what all of them have."""
+
+def write_report(runs: list[Run], path: str | Path) -> None:
+    """The report on `runs` as one self-contained HTML file at `path`, instead of what was there."""
 
 @final
 class Study:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import os
 import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, overload
 
-from ._stripewise import Run, Table, summary, totals_table
+from ._stripewise import Run, Table, summary, totals_table, write_report
 
 _COLUMNS = [
     ("mean response", "response_mean_ns", 1e6, "ms"),
@@ -68,6 +70,18 @@ class Comparison(Sequence[Run]):
     def totals(self) -> Table:
         """Every total of every run: a row each, the column `scheme` first; the others end in their units."""
         return totals_table(self._runs)
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the report on these runs: one self-contained HTML file with the figures of paper 000.
+
+        Returns:
+            The file.
+
+        Raises:
+            StoreError: a table that cannot be read, a file that cannot be written.
+        """
+        write_report(self._runs, os.fspath(path))
+        return Path(path)
 
     def __str__(self) -> str:
         return summary(self._runs, shutil.get_terminal_size((100, 24)).columns) if self._runs else "no runs"

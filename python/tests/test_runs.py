@@ -31,6 +31,16 @@ def test_schemes_are_compared_and_found_the_second_time(study):
         made["bpu"]
 
 
+def test_a_report_is_one_html_file(study, tmp_path):
+    runs = stripewise.compare(["baseline", "raid0"], WORKLOAD, **study)
+    path = runs.to_html(tmp_path / "report.html")
+    text = path.read_text()
+    assert text.startswith("<!") and "baseline" in text and "raid0" in text and "<svg" in text
+    with pytest.raises(stripewise.StoreError) as caught:
+        runs.to_html(tmp_path / "none" / "report.html")
+    assert caught.value.file.endswith("report.html")
+
+
 def test_settings_change_what_they_name(study, tmp_path):
     scheme = stripewise.Scheme("baseline", {"geometry.chunk": "16KiB"})
     assert scheme.to_dict()["geometry"]["chunk"] == "16KiB" and scheme.settings == ["geometry.chunk=16KiB"]

@@ -12,7 +12,7 @@ from stripewise import _stripewise
 
 pytest.importorskip("mypy")
 # Frames of others are named in types; they need not be installed, and are not looked into.
-FRAMES = "ignore_missing_imports = True\n[mypy-polars.*,pandas.*,pyarrow.*]\nfollow_imports = skip\n"
+FRAMES = "ignore_missing_imports = True\n[mypy-polars.*,pandas.*,pyarrow.*,altair.*,IPython.*]\nfollow_imports = skip\n"
 HERE = Path(stripewise.__file__).parent
 
 

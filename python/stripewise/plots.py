@@ -1,0 +1,170 @@
+"""Plots of runs, drawn from their tables alone. They need the extra `plots`: `pip install "stripewise[plots]"`.
+
+Every function takes a `Comparison`, or any sequence of runs, and returns an Altair chart, which can be changed,
+combined, shown in a notebook, or saved as HTML, SVG or PNG: `chart.save("tail.svg")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._stripewise import Run
+
+if TYPE_CHECKING:
+    import altair
+
+READS, WRITES, ALL, OPERATIONS = range(4)
+_KINDS = {"read": READS, "write": WRITES, "all": ALL}
+_MOST_POINTS = 400
+"""Points of a curve; a screen shows no more."""
+
+
+def latency_tail(runs: Iterable[Run], *, kind: str = "all", start: float = 0.99) -> altair.Chart:
+    """The cumulative distribution of response times from `start` on (paper 000 draws it from 99 % to 100 %).
+
+    Args:
+        runs: what to draw, a curve each.
+        kind: `read`, `write` or `all`.
+        start: the share of requests to begin at, 0 to 1.
+    """
+    alt = _altair()
+    if kind not in _KINDS:
+        raise ValueError(f"kind {kind!r}: expected one of {', '.join(_KINDS)}")
+    if not 0 <= start < 1:
+        raise ValueError(f"start {start}: expected a share from 0 to less than 1")
+    points: list[dict[str, Any]] = []
+    for run in runs:
+        curve = [row for row in _rows(run, "latencies") if row["kind"] == _KINDS[kind]]
+        served = max((row["count"] for row in curve), default=0)
+        tail = [row for row in curve if row["count"] >= start * served]
+        points.extend(
+            {"scheme": run.scheme, "response (ms)": row["latency_ns"] / 1e6, "share": row["count"] / served}
+            for row in _thinned(tail)
+        )
+    return (
+        alt.Chart(alt.Data(values=points))
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("response (ms):Q", title=f"response time, {_named(kind)} (ms)"),
+            y=alt.Y("share:Q", title="share of requests", axis=alt.Axis(format=".2%"))
+            .scale(domain=[start, 1.0], clamp=True),
+            color=alt.Color("scheme:N", sort=None, title="scheme"),
+            strokeDash=alt.StrokeDash("scheme:N", sort=None, title="scheme"),
+        )
+        .properties(width=420, height=260)
+    )
+
+
+def mean_response(runs: Iterable[Run]) -> altair.Chart:
+    """Mean response times of reads, of writes, and of both: a bar a scheme."""
+    alt = _altair()
+    kinds = [("reads", "read_mean_ns"), ("writes", "write_mean_ns"), ("all", "response_mean_ns")]
+    bars = [
+        {"scheme": run.scheme, "requests": kind, "mean (ms)": totals[name] / 1e6}
+        for run, totals in _totals(runs)
+        for kind, name in kinds
+    ]
+    return (
+        alt.Chart(alt.Data(values=bars))
+        .mark_bar()
+        .encode(
+            x=alt.X("requests:N", sort=None, title=None, axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("scheme:N", sort=None),
+            y=alt.Y("mean (ms):Q", title="mean response time (ms)"),
+            color=alt.Color("scheme:N", sort=None, title="scheme"),
+        )
+        .properties(width=420, height=220)
+    )
+
+
+def routines(runs: Iterable[Run]) -> altair.Chart:
+    """Shares of the parity updates by routine, and of those that Baseline would have made otherwise (paper 000,
+    Figure 6: adjusted)."""
+    alt = _altair()
+    bars: list[dict[str, Any]] = []
+    for run, totals in _totals(runs):
+        updates = totals.get("updates", 0)
+        for what, name in [
+            ("RMW", "updates_rmw"),
+            ("RCW", "updates_rcw"),
+            ("full stripe", "updates_full_stripe"),
+            ("adjusted", "updates_adjusted"),
+        ]:
+            share = totals[name] / updates if updates else 0.0
+            bars.append({"scheme": run.scheme, "updates": what, "share": share})
+    return (
+        alt.Chart(alt.Data(values=bars))
+        .mark_bar()
+        .encode(
+            x=alt.X("updates:N", sort=None, title=None, axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("scheme:N", sort=None),
+            y=alt.Y("share:Q", title="share of parity updates", axis=alt.Axis(format="%")),
+            color=alt.Color("scheme:N", sort=None, title="scheme"),
+        )
+        .properties(width=420, height=220)
+    )
+
+
+def element_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str | None = None) -> altair.Chart:
+    """A column of the table `elements`, by element: how evenly the load lies.
+
+    Args:
+        runs: what to draw, a bar each for every element.
+        column: which; by default the operations that arriving requests found queued, of which the mean is drawn.
+        title: the axis' title; by default the column's name.
+    """
+    alt = _altair()
+    bars: list[dict[str, Any]] = []
+    for run, totals in _totals(runs):
+        requests = max(totals["requests"], 1) if column == "blocked_sum" else 1
+        bars.extend(
+            {"scheme": run.scheme, "element": row["element"], "value": row[column] / requests}
+            for row in _rows(run, "elements")
+        )
+    axis = title or ("operations queued when a request arrives, mean" if column == "blocked_sum" else column)
+    return (
+        alt.Chart(alt.Data(values=bars))
+        .mark_bar()
+        .encode(
+            x=alt.X("element:O", title="element", axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("scheme:N", sort=None),
+            y=alt.Y("value:Q", title=axis),
+            color=alt.Color("scheme:N", sort=None, title="scheme"),
+        )
+        .properties(width=420, height=220)
+    )
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ImportError as missing:
+        raise ImportError('plots need Altair: pip install "stripewise[plots]"') from missing
+    return altair
+
+
+def _rows(run: Run, table: str) -> list[dict[str, Any]]:
+    """The rows of a table, through whichever frame is installed."""
+    found = run.table(table)
+    try:
+        rows: list[dict[str, Any]] = found.to_polars().to_dicts()
+    except ImportError:
+        rows = found.to_pyarrow().to_pylist()
+    return rows
+
+
+def _totals(runs: Iterable[Run]) -> list[tuple[Run, dict[str, Any]]]:
+    return [(run, run.totals) for run in runs]
+
+
+def _thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """At most `_MOST_POINTS` of the rows, the first and the last among them."""
+    if len(rows) <= _MOST_POINTS:
+        return list(rows)
+    step = (len(rows) - 1) / (_MOST_POINTS - 1)
+    return [rows[round(at * step)] for at in range(_MOST_POINTS)]
+
+
+def _named(kind: str) -> str:
+    return {"all": "reads and writes", "read": "reads", "write": "writes"}[kind]

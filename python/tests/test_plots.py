@@ -1,0 +1,54 @@
+"""Plots say what the tables say."""
+
+import pytest
+import stripewise
+
+pytest.importorskip("altair")
+from stripewise import plots  # noqa: E402
+
+WORKLOAD = "uniform:write=0.7,size=8KiB,span=64MiB,requests=2000"
+
+
+@pytest.fixture
+def runs(study):
+    return stripewise.compare(["baseline", "adaptive"], WORKLOAD, **study)
+
+
+def values(chart):
+    return chart.to_dict()["data"]["values"]
+
+
+def test_the_tail_ends_at_the_slowest_request(runs):
+    points = values(plots.latency_tail(runs))
+    for run in runs:
+        own = [point for point in points if point["scheme"] == run.scheme]
+        assert min(point["share"] for point in own) >= 0.99 and own[-1]["share"] == 1.0
+        assert own[-1]["response (ms)"] == pytest.approx(run.totals["response_max_ns"] / 1e6, rel=0.002)
+    reads = values(plots.latency_tail(runs, kind="read", start=0.5))
+    assert min(point["share"] for point in reads) < 0.6
+    with pytest.raises(ValueError, match="expected one of read, write, all"):
+        plots.latency_tail(runs, kind="trim")
+
+
+def test_bars_are_the_totals(runs):
+    for bar in values(plots.mean_response(runs)):
+        name = {"reads": "read_mean_ns", "writes": "write_mean_ns", "all": "response_mean_ns"}[bar["requests"]]
+        assert bar["mean (ms)"] == runs[bar["scheme"]].totals[name] / 1e6
+    shares = {(bar["scheme"], bar["updates"]): bar["share"] for bar in values(plots.routines(runs))}
+    assert shares["baseline", "adjusted"] == 0
+    assert shares["adaptive", "adjusted"] > 0
+    assert sum(shares["adaptive", routine] for routine in ("RMW", "RCW", "full stripe")) == pytest.approx(1)
+
+
+def test_every_element_has_a_bar(runs):
+    bars = values(plots.element_load(runs))
+    assert len(bars) == 12 and all(bar["value"] > 0 for bar in bars)
+    erases = values(plots.element_load(runs, column="erase_blocks", title="erases"))
+    assert sum(bar["value"] for bar in erases if bar["scheme"] == "baseline") == runs[0].totals["erase_blocks"]
+
+
+def test_charts_can_be_saved(runs, tmp_path):
+    pytest.importorskip("vl_convert")
+    both = plots.mean_response(runs) | plots.routines(runs) | plots.latency_tail(runs) | plots.element_load(runs)
+    both.save(tmp_path / "figures.svg")
+    assert "adaptive" in (tmp_path / "figures.svg").read_text()
