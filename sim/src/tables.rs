@@ -69,6 +69,12 @@ pub struct ElementRow {
     pub gc_move_pages: u64,
     /// Garbage collections given up because every written block was full of valid pages.
     pub gc_stalls: u64,
+    /// Retries of page reads at higher read levels; 0 where the device has none.
+    pub read_retries: u64,
+    /// Programs and erases suspended for reads; each time counts.
+    pub suspends: u64,
+    /// Of `gc_move_pages`, pages moved by static wear-levelling.
+    pub wear_move_pages: u64,
     /// Reads of pages that hold nothing; they cost no cell time and are not among `flash_read_pages`.
     pub unmapped_read_pages: u64,
     /// Pages trimmed.

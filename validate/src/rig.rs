@@ -59,16 +59,12 @@ pub(crate) fn device(geometry: Geometry, timing: Timing) -> DeviceSpec {
             choice: Choice::RoundRobin,
             summary_page: None,
         },
-        scheduling: Scheduling { read_priority: false, window: 1 << 16 },
-        gc: GcSpec {
-            victim: Victim::Greedy,
-            low_watermark: Watermark::BlockCount(1),
-            high_watermark: None,
-            blocking: Domain::Die,
-            erase_blocking: None,
-            span: GcSpan::Steps,
-            start: GcStart::AtOnce,
-        },
+        scheduling: Scheduling { read_priority: false, window: 1 << 16, ..Scheduling::default() },
+        gc: GcSpec::new(Victim::Greedy, Watermark::BlockCount(1), Domain::Die),
+        suspend: None,
+        ldpc: None,
+        wear: None,
+        age: None,
     }
 }
 

@@ -50,6 +50,27 @@ pub struct GcSpec {
     pub copy_back: bool,
 }
 
+impl GcSpec {
+    /// Collection with every other key at its default.
+    pub fn new(victim: Victim, low_watermark: Watermark, blocking: Domain) -> Self {
+        Self {
+            victim,
+            low_watermark,
+            high_watermark: None,
+            soft_watermark: None,
+            hard_watermark: None,
+            preemption: Preemption::Never,
+            preemption_batch: BATCH,
+            blocking,
+            erase_blocking: None,
+            span: GcSpan::Steps,
+            start: GcStart::AtOnce,
+            moves: Moves::Shared,
+            copy_back: false,
+        }
+    }
+}
+
 /// Which block is collected: always one that is written to its end, of the plane that ran low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
