@@ -4,7 +4,7 @@ use anyhow::Context;
 use stripewise_array::{NoMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::units::{Bytes, Span};
-use stripewise_flash::spec::{Choice, Domain, GcSpan, GcSpec, GcStart, Geometry, Pool, Scheduling, Timing};
+use stripewise_flash::spec::{Choice, Domain, GcSpec, Geometry, Pool, Scheduling, Timing};
 use stripewise_flash::spec::{FtlSpec, LinkUnit, Victim, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Order, Share};
 use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
