@@ -37,7 +37,7 @@ impl Table {
     }
 
     /// The columns side by side, numbers to the right, the last column wrapped to fit `width`.
-    fn text(&self, width: usize) -> String {
+    pub(crate) fn text(&self, width: usize) -> String {
         let heads = self.columns.iter().map(|name| name.replace('_', " ").to_uppercase());
         let mut cells = vec![heads.collect::<Vec<_>>()];
         cells.extend(self.rows.iter().map(|row| row.iter().map(cell).collect()));

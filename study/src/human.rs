@@ -13,6 +13,11 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// A number a second or the like, to three digits and in thousands where it is large.
+pub fn rate(value: f64) -> String {
+    scaled(value, 1000.0, &["", "k", "M", "G"]).replace(' ', "")
+}
+
 /// A size, to three digits and in the largest unit that leaves a whole part.
 pub fn bytes(bytes: u64) -> String {
     scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])

@@ -2,9 +2,11 @@
 
 mod convert;
 mod copy;
+mod drawing;
 mod formats;
 mod generate;
 mod info;
+mod papers;
 mod slice;
 
 use clap::{Args as ClapArgs, Subcommand};
