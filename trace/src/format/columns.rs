@@ -26,6 +26,8 @@ pub(super) const ABOUT: &str = "any other text, by its columns: time[:s|ms|us|ns
 
 /// Columns a line may have, those that are not used included.
 const MOST: usize = 24;
+/// Lines a header may have; as many are written.
+const MOST_HEADER: u32 = 1000;
 /// Bytes a word for an operation may have.
 const WORD: usize = 8;
 
@@ -164,8 +166,9 @@ fn parse(text: &str) -> Result<Columns, String> {
         match part.split_once('=') {
             Some(("delimiter", name)) => columns.delimiter = one_of("delimiter", name, &DELIMITERS)?,
             Some(("header", lines)) => {
-                columns.header =
-                    lines.parse().map_err(|_| format!("`{lines}` is no number of header lines"))?;
+                let lines_at_most = lines.parse().ok().filter(|&lines| lines <= MOST_HEADER);
+                let reason = || format!("`{lines}` is no number of header lines from 0 to {MOST_HEADER}");
+                columns.header = lines_at_most.ok_or_else(reason)?;
             }
             _ => return Err(format!("`{part}` is no setting; write delimiter=NAME or header=LINES")),
         }
