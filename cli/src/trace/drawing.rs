@@ -1,7 +1,7 @@
 //! Small drawings of a trace's statistics, of characters; in a pipe they are the same, 100 columns wide.
 
 use serde_json::{Value, json};
-use stripewise_trace::stats::{RateStats, SizeStats, SkewPoint, Stats};
+use stripewise_trace::stats::{RatePart, RateStats, SizeStats, SkewPoint, Stats};
 
 use crate::histogram::{area, bar};
 use crate::human::{self, time};
@@ -129,19 +129,12 @@ pub(super) fn rate(stats: &Stats, width: usize, text: &mut String) {
     if parts.len() < 2 {
         return;
     }
-    // The last part is cut off where the trace ends: it counts by what there is of it.
     let columns = width.saturating_sub(14).min(parts.len());
     let group = parts.len().div_ceil(columns);
     let length = group as u64 * part_ns;
-    let a_second = |requests: u64, ns: u64| requests as f64 * 1e9 / ns as f64;
-    let rates: Vec<f64> = parts
-        .chunks(group)
-        .zip(0u64..)
-        .map(|(parts, at)| {
-            let left = (stats.span_ns + 1).saturating_sub(at * length).clamp(length / 4, length).max(1);
-            a_second(parts.iter().map(|part| part.requests).sum(), left)
-        })
-        .collect();
+    let requests = |parts: &[RatePart]| parts.iter().map(|part| part.requests).sum::<u64>();
+    let rates: Vec<f64> =
+        parts.chunks(group).map(|parts| requests(parts) as f64 * 1e9 / length as f64).collect();
     let most = rates.iter().copied().fold(0.0, f64::max);
     let heights: Vec<f64> = rates.iter().map(|rate| rate / most).collect();
     text.push_str(&format!("\nrequests/s over {}, each column {}\n", time(stats.span_ns), time(length)));

@@ -136,8 +136,9 @@ fn read_ratio(stats: &Stats) -> f64 {
     if all == 0 { 0.0 } else { stats.reads as f64 / all as f64 }
 }
 
+/// A mean size; of nothing there is none.
 fn kib(bytes: f64) -> String {
-    format!("{:.2} KiB", bytes / 1024.0)
+    if bytes == 0.0 { "-".to_owned() } else { format!("{:.2} KiB", bytes / 1024.0) }
 }
 
 fn percent(share: f64) -> String {
@@ -179,7 +180,7 @@ mod tests {
         };
         assert_eq!(cells(rows[0]), "4|75.0 %|4.17 KiB|33.3 %");
         assert_eq!(cells(rows[1]), "1 ms|1 ms|1 ms|2 ms|2 ms");
-        assert_eq!(cells(rows[2]), "75.0 %|16 KiB|12 KiB|42.9 %");
+        assert_eq!(cells(rows[2]), "75.0 %|16 KiB|12 KiB|50.0 %");
         assert_eq!(cells(rows[3]), "4|0.2500|6.00 KiB");
         assert_eq!(cells(rows[4]), "4.12 KiB|1.33 ms|75.0 %");
         assert_eq!(cells(rows[5]), "25.0 %|750|4.00 KiB|4.17 KiB");

@@ -108,11 +108,10 @@ impl Display for Stats {
             f,
             "aligned",
             format!(
-                "512 B {}, 4 KiB {}, 8 KiB {}; mean size in whole 4 KiB pages {}",
+                "512 B {}, 4 KiB {}, 8 KiB {}",
                 percent(self.alignment.sector),
                 percent(self.alignment.page_4k),
-                percent(self.alignment.page_8k),
-                size(self.alignment.paged_mean_bytes)
+                percent(self.alignment.page_8k)
             ),
         )?;
         row(f, "largest end", size(self.max_end_bytes as f64))?;
