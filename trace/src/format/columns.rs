@@ -166,7 +166,7 @@ fn parse(text: &str) -> Result<Columns, String> {
         match part.split_once('=') {
             Some(("delimiter", name)) => columns.delimiter = one_of("delimiter", name, &DELIMITERS)?,
             Some(("header", lines)) => {
-                let lines_at_most = lines.parse().ok().filter(|&lines| lines <= MOST_HEADER);
+                let lines_at_most = lines.parse::<u32>().ok().filter(|&lines| lines <= MOST_HEADER);
                 let reason = || format!("`{lines}` is no number of header lines from 0 to {MOST_HEADER}");
                 columns.header = lines_at_most.ok_or_else(reason)?;
             }
