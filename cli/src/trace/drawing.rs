@@ -77,7 +77,7 @@ impl Intervals {
     pub(super) fn text(&self, width: usize, text: &mut String) {
         let all: u64 = self.counts.iter().sum();
         let Some(last) = self.counts.iter().rposition(|count| *count > 0) else { return };
-        let bars = width.saturating_sub(36).min(60);
+        let bars = width.saturating_sub(38).min(60);
         text.push_str("\ninterval up to     share    together\n");
         let mut upto = 0;
         for ((name, _), count) in CLASSES.iter().zip(self.counts).take(last + 1) {
