@@ -1,6 +1,6 @@
 //! The formats, one file each, and the one list where they register.
 //!
-//! A text format is a [`Format`] (its names and options) and a [`LineFormat`] (a line as a record, and back). To add
+//! A text format is a [`Format`] (its names and options) and a `LineFormat` (a line as a record, and back). To add
 //! one, write its file and put its name in the list below; reading, writing, detection, errors and the tests over
 //! all formats follow from that.
 
