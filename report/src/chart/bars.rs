@@ -178,7 +178,7 @@ mod tests {
     fn many_groups_make_it_wider_and_no_value_leaves_a_gap() {
         assert!(bars(2, Some(1.0)).contains("viewBox=\"0 0 360 "));
         assert!(bars(12, Some(1.0)).contains("rotate(-35)"), "names that do not fit are slanted");
-        assert!(bars(40, Some(1.0)).contains("viewBox=\"0 0 1"));
+        assert!(bars(40, Some(1.0)).contains("class=\"chart wide\" viewBox=\"0 0 1"));
         assert_eq!(bars(2, None).matches("<rect").count(), 0);
     }
 }

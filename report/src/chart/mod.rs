@@ -22,8 +22,8 @@ pub(crate) use svg::escape;
 const WIDTH: f64 = 360.0;
 /// Height of the ground that is drawn on.
 const GROUND: f64 = 190.0;
-/// Mean width of a letter of the axes' text.
-const LETTER: f64 = 6.0;
+/// Mean width of a letter of the axes' text, in the wider ones of the fonts that may be there.
+const LETTER: f64 = 6.4;
 /// Height of a line of the axes' text.
 const LINE: f64 = 15.0;
 

@@ -111,8 +111,9 @@ impl Svg {
         let size = format!("min-width:{least:.0}px;max-width:{:.0}px", width * 1.35);
         let label = format!(r#"role="img" aria-labelledby="{id}-t {id}-d""#);
         let told = format!(r#"<title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#);
+        let wide = if width > super::WIDTH * 1.1 { " wide" } else { "" };
         let view = format!(r#"viewBox="0 0 {width:.0} {height:.0}""#);
-        format!(r#"<svg class="chart" {view} style="{size}" {label}>{told}{body}</svg>"#)
+        format!(r#"<svg class="chart{wide}" {view} style="{size}" {label}>{told}{body}</svg>"#)
     }
 }
 
