@@ -45,7 +45,7 @@ python: $(VENV)/ready ## Build the Python package as the tests use it, and insta
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(TARGET)/wheels/stripewise-*.whl
 
 test-python: python ## Run the tests of the Python package
-	$(CARGO) build --locked
+	$(CARGO) build --workspace --bin stripewise --locked
 	$(VENV)/bin/python -m pytest
 
 storm: ## Run new seeds through the checking simulation (MINUTES=5 FROM=1000000)

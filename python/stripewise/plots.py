@@ -1,7 +1,8 @@
 """Plots of runs, drawn from their tables alone. They need the extra `plots`: `pip install "stripewise[plots]"`.
 
 Every function takes a `Comparison`, or any sequence of runs, and returns an Altair chart, which can be changed,
-combined, shown in a notebook, or saved as HTML, SVG or PNG: `chart.save("tail.svg")`.
+combined, shown in a notebook, or saved as HTML, SVG or PNG: `chart.save("tail.svg")`. Charts of bars that are put side by
+side share the places of their bars unless told otherwise: `(a | b).resolve_scale(xOffset="independent")`.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def element_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str
             {"scheme": run.scheme, "element": row["element"], "value": row[column] / requests}
             for row in _rows(run, "elements")
         )
-    axis = title or ("operations queued when a request arrives, mean" if column == "blocked_sum" else column)
+    axis = title or ("queued operations on arrival, mean" if column == "blocked_sum" else column)
     return (
         alt.Chart(alt.Data(values=bars))
         .mark_bar()

@@ -16,7 +16,7 @@ import time
 
 import stripewise
 
-REQUESTS = 300_000
+REQUESTS = 150_000
 WORKLOAD = "paper000/hm_0"
 TIMES = 7
 
