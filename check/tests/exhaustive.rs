@@ -2,6 +2,7 @@
 //! before every event of the run, every read failed in turn, under each update policy. Nothing is drawn at
 //! random.
 
+use stripewise_array::WindowSize;
 use stripewise_array::placement::FirstWrites;
 use stripewise_array::update::{Tie, Update};
 use stripewise_base::units::Span;
@@ -155,6 +156,31 @@ fn any_element_may_be_lost_at_any_event_of_an_update_of_five() {
     for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
         assert!(lose_each_before_each(5, update, Before::AFullStripe, Manner::Gone) > 5_000);
     }
+}
+
+#[test]
+fn any_element_may_be_lost_at_any_event_while_parity_is_late() {
+    let mut runs = 0;
+    for (window, hides) in [(1, false), (2, true), (16, false), (16, true)] {
+        for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
+            for pattern in patterns(2) {
+                let mut case = case(3, update, Before::AFullStripe);
+                case.scheme.parity.window = WindowSize::Chunks(window);
+                case.scheme.parity.idle = Span(if window == 2 { 100_000 } else { 0 });
+                case.hides_old_versions = hides;
+                case.requests = requests(Before::AFullStripe, 2, pattern);
+                let whole = check(&case);
+                for element in 0..3 {
+                    for event in 0..=whole.played {
+                        case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                        assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
+                        runs += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(runs > 1_000, "{runs} runs");
 }
 
 #[test]
