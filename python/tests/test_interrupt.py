@@ -66,7 +66,8 @@ def test_a_program_that_is_interrupted_ends_with_a_traceback(tmp_path):
     program = f"import stripewise; print('on', flush=True); stripewise.run(workload={ENDLESS!r}, settings={SMALL!r})"
     paths = os.pathsep.join(path for path in sys.path if path)
     child = subprocess.Popen(
-        [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert child.stdout.readline() == "on\n"
     results = tmp_path / "stripewise-results"
