@@ -90,14 +90,14 @@ fn section(figure: &Figure) -> String {
     for panel in &figure.panels {
         let title = escape(&panel.title);
         match &panel.body {
-            Ok(svg) => write!(
+            Ok(svg) => writeln!(
                 text,
-                "<figure><figcaption>{title}</figcaption><div class=\"scroll\">{svg}</div></figure>\n"
+                "<figure><figcaption>{title}</figcaption><div class=\"scroll\">{svg}</div></figure>"
             ),
             Err(why) => {
-                write!(
+                writeln!(
                     text,
-                    "<figure class=\"empty\"><figcaption>{title}</figcaption><p>{}</p></figure>\n",
+                    "<figure class=\"empty\"><figcaption>{title}</figcaption><p>{}</p></figure>",
                     marked(why)
                 )
             }

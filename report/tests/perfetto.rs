@@ -16,7 +16,7 @@ impl Source for Writes {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < batch.capacity() && self.0 < 400 {
-            let kind = if self.0 % 4 == 0 { Kind::Read } else { Kind::Write };
+            let kind = if self.0.is_multiple_of(4) { Kind::Read } else { Kind::Write };
             let offset = self.0 * 7_919 % 2_000 * 8192;
             batch.push(Request { time_ns: self.0 * 200_000, offset, bytes: 16_384, volume: 0, kind });
             self.0 += 1;
