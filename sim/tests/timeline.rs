@@ -74,7 +74,7 @@ fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() 
     let mut together = suspending(config("ssd:3"));
     together.device.scheduling.multi_plane = MultiPlane::AnyPage;
     let plain = ["channel:1", "chip:1", "ssd:3"].map(config);
-    for config in plain.into_iter().chain([suspending(self::config("channel:1")), together]) {
+    for config in plain.into_iter().chain([suspending(config("channel:1")), together]) {
         let level = format!("{} suspend {}", config.elements, config.device.suspend.is_some());
         let (totals, line) = both(&config);
         let rests = line.stretches.iter().filter(|span| span.stretch.is_rest).count();
