@@ -46,7 +46,7 @@ fn what_show_prints_can_be_used_as_a_file() {
 fn the_source_of_a_preset_keeps_its_comments() {
     let sandbox = Sandbox::new();
     let text = sandbox.run("scheme show paper000-baseline --source").success();
-    assert!(text.contains("xor = \"19us\"  # Table II"), "{text}");
+    assert!(text.contains("# Table II: 0.019 ms a page"), "{text}");
     assert!(sandbox.run("device show ssdsim-5+1 --source").success().contains("# Table II"));
 }
 

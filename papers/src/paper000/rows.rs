@@ -5,7 +5,6 @@ use stripewise_sim::uniformity::chi2_critical;
 use super::decision::Decisions;
 use super::measured::{Measured, Run};
 use super::plan::{Row, Traces};
-use super::text::time;
 use crate::verdict::{Verdict, judge};
 
 /// One result.
@@ -362,13 +361,11 @@ fn evidence(group: &[&Measured]) -> String {
         |value: &dyn Fn(&(&Run, &Run)) -> f64| mean_of(&adaptive.iter().map(value).collect::<Vec<_>>());
     let Some(adjusted) = mean(&|(ours, _)| ours.adjusted_share()) else { return String::new() };
     let extra = mean(&|(ours, theirs)| ours.pre_reads / theirs.pre_reads.max(1.0) - 1.0).unwrap_or(0.0);
-    let wait = mean(&|(_, theirs)| theirs.mean_ns[0]).unwrap_or(0.0);
     let lagging = group.iter().filter(|one| one.lags()).count();
     let mut text = format!(
-        "Adaptive adjusts {:.1} % of the updates and pre-reads {:.1} % more pages than Baseline, at a mean response of {}; ",
+        "Adaptive adjusts {:.1} % of the updates and pre-reads {:.1} % more pages than Baseline; ",
         adjusted * 100.0,
-        extra * 100.0,
-        time(wait)
+        extra * 100.0
     );
     if lagging > 0 {
         text.push_str(&format!(
