@@ -1,8 +1,28 @@
 """What the tests share: a small array, and a place for results."""
 
+import faulthandler
+import signal
+
 import pytest
 
 SMALL = {"device.geometry.blocks": 64, "device.geometry.chips": 1}
+
+
+# The longest that any test may take, in seconds.
+PATIENCE = 300
+
+
+def pytest_configure():
+    # A shell starts what it puts into the background with Ctrl-C ignored, and Python then leaves it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def patience():
+    """Ends all with every thread's traceback when a test hangs, as one does whose Ctrl-C is not heard."""
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture
