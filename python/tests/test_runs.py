@@ -86,10 +86,10 @@ def test_a_sweep_makes_a_run_for_each_point_in_threads_and_in_processes(study):
 
 def test_progress_is_told_while_runs_go_on(study):
     seen = []
-    workload = stripewise.workload("uniform:write=1,size=8KiB,span=64MiB", requests=30_000)
+    workload = stripewise.workload("uniform:write=1,size=8KiB,span=64MiB", requests=500_000)
     stripewise.compare(["baseline"], workload, threads=1, **{**study, "progress": seen.append})
     lines = [line for lines in seen for line in lines]
-    assert lines, "thirty thousand requests take longer than a twentieth of a second"
+    assert lines, "half a million requests take longer than a twentieth of a second"
     assert all(scheme == "baseline" and 0 <= share <= 1 for scheme, _, share, _ in lines)
     assert [line[1] for line in lines] == sorted(line[1] for line in lines)
 

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,28 +17,32 @@ FRAMES = "ignore_missing_imports = True\n[mypy-polars.*,pandas.*,pyarrow.*,altai
 HERE = Path(stripewise.__file__).parent
 
 
-def test_the_stub_is_that_of_the_module(tmp_path):
-    pytest.importorskip("mypy.stubtest")
-    line = [sys.executable, "-m", "mypy.stubtest", "stripewise._stripewise"]
-    config = tmp_path / "mypy.ini"
-    config.write_text(f"[mypy]\n{FRAMES}")
-    paths = os.pathsep.join(path for path in sys.path if path)
-    ended = subprocess.run(
-        [*line, "--mypy-config-file", config],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": paths, "MYPYPATH": str(HERE.parent)},
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+@pytest.fixture
+def checker(tmp_path):
+    """Runs a checker of types over a copy of the package: mypy does not look into what is installed."""
+    shutil.copytree(HERE, tmp_path / "stripewise", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def check(module, *line, strict=False):
+        (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = {strict}\n{FRAMES}")
+        paths = os.pathsep.join(path for path in sys.path if path)
+        ended = subprocess.run(
+            [sys.executable, "-m", module, *line],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": paths, "MYPYPATH": str(tmp_path)},
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+    return check
 
 
-def test_the_package_is_typed(tmp_path):
-    config = tmp_path / "mypy.ini"
-    config.write_text(f"[mypy]\nstrict = True\n{FRAMES}")
-    line = [sys.executable, "-m", "mypy", "--config-file", config, "--cache-dir", str(tmp_path / "cache")]
-    ended = subprocess.run([*line, str(HERE)], capture_output=True, text=True, cwd=tmp_path)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+def test_the_stub_is_that_of_the_module(checker):
+    checker("mypy.stubtest", "stripewise._stripewise", "--mypy-config-file", "mypy.ini")
+
+
+def test_the_package_is_typed(checker):
+    checker("mypy", "--config-file", "mypy.ini", "--package", "stripewise", strict=True)
     assert (HERE / "py.typed").exists()
 
 
