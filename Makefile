@@ -20,7 +20,7 @@ setup: ## Fetch what a build needs, so that the rest works without a network
 build: ## Build the `stripewise` command, optimised: target/release/stripewise
 	$(CARGO) build --release --locked
 
-compare: ## Compare two update policies on the built-in workload
+compare: ## Compare three update policies on the built-in workload, with a report
 	$(CARGO) run --release --locked -- compare
 
 test: ## Run all tests
