@@ -171,6 +171,12 @@ impl Plan {
         (self.current < self.step_count).then(|| self.steps[self.current as usize])
     }
 
+    /// Whether no step follows the current one.
+    #[inline]
+    pub(crate) fn is_at_last_step(&self) -> bool {
+        self.current + 1 >= self.step_count
+    }
+
     /// Hosts are acknowledged after the step that was pushed last.
     #[inline]
     pub(crate) fn acknowledge_here(&mut self) {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::format::{BinaryReader, Chosen, FormatName, binary_order, detect_binary, is_tar, members};
 use crate::input::{Compression, Content, Input};
-use crate::order::{Disorder, Order, Sorter};
+use crate::order::{Disorder, Sorter};
 use crate::text::TextReader;
 use crate::{Request, Source, TraceError};
 
@@ -175,7 +175,7 @@ fn open_parquet(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError
     #[cfg(feature = "parquet")]
     {
         let reader = crate::format::parquet::ParquetReader::open(path, options)?;
-        let sorter = Sorter::new(Order::AsFiled, options.disorder);
+        let sorter = Sorter::new(crate::order::Order::AsFiled, options.disorder);
         Ok(Reader { inner: Inner::Parquet(Box::new(reader)), sorter })
     }
     #[cfg(not(feature = "parquet"))]

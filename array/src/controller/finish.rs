@@ -9,11 +9,18 @@ use crate::plan::{Attachment, Plan, Purpose};
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
-    /// What `plan` was to do for hosts is done: each of its requests loses one thing to wait for.
-    pub(super) fn acknowledge_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+    /// What `plan` was to do for hosts is done: each of its requests loses one thing to wait for. While the plan `goes_on`,
+    /// with parity that follows data, flushes wait on: what they cover must bear the loss of an element.
+    pub(super) fn acknowledge_plan<D: Driver<M>>(&mut self, plan: u32, goes_on: bool, driver: &mut D) {
         let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
         while node != NONE {
             let attachment = self.attachments[node as usize];
+            if goes_on && self.requests[attachment.request as usize].host.kind == RequestKind::Flush {
+                let first = &mut self.plans[plan as usize].first_request;
+                self.attachments[node as usize].next = std::mem::replace(first, node);
+                node = attachment.next;
+                continue;
+            }
             if node as usize >= self.plans.len() {
                 self.attachments[node as usize].next = self.free_attachment;
                 self.free_attachment = node;

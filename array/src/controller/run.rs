@@ -168,7 +168,8 @@ impl<M: Memory> Array<M> {
     fn step_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &self.plans[plan as usize];
         if slot.current == slot.ack_after {
-            self.acknowledge_plan(plan, driver);
+            let goes_on = !slot.is_at_last_step();
+            self.acknowledge_plan(plan, goes_on, driver);
         }
         self.plans[plan as usize].current += 1;
     }
@@ -314,7 +315,7 @@ impl<M: Memory> Array<M> {
         }
         if self.plans[plan as usize].first_request != NONE {
             // A flush that came when the hosts of this plan had been told, or an update with nothing left to do.
-            self.acknowledge_plan(plan, driver);
+            self.acknowledge_plan(plan, false, driver);
         }
         self.release(plan);
         self.return_buffers(plan);
@@ -331,7 +332,7 @@ impl<M: Memory> Array<M> {
         // Of what was written before, only what lies on lost members is gone.
         let mask = slot.wanted | (slot.dirty & slot.missing);
         self.fail_requests(plan, mask);
-        self.acknowledge_plan(plan, driver);
+        self.acknowledge_plan(plan, false, driver);
         self.finish(plan, driver);
     }
 }
