@@ -291,10 +291,11 @@ impl<'a> Run<'a> {
         let pages = ask.sector / sectors_per_page..(ask.sector + ask.sectors).div_ceil(sectors_per_page);
         if ended.failed {
             let faults = &self.media().log()[ended.request.faults_before..];
+            let since = ended.request.event;
             let may = match ask.what {
-                What::Flush => audit.is_broken() || audit.array.stale_rows().next().is_some(),
+                // A row whose parity could not be told may have been healed by a later write meanwhile.
+                What::Flush => audit.is_broken() || self.stale.values().any(|&last| last >= since),
                 _ => {
-                    let since = ended.request.event;
                     let was_stale = |row| self.stale.get(&row).is_some_and(|&last| last >= since);
                     audit.may_fail(pages, ask.what == What::Read, faults, was_stale)
                 }
