@@ -6,7 +6,7 @@ use stripewise_base::Nanos;
 /// saying over how many reads.
 const WEIGHT: u64 = 8;
 
-/// Smoothed cell times. Integers, each kept [`WEIGHT`] times as large, so that no rounding adds up.
+/// Smoothed cell times. Integers, each kept `WEIGHT` times as large, so that no rounding adds up.
 #[derive(Clone, Debug)]
 pub struct CellTimes {
     /// Of reads, for each element; 0 where none was seen.

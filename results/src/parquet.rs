@@ -1,7 +1,7 @@
 //! Writes tables as Parquet while a run goes on, in constant memory.
 //!
 //! Rows are gathered in lanes of 257 values, one lane a column: few enough to stay in the processor's first
-//! caches, for the simulator needs the rest. A full lane is packed ([`crate::pack`]); 256 of them are a page;
+//! caches, for the simulator needs the rest. A full lane is packed (`crate::pack`); 256 of them are a page;
 //! four pages of every column are a row group, which is written. Nothing is compressed further: packing
 //! leaves about 13 to 30 of a request's 112 bytes, and Snappy or Zstandard would cost more than all the rest
 //! to halve that.
