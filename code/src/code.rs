@@ -1,0 +1,291 @@
+//! One interface over the horizontal codes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cost::{self, Cost};
+use crate::kernels::MEMBERS_MAX;
+use crate::{evenodd, kernels, pq, rdp};
+
+/// Which parity code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Exclusive or: one parity, RAID-5.
+    Xor,
+    /// P+Q Reed-Solomon: two parities, byte-equal to those of Linux md's RAID-6.
+    Pq,
+    /// Row-diagonal parity: two parities by exclusive or alone.
+    Rdp,
+    /// EVENODD: two parities by exclusive or alone.
+    Evenodd,
+    /// X-Code: vertical, two parities by exclusive or inside the data members ([`crate::XCode`]).
+    XCode,
+}
+
+impl Kind {
+    /// Its name in schemes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xor => "xor",
+            Self::Pq => "pq",
+            Self::Rdp => "rdp",
+            Self::Evenodd => "evenodd",
+            Self::XCode => "x-code",
+        }
+    }
+
+    /// Parity members, and so the erasures that the code bears.
+    pub fn parity(self) -> u32 {
+        if self == Self::Xor { 1 } else { 2 }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Why a code cannot be formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CodeError {
+    /// X-Code has no parity members of its own.
+    #[error(
+        "x-code is vertical: its parity stands inside the data members, which an array of separate parity chunks \
+         cannot place; choose xor, pq, rdp or evenodd"
+    )]
+    Vertical,
+    /// The code knows no prime.
+    #[error("{0} takes no prime; leave `prime` out, or choose rdp or evenodd")]
+    PrimeUnused(Kind),
+    /// The number given as a prime is not one, or is 2.
+    #[error("{kind} needs an odd prime, and {prime} is none; 5, 17 and 257 suit pages of a power of two")]
+    NotPrime {
+        /// The code.
+        kind: Kind,
+        /// What was given.
+        prime: u32,
+    },
+    /// X-Code cannot have so many columns.
+    #[error("x-code takes a prime number of columns from 5 to {most}, and {prime} were asked for")]
+    Columns {
+        /// What was asked for.
+        prime: u32,
+        /// Most columns.
+        most: u32,
+    },
+    /// Too few or too many data members.
+    #[error("{kind} takes 1 to {most} data members{}, and {data} were asked for", with_prime(*.prime))]
+    Data {
+        /// The code.
+        kind: Kind,
+        /// What was asked for.
+        data: u32,
+        /// Most data members.
+        most: u32,
+        /// The prime, if the code has one.
+        prime: Option<u32>,
+    },
+}
+
+fn with_prime(prime: Option<u32>) -> String {
+    prime.map_or_else(String::new, |prime| format!(" with prime {prime}"))
+}
+
+/// More members are lost than the code has parities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{lost} members are lost, and the code bears the loss of {parity}")]
+pub struct TooManyLost {
+    /// Members lost.
+    pub lost: u32,
+    /// Members whose loss the code bears.
+    pub parity: u32,
+}
+
+/// A horizontal parity code over one row: `data` data members and `parity` parity members of equal length.
+///
+/// A member is any number of bytes that is a multiple of [`Code::granularity`]; in the controller it is a page.
+/// Members are numbered, data first: a mask's bit `n` is member `n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    kind: Kind,
+    data: u32,
+    /// 0 where the code knows none.
+    prime: u32,
+}
+
+/// The primes that are tried when none is named: members of 16 and of 256 parts.
+const PRIMES: [u32; 2] = [17, 257];
+
+impl Code {
+    /// The code of `data` members; `prime` is for RDP (`data` below the prime) and EVENODD (`data` up to it), and 17
+    /// or, where that does not suffice, 257 if none is named.
+    pub fn new(kind: Kind, data: u32, prime: Option<u32>) -> Result<Self, CodeError> {
+        let masked = MEMBERS_MAX as u32 - kind.parity();
+        let most = |prime: u32| match kind {
+            Kind::Rdp => masked.min(prime - 1),
+            Kind::Evenodd => masked.min(prime),
+            Kind::Xor | Kind::Pq | Kind::XCode => masked,
+        };
+        let prime = match (kind, prime) {
+            (Kind::XCode, _) => return Err(CodeError::Vertical),
+            (Kind::Xor | Kind::Pq, Some(_)) => return Err(CodeError::PrimeUnused(kind)),
+            (Kind::Xor | Kind::Pq, None) => 0,
+            (_, Some(prime)) if !is_odd_prime(prime) => return Err(CodeError::NotPrime { kind, prime }),
+            (_, Some(prime)) => prime,
+            (_, None) => PRIMES.into_iter().find(|&prime| data <= most(prime)).unwrap_or(PRIMES[1]),
+        };
+        let most = if prime == 0 { masked } else { most(prime) };
+        if data == 0 || data > most {
+            return Err(CodeError::Data { kind, data, most, prime: (prime > 0).then_some(prime) });
+        }
+        Ok(Self { kind, data, prime })
+    }
+
+    /// Which code it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Data members.
+    pub fn data(&self) -> u32 {
+        self.data
+    }
+
+    /// Parity members, and so the erasures that the code bears.
+    pub fn parity(&self) -> u32 {
+        self.kind.parity()
+    }
+
+    /// The prime of RDP and EVENODD.
+    pub fn prime(&self) -> Option<u32> {
+        (self.prime > 0).then_some(self.prime)
+    }
+
+    /// Parts of a member, of which its length in bytes is a multiple: 1 for XOR and P+Q, one less than the prime for
+    /// RDP and EVENODD.
+    pub fn granularity(&self) -> u32 {
+        self.prime.saturating_sub(1).max(1)
+    }
+
+    /// What encoding, updating and decoding cost.
+    pub fn cost(&self) -> Cost {
+        cost::of(self)
+    }
+
+    /// How many parts of the parities depend on part `part` of data member `index`: its update cost.
+    pub fn changes(&self, index: u32, part: u32) -> u32 {
+        assert!(index < self.data && part < self.granularity(), "no part {part} of data member {index}");
+        match self.kind {
+            Kind::Xor => 1,
+            Kind::Pq => 2,
+            Kind::Rdp => rdp::changes(self.prime, index, part),
+            Kind::Evenodd => evenodd::changes(self.prime, index, part),
+            Kind::XCode => unreachable!("no such code is formed"),
+        }
+    }
+
+    /// Makes every parity from all data.
+    ///
+    /// # Panics
+    /// If there are not as many slices as members, or not all of one length, or that is no multiple of the
+    /// granularity.
+    pub fn encode(&self, data: &[&[u8]], parity: &mut [&mut [u8]]) {
+        assert_eq!(data.len(), self.data as usize, "one slice for each data member");
+        self.check(parity, parity[0].len());
+        match (self.kind, parity) {
+            (Kind::Xor, [p]) => kernels::xor_of(p, data.iter().copied()),
+            (Kind::Pq, [p, q]) => kernels::pq_of(p, q, data),
+            (Kind::Rdp, [r, q]) => rdp::encode(self.prime as usize, data, r, q),
+            (Kind::Evenodd, [p, q]) => evenodd::encode(self.prime as usize, data, p, q),
+            _ => unreachable!("the number of parities was checked"),
+        }
+    }
+
+    /// Adds the change (old XOR new) of data member `index` to every parity.
+    ///
+    /// # Panics
+    /// As [`Code::encode`], and if there is no such data member.
+    pub fn update(&self, index: u32, change: &[u8], parity: &mut [&mut [u8]]) {
+        assert!(index < self.data, "there is no data member {index}");
+        self.check(parity, change.len());
+        let (prime, index) = (self.prime as usize, index as usize);
+        match (self.kind, parity) {
+            (Kind::Xor, [p]) => kernels::xor_add(p, [change]),
+            (Kind::Pq, [p, q]) => pq::update(index, change, p, q),
+            (Kind::Rdp, [r, q]) => rdp::update(prime, index, change, r, q),
+            (Kind::Evenodd, [p, q]) => evenodd::update(prime, index, change, p, q),
+            _ => unreachable!("the number of parities was checked"),
+        }
+    }
+
+    fn check(&self, parity: &[&mut [u8]], length: usize) {
+        assert_eq!(parity.len(), self.parity() as usize, "one slice for each parity member");
+        assert!(parity.iter().all(|parity| parity.len() == length), "members of a stripe have one length");
+        self.check_length(length);
+    }
+
+    fn check_length(&self, length: usize) {
+        let parts = self.granularity() as usize;
+        assert!(
+            length.is_multiple_of(parts),
+            "a member of {length} bytes does not divide into {parts} parts"
+        );
+    }
+
+    /// Makes the members of `wanted` from those that are not in `lost`, of which it is a subset.
+    ///
+    /// Slices of lost members that are not wanted may be empty. Only as many parities are read as data members are
+    /// lost, the first ones first; slices of parities that are not read may be empty, too.
+    ///
+    /// # Panics
+    /// As [`Code::encode`], and if a mask names a member that there is not or `wanted` one that is not lost.
+    pub fn decode(&self, members: &mut [&mut [u8]], lost: u64, wanted: u64) -> Result<(), TooManyLost> {
+        let count = (self.data + self.parity()) as usize;
+        assert_eq!(members.len(), count, "one slice for each member");
+        assert!(lost.checked_shr(count as u32).unwrap_or(0) == 0, "a member is lost that there is not");
+        assert_eq!(wanted & !lost, 0, "only lost members can be wanted");
+        if lost.count_ones() > self.parity() {
+            return Err(TooManyLost { lost: lost.count_ones(), parity: self.parity() });
+        }
+        if wanted == 0 {
+            return Ok(());
+        }
+        let length = members[wanted.trailing_zeros() as usize].len();
+        self.check_length(length);
+        // The parities that are read: the first of those that are left, as many as lost data members need.
+        let mut needed = (lost & ((1 << self.data) - 1)).count_ones();
+        let mut read = !lost;
+        for parity in self.data as usize..count {
+            let left = lost >> parity & 1 == 0;
+            read &= !(u64::from(left && needed == 0) << parity);
+            needed -= u32::from(left && needed > 0);
+        }
+        for (index, member) in members.iter().enumerate() {
+            if (read | wanted) >> index & 1 != 0 {
+                assert_eq!(member.len(), length, "members of a stripe have one length (member {index})");
+            }
+        }
+        let (prime, data) = (self.prime as usize, self.data as usize);
+        match self.kind {
+            Kind::Xor => {
+                let index = wanted.trailing_zeros() as usize;
+                let (before, rest) = members.split_at_mut(index);
+                let (target, after) = rest.split_first_mut().expect("the member is there");
+                kernels::xor_of(target, before.iter().chain(&*after).map(|member| &**member));
+            }
+            Kind::Pq => pq::decode(data, members, lost, wanted),
+            Kind::Rdp => rdp::decode(prime, data, members, lost, wanted),
+            Kind::Evenodd => evenodd::decode(prime, data, members, lost, wanted),
+            Kind::XCode => unreachable!("no such code is formed"),
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn is_odd_prime(number: u32) -> bool {
+    let divisors = (3..).step_by(2).take_while(|divisor| divisor * divisor <= number);
+    number > 2
+        && !number.is_multiple_of(2)
+        && !divisors.into_iter().any(|divisor| number.is_multiple_of(divisor))
+}

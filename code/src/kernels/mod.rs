@@ -1,0 +1,163 @@
+//! Loops over the bytes of members: one pass over memory, in vectors as wide as the processor has them.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::ops::Deref;
+
+/// The kernels for one type of vector, `$N` of them at a turn, compiled for what `$feature` names.
+macro_rules! instances {
+    ($V:ty, $N:literal $(, #[$feature:meta])?) => {
+        $(#[$feature])?
+        // SAFETY: the caller keeps what `generic::xor` asks for.
+        pub(super) unsafe fn xor_of(target: *mut u8, sources: &[*const u8], length: usize) {
+            // SAFETY: as the caller promises.
+            unsafe { generic::xor::<$V, { 2 * $N }, false>(target, sources, length) }
+        }
+        $(#[$feature])?
+        // SAFETY: the caller keeps what `generic::xor` asks for.
+        pub(super) unsafe fn xor_add(target: *mut u8, sources: &[*const u8], length: usize) {
+            // SAFETY: as the caller promises.
+            unsafe { generic::xor::<$V, { 2 * $N }, true>(target, sources, length) }
+        }
+        $(#[$feature])?
+        // SAFETY: the caller keeps what `generic::pq` asks for.
+        pub(super) unsafe fn pq_of(p: *mut u8, q: *mut u8, data: &[*const u8], length: usize) {
+            // SAFETY: as the caller promises.
+            unsafe { generic::pq::<$V, $N>(p, q, data, length) }
+        }
+        $(#[$feature])?
+        // SAFETY: the caller keeps what `generic::pq_add` asks for.
+        pub(super) unsafe fn pq_add(p: *mut u8, q: *mut u8, change: *const u8, length: usize, factor: u8) {
+            // SAFETY: as the caller promises.
+            unsafe { generic::pq_add::<$V, $N>(p, q, change, length, factor) }
+        }
+        $(#[$feature])?
+        // SAFETY: the caller keeps what `generic::solve` asks for.
+        pub(super) unsafe fn solve<const M: usize>(
+            targets: [*mut u8; M],
+            factors: [[u8; 2]; M],
+            data: &[*const u8],
+            p: *const u8,
+            q: *const u8,
+            length: usize,
+        ) {
+            // SAFETY: as the caller promises.
+            unsafe { generic::solve::<$V, $N, M>(targets, factors, data, p, q, length) }
+        }
+    };
+}
+use instances;
+
+mod generic;
+mod portable;
+
+/// A row has at most this many members, since masks of members are 64 bits.
+pub(crate) const MEMBERS_MAX: usize = 64;
+
+/// What [`pq_solve`] makes: the syndromes of P and of Q, each times its factor.
+pub(crate) struct Output<'a> {
+    pub(crate) factors: [u8; 2],
+    pub(crate) bytes: &'a mut [u8],
+}
+
+const ONE_LENGTH: &str = "members of a stripe have one length";
+
+/// Addresses of members, on the stack; that of a missing member is null.
+struct Pointers {
+    places: [MaybeUninit<*const u8>; MEMBERS_MAX],
+    count: usize,
+}
+
+impl Pointers {
+    /// The addresses of the next `sources`, as many as fit.
+    #[inline(always)]
+    fn present<'a>(sources: impl Iterator<Item = &'a [u8]>, length: usize) -> Self {
+        let mut pointers = Self { places: [const { MaybeUninit::uninit() }; MEMBERS_MAX], count: 0 };
+        for source in sources.take(MEMBERS_MAX) {
+            assert_eq!(source.len(), length, "{ONE_LENGTH}");
+            pointers.places[pointers.count].write(source.as_ptr());
+            pointers.count += 1;
+        }
+        pointers
+    }
+
+    /// The addresses of `members`, of which the missing ones are empty.
+    #[inline(always)]
+    fn or_missing<S: Deref<Target = [u8]>>(members: &[S], length: usize) -> Self {
+        assert!(members.len() <= MEMBERS_MAX, "a row has at most {MEMBERS_MAX} members");
+        let mut pointers =
+            Self { places: [const { MaybeUninit::uninit() }; MEMBERS_MAX], count: members.len() };
+        for (place, member) in pointers.places.iter_mut().zip(members) {
+            assert!(member.is_empty() || member.len() == length, "{ONE_LENGTH}");
+            place.write(if member.is_empty() { std::ptr::null() } else { member.as_ptr() });
+        }
+        pointers
+    }
+
+    #[inline(always)]
+    fn get(&self) -> &[*const u8] {
+        // SAFETY: the first `count` places were written, and `MaybeUninit<T>` lies in memory as `T` does.
+        unsafe { std::slice::from_raw_parts(self.places.as_ptr().cast(), self.count) }
+    }
+}
+
+/// `target` becomes the sum of `sources`, zero if there are none.
+#[inline]
+pub(crate) fn xor_of<'a>(target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
+    let mut sources = sources.into_iter();
+    let pointers = Pointers::present(&mut sources, target.len());
+    // SAFETY: every source has the target's length.
+    unsafe { portable::xor_of(target.as_mut_ptr(), pointers.get(), target.len()) };
+    if pointers.count == MEMBERS_MAX {
+        xor_add(target, sources);
+    }
+}
+
+/// Adds the sum of `sources` to `target`.
+#[inline]
+pub(crate) fn xor_add<'a>(target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
+    let mut sources = sources.into_iter();
+    loop {
+        let pointers = Pointers::present(&mut sources, target.len());
+        // SAFETY: every source has the target's length.
+        unsafe { portable::xor_add(target.as_mut_ptr(), pointers.get(), target.len()) };
+        if pointers.count < MEMBERS_MAX {
+            return;
+        }
+    }
+}
+
+/// P and Q of `data`: `p` becomes the sum of all, `q` the sum of each times its power of the generator.
+pub(crate) fn pq_of(p: &mut [u8], q: &mut [u8], data: &[&[u8]]) {
+    assert_eq!(p.len(), q.len(), "{ONE_LENGTH}");
+    let pointers = Pointers::present(data.iter().copied(), p.len());
+    assert_eq!(pointers.count, data.len(), "a row has at most {MEMBERS_MAX} members");
+    // SAFETY: every member has the length of P.
+    unsafe { portable::pq_of(p.as_mut_ptr(), q.as_mut_ptr(), pointers.get(), p.len()) };
+}
+
+/// Adds `change` to `p`, and `factor` times `change` to `q`.
+pub(crate) fn pq_add(p: &mut [u8], q: &mut [u8], change: &[u8], factor: u8) {
+    assert!(p.len() == change.len() && q.len() == change.len(), "{ONE_LENGTH}");
+    // SAFETY: the three have one length.
+    unsafe { portable::pq_add(p.as_mut_ptr(), q.as_mut_ptr(), change.as_ptr(), change.len(), factor) };
+}
+
+/// Makes `outputs` from the syndromes: that of P is the sum of `data` and `p`, that of Q the sum of `q` and of each
+/// of `data` times its power of the generator. What is missing, of `data` or of `p` and `q`, is empty.
+pub(crate) fn pq_solve<S: Deref<Target = [u8]>, const M: usize>(
+    mut outputs: [Output<'_>; M],
+    data: &[S],
+    p: &[u8],
+    q: &[u8],
+) {
+    let length = outputs[0].bytes.len();
+    assert!(outputs.iter().all(|output| output.bytes.len() == length), "{ONE_LENGTH}");
+    let data = Pointers::or_missing(data, length);
+    let parity = Pointers::or_missing(&[p, q], length);
+    let (p, q) = (parity.get()[0], parity.get()[1]);
+    let factors = std::array::from_fn(|index| outputs[index].factors);
+    let targets = outputs.each_mut().map(|output| output.bytes.as_mut_ptr());
+    // SAFETY: whatever is not null has the length of the outputs.
+    unsafe { portable::solve(targets, factors, data.get(), p, q, length) };
+}

@@ -1,0 +1,100 @@
+//! What RDP and EVENODD share: members of p - 1 parts, seen as columns, and the diagonals through them.
+//!
+//! Part i of the column with shift c lies on diagonal (i + c) mod p. A column has no part p - 1, so one diagonal
+//! misses it; and no parity is stored for diagonal p - 1.
+
+use std::ops::Range;
+
+use crate::kernels;
+
+/// Bytes of a part that are worked on at a time where a result must be kept aside.
+pub(crate) const TILE: usize = 1024;
+
+/// Members of `prime` - 1 parts of `bytes` each.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts {
+    pub(crate) prime: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Parts {
+    /// Of members that are `length` long.
+    pub(crate) fn new(prime: usize, length: usize) -> Self {
+        Self { prime, bytes: length / (prime - 1) }
+    }
+
+    /// The row where `diagonal` meets the column with `shift`, if it does.
+    pub(crate) fn row(self, diagonal: usize, shift: usize) -> Option<usize> {
+        let row = (diagonal + self.prime - shift) % self.prime;
+        (row < self.prime - 1).then_some(row)
+    }
+
+    /// The diagonal through `row` of the column with `shift`.
+    pub(crate) fn diagonal(self, row: usize, shift: usize) -> usize {
+        (row + shift) % self.prime
+    }
+
+    /// Bytes of `tile` (a range within parts) of part `row`.
+    pub(crate) fn place(self, row: usize, tile: &Range<usize>) -> Range<usize> {
+        let at = row * self.bytes;
+        at + tile.start..at + tile.end
+    }
+
+    /// Bytes of parts `rows`.
+    pub(crate) fn run(self, rows: Range<usize>) -> Range<usize> {
+        rows.start * self.bytes..rows.end * self.bytes
+    }
+
+    /// The parts cut into tiles.
+    pub(crate) fn tiles(self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.bytes).step_by(TILE).map(move |at| at..self.bytes.min(at + TILE))
+    }
+
+    /// `q` becomes the stored diagonals of `columns`, each a shift with its member: runs of diagonals that no column
+    /// begins, ends or misses in between are one sum each.
+    pub(crate) fn diagonals<'a>(
+        self,
+        q: &mut [u8],
+        columns: impl Iterator<Item = (usize, &'a [u8])> + Clone,
+    ) {
+        let last = self.prime - 1;
+        let mut from = 0;
+        while from < last {
+            let left = |(shift, _): (usize, &[u8])| self.row(from, shift).map_or(1, |row| last - row);
+            let to = columns.clone().map(left).fold(last, |to, left| to.min(from + left));
+            let sources = columns.clone().filter_map(|(shift, column)| {
+                self.row(from, shift).map(|row| &column[self.run(row..row + to - from)])
+            });
+            kernels::xor_of(&mut q[self.run(from..to)], sources);
+            from = to;
+        }
+    }
+
+    /// Adds the column with `shift` to the stored diagonals.
+    pub(crate) fn add_column(self, q: &mut [u8], shift: usize, column: &[u8]) {
+        let last = self.prime - 1;
+        kernels::xor_add(&mut q[self.run(shift..last)], [&column[self.run(0..last - shift)]]);
+        if shift > 1 {
+            kernels::xor_add(&mut q[self.run(0..shift - 1)], [&column[self.run(last - shift + 1..last)]]);
+        }
+    }
+}
+
+/// Takes the slices of the `lost` members out and puts an empty one in their places.
+pub(crate) fn take_lost<'a>(members: &mut [&'a mut [u8]], lost: u64) -> [(usize, &'a mut [u8]); 2] {
+    let mut taken = [(usize::MAX, Default::default()), (usize::MAX, Default::default())];
+    let is_lost = |(index, _): &(usize, &mut &mut [u8])| lost >> index & 1 != 0;
+    for (place, (index, member)) in taken.iter_mut().zip(members.iter_mut().enumerate().filter(is_lost)) {
+        *place = (index, std::mem::take(member));
+    }
+    taken
+}
+
+/// Puts back what [`take_lost`] took.
+pub(crate) fn put_back<'a>(members: &mut [&'a mut [u8]], taken: [(usize, &'a mut [u8]); 2]) {
+    for (index, member) in taken {
+        if let Some(place) = members.get_mut(index) {
+            *place = member;
+        }
+    }
+}
