@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{self, Cost};
-use crate::kernels::MEMBERS_MAX;
-use crate::{evenodd, kernels, pq, rdp};
+use crate::kernels::{Kernels, Level, MEMBERS_MAX, Unsupported};
+use crate::{evenodd, pq, rdp};
 
 /// Which parity code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +112,7 @@ pub struct Code {
     data: u32,
     /// 0 where the code knows none.
     prime: u32,
+    kernels: Kernels,
 }
 
 /// The primes that are tried when none is named: members of 16 and of 256 parts.
@@ -139,7 +140,12 @@ impl Code {
         if data == 0 || data > most {
             return Err(CodeError::Data { kind, data, most, prime: (prime > 0).then_some(prime) });
         }
-        Ok(Self { kind, data, prime })
+        Ok(Self { kind, data, prime, kernels: Kernels::current() })
+    }
+
+    /// The same code, at another level than [`Level::current`].
+    pub fn with_level(self, level: Level) -> Result<Self, Unsupported> {
+        Ok(Self { kernels: Kernels::of(level)?, ..self })
     }
 
     /// Which code it is.
@@ -193,11 +199,12 @@ impl Code {
     pub fn encode(&self, data: &[&[u8]], parity: &mut [&mut [u8]]) {
         assert_eq!(data.len(), self.data as usize, "one slice for each data member");
         self.check(parity, parity[0].len());
+        let kernels = self.kernels;
         match (self.kind, parity) {
-            (Kind::Xor, [p]) => kernels::xor_of(p, data.iter().copied()),
-            (Kind::Pq, [p, q]) => kernels::pq_of(p, q, data),
-            (Kind::Rdp, [r, q]) => rdp::encode(self.prime as usize, data, r, q),
-            (Kind::Evenodd, [p, q]) => evenodd::encode(self.prime as usize, data, p, q),
+            (Kind::Xor, [p]) => kernels.xor_of(p, data.iter().copied()),
+            (Kind::Pq, [p, q]) => kernels.pq_of(p, q, data),
+            (Kind::Rdp, [r, q]) => rdp::encode(kernels, self.prime as usize, data, r, q),
+            (Kind::Evenodd, [p, q]) => evenodd::encode(kernels, self.prime as usize, data, p, q),
             _ => unreachable!("the number of parities was checked"),
         }
     }
@@ -209,12 +216,12 @@ impl Code {
     pub fn update(&self, index: u32, change: &[u8], parity: &mut [&mut [u8]]) {
         assert!(index < self.data, "there is no data member {index}");
         self.check(parity, change.len());
-        let (prime, index) = (self.prime as usize, index as usize);
+        let (kernels, prime, index) = (self.kernels, self.prime as usize, index as usize);
         match (self.kind, parity) {
-            (Kind::Xor, [p]) => kernels::xor_add(p, [change]),
-            (Kind::Pq, [p, q]) => pq::update(index, change, p, q),
-            (Kind::Rdp, [r, q]) => rdp::update(prime, index, change, r, q),
-            (Kind::Evenodd, [p, q]) => evenodd::update(prime, index, change, p, q),
+            (Kind::Xor, [p]) => kernels.xor_add(p, [change]),
+            (Kind::Pq, [p, q]) => pq::update(kernels, index, change, p, q),
+            (Kind::Rdp, [r, q]) => rdp::update(kernels, prime, index, change, r, q),
+            (Kind::Evenodd, [p, q]) => evenodd::update(kernels, prime, index, change, p, q),
             _ => unreachable!("the number of parities was checked"),
         }
     }
@@ -266,17 +273,17 @@ impl Code {
                 assert_eq!(member.len(), length, "members of a stripe have one length (member {index})");
             }
         }
-        let (prime, data) = (self.prime as usize, self.data as usize);
+        let (kernels, prime, data) = (self.kernels, self.prime as usize, self.data as usize);
         match self.kind {
             Kind::Xor => {
                 let index = wanted.trailing_zeros() as usize;
                 let (before, rest) = members.split_at_mut(index);
                 let (target, after) = rest.split_first_mut().expect("the member is there");
-                kernels::xor_of(target, before.iter().chain(&*after).map(|member| &**member));
+                kernels.xor_of(target, before.iter().chain(&*after).map(|member| &**member));
             }
-            Kind::Pq => pq::decode(data, members, lost, wanted),
-            Kind::Rdp => rdp::decode(prime, data, members, lost, wanted),
-            Kind::Evenodd => evenodd::decode(prime, data, members, lost, wanted),
+            Kind::Pq => pq::decode(kernels, data, members, lost, wanted),
+            Kind::Rdp => rdp::decode(kernels, prime, data, members, lost, wanted),
+            Kind::Evenodd => evenodd::decode(kernels, prime, data, members, lost, wanted),
             Kind::XCode => unreachable!("no such code is formed"),
         }
         Ok(())

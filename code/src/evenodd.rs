@@ -2,11 +2,11 @@
 //! diagonal for which no parity is stored.
 //!
 //! Source: Blaum, Brady, Bruck and Menon, "EVENODD: An Efficient Scheme for Tolerating Double Disk Failures in RAID
-//! Architectures", IEEE Transactions on Computers 44(2), 1995, sections 2 and 3.
+//! Architectures", IEEE Transactions on Computers 44(2), 1995.
 
 use std::ops::Range;
 
-use crate::kernels;
+use crate::kernels::Kernels;
 use crate::parts::{Parts, TILE, put_back, take_lost};
 
 /// How many parts of the parities depend on part `part` of data member `index`: all of Q if it lies on the diagonal of
@@ -16,20 +16,25 @@ pub(crate) fn changes(prime: u32, index: u32, part: u32) -> u32 {
 }
 
 /// Makes P and Q.
-pub(crate) fn encode(prime: usize, data: &[&[u8]], p: &mut [u8], q: &mut [u8]) {
-    kernels::xor_of(p, data.iter().copied());
-    encode_diagonals(prime, data.iter().copied(), q);
+pub(crate) fn encode(kernels: Kernels, prime: usize, data: &[&[u8]], p: &mut [u8], q: &mut [u8]) {
+    kernels.xor_of(p, data.iter().copied());
+    encode_diagonals(kernels, prime, data.iter().copied(), q);
 }
 
-fn encode_diagonals<'a>(prime: usize, data: impl Iterator<Item = &'a [u8]> + Clone, q: &mut [u8]) {
-    let parts = Parts::new(prime, q.len());
+fn encode_diagonals<'a>(
+    kernels: Kernels,
+    prime: usize,
+    data: impl Iterator<Item = &'a [u8]> + Clone,
+    q: &mut [u8],
+) {
+    let parts = Parts::new(kernels, prime, q.len());
     parts.diagonals(q, data.clone().enumerate());
     let mut s = [0; TILE];
     for tile in parts.tiles() {
         let s = &mut s[..tile.len()];
-        kernels::xor_of(s, on_diagonal(parts, prime - 1, data.clone().enumerate(), &tile));
+        kernels.xor_of(s, on_diagonal(parts, prime - 1, data.clone().enumerate(), &tile));
         for row in 0..prime - 1 {
-            kernels::xor_add(&mut q[parts.place(row, &tile)], [&*s]);
+            kernels.xor_add(&mut q[parts.place(row, &tile)], [&*s]);
         }
     }
 }
@@ -47,9 +52,16 @@ fn on_diagonal<'a, 'b: 'a>(
 }
 
 /// Adds the change of data member `index`.
-pub(crate) fn update(prime: usize, index: usize, change: &[u8], p: &mut [u8], q: &mut [u8]) {
-    kernels::xor_add(p, [change]);
-    add_column(Parts::new(prime, change.len()), q, index, change);
+pub(crate) fn update(
+    kernels: Kernels,
+    prime: usize,
+    index: usize,
+    change: &[u8],
+    p: &mut [u8],
+    q: &mut [u8],
+) {
+    kernels.xor_add(p, [change]);
+    add_column(Parts::new(kernels, prime, change.len()), q, index, change);
 }
 
 /// Adds the column with `shift` to Q: each part to its diagonal, that on the diagonal of S to all.
@@ -57,54 +69,61 @@ fn add_column(parts: Parts, q: &mut [u8], shift: usize, column: &[u8]) {
     parts.add_column(q, shift, column);
     if let Some(row) = parts.row(parts.prime - 1, shift) {
         let s = &column[parts.run(row..row + 1)];
-        (0..parts.prime - 1).for_each(|row| kernels::xor_add(&mut q[parts.run(row..row + 1)], [s]));
+        (0..parts.prime - 1).for_each(|row| parts.kernels.xor_add(&mut q[parts.run(row..row + 1)], [s]));
     }
 }
 
 /// Makes `wanted` of the `lost` members.
-pub(crate) fn decode(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
+pub(crate) fn decode(
+    kernels: Kernels,
+    prime: usize,
+    data: usize,
+    members: &mut [&mut [u8]],
+    lost: u64,
+    wanted: u64,
+) {
     let (p, q) = (1u64 << data, 2u64 << data);
     let lost_data = lost & (p - 1);
     match lost_data.count_ones() {
-        2 => decode_two(prime, data, members, lost, wanted),
-        1 if lost & p != 0 => decode_by_diagonals(prime, data, members, lost, wanted),
+        2 => decode_two(kernels, prime, data, members, lost, wanted),
+        1 if lost & p != 0 => decode_by_diagonals(kernels, prime, data, members, lost, wanted),
         1 => {
             if wanted & lost_data != 0 {
-                decode_row(&mut members[..=data], lost_data.trailing_zeros() as usize);
+                decode_row(kernels, &mut members[..=data], lost_data.trailing_zeros() as usize);
             }
             if wanted & q != 0 {
-                restore_q(prime, data, members, lost_data & !wanted);
+                restore_q(kernels, prime, data, members, lost_data & !wanted);
             }
         }
         _ => {
             if wanted & p != 0 {
-                decode_row(&mut members[..=data], data);
+                decode_row(kernels, &mut members[..=data], data);
             }
             if wanted & q != 0 {
-                restore_q(prime, data, members, 0);
+                restore_q(kernels, prime, data, members, 0);
             }
         }
     }
 }
 
 /// Member `index` of data and P as the sum of the others.
-fn decode_row(members: &mut [&mut [u8]], index: usize) {
+fn decode_row(kernels: Kernels, members: &mut [&mut [u8]], index: usize) {
     let (before, rest) = members.split_at_mut(index);
     let (target, after) = rest.split_first_mut().expect("the member is there");
-    kernels::xor_of(target, before.iter().chain(&*after).map(|member| &**member));
+    kernels.xor_of(target, before.iter().chain(&*after).map(|member| &**member));
 }
 
 /// Q, where one data member may be lost and not be wanted: it is the sum of P and the others, so each of them counts
 /// on its diagonals, too.
-fn restore_q(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64) {
+fn restore_q(kernels: Kernels, prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64) {
     let (columns, parity) = members.split_at_mut(data);
     let (p, q) = parity.split_at_mut(1);
     let (p, q) = (&*p[0], &mut *q[0]);
     let columns = columns.iter().map(|column| &**column);
     if lost == 0 {
-        return encode_diagonals(prime, columns, q);
+        return encode_diagonals(kernels, prime, columns, q);
     }
-    let parts = Parts::new(prime, q.len());
+    let parts = Parts::new(kernels, prime, q.len());
     let lost = lost.trailing_zeros() as usize;
     q.fill(0);
     add_column(parts, q, lost, p);
@@ -115,9 +134,16 @@ fn restore_q(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64) {
 }
 
 /// A data member and P: the diagonal that misses the data member gives S, the others give its parts, and these P.
-fn decode_by_diagonals(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
+fn decode_by_diagonals(
+    kernels: Kernels,
+    prime: usize,
+    data: usize,
+    members: &mut [&mut [u8]],
+    lost: u64,
+    wanted: u64,
+) {
     let taken = take_lost(members, lost);
-    let parts = Parts::new(prime, members[data + 1].len());
+    let parts = Parts::new(kernels, prime, members[data + 1].len());
     let [want_data, want_p] = taken.each_ref().map(|(index, _)| wanted >> index & 1 != 0);
     let shift = taken[0].0;
     let q = &*members[data + 1];
@@ -131,17 +157,17 @@ fn decode_by_diagonals(prime: usize, data: usize, members: &mut [&mut [u8]], los
     for tile in parts.tiles() {
         let (s, part) = (&mut s[..tile.len()], &mut part[..tile.len()]);
         let misses = (shift + prime - 1) % prime;
-        kernels::xor_of(s, on_diagonal(parts, misses, columns.clone(), &tile).chain(parity(misses, &tile)));
+        kernels.xor_of(s, on_diagonal(parts, misses, columns.clone(), &tile).chain(parity(misses, &tile)));
         for row in 0..prime - 1 {
             let diagonal = parts.diagonal(row, shift);
             let known = on_diagonal(parts, diagonal, columns.clone(), &tile);
-            kernels::xor_of(part, known.chain(parity(diagonal, &tile)).chain([&*s]));
+            kernels.xor_of(part, known.chain(parity(diagonal, &tile)).chain([&*s]));
             if want_data {
                 taken[0].1[parts.place(row, &tile)].copy_from_slice(part);
             }
             if want_p {
                 let in_row = columns.clone().map(|(_, column)| &column[parts.place(row, &tile)]);
-                kernels::xor_of(&mut taken[1].1[parts.place(row, &tile)], in_row.chain([&*part]));
+                kernels.xor_of(&mut taken[1].1[parts.place(row, &tile)], in_row.chain([&*part]));
             }
         }
     }
@@ -150,9 +176,16 @@ fn decode_by_diagonals(prime: usize, data: usize, members: &mut [&mut [u8]], los
 
 /// Two data members. S is the sum of both parities. The chain begins at the diagonal that misses the second: it gives
 /// a part of the first, its row one of the second, the diagonal of that one of the first again.
-fn decode_two(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
+fn decode_two(
+    kernels: Kernels,
+    prime: usize,
+    data: usize,
+    members: &mut [&mut [u8]],
+    lost: u64,
+    wanted: u64,
+) {
     let taken = take_lost(members, lost);
-    let parts = Parts::new(prime, members[data].len());
+    let parts = Parts::new(kernels, prime, members[data].len());
     let wanted = taken.each_ref().map(|(index, _)| wanted >> index & 1 != 0);
     let [first, second] = taken.each_ref().map(|(index, _)| *index);
     let (p, q) = (&*members[data], &*members[data + 1]);
@@ -163,16 +196,16 @@ fn decode_two(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64, w
         let s = &mut s[..tile.len()];
         let (of_first, of_second) = (&mut of_first[..tile.len()], &mut of_second[..tile.len()]);
         let rows = 0..prime - 1;
-        kernels::xor_of(s, rows.flat_map(|row| [&p[parts.place(row, &tile)], &q[parts.place(row, &tile)]]));
+        kernels.xor_of(s, rows.flat_map(|row| [&p[parts.place(row, &tile)], &q[parts.place(row, &tile)]]));
         let mut diagonal = (second + prime - 1) % prime;
         let mut is_start = true;
         while let Some(row) = parts.row(diagonal, first) {
             let known = on_diagonal(parts, diagonal, columns.clone(), &tile);
             let parity = (diagonal < prime - 1).then(|| &q[parts.place(diagonal, &tile)]);
             let before = (!is_start).then_some(&*of_second);
-            kernels::xor_of(of_first, known.chain(parity).chain(before).chain([&*s]));
+            kernels.xor_of(of_first, known.chain(parity).chain(before).chain([&*s]));
             let in_row = columns.clone().map(|(_, column)| &column[parts.place(row, &tile)]);
-            kernels::xor_of(of_second, in_row.chain([&p[parts.place(row, &tile)], &*of_first]));
+            kernels.xor_of(of_second, in_row.chain([&p[parts.place(row, &tile)], &*of_first]));
             for (lost, bytes) in [(0, &*of_first), (1, &*of_second)] {
                 if wanted[lost] {
                     taken[lost].1[parts.place(row, &tile)].copy_from_slice(bytes);

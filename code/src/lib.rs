@@ -18,5 +18,6 @@ mod xor;
 
 pub use code::{Code, CodeError, Kind, TooManyLost};
 pub use cost::Cost;
+pub use kernels::{Level, UnknownLevel, Unsupported};
 pub use xcode::XCode;
 pub use xor::{xor_into, xor_of};

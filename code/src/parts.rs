@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::kernels;
+use crate::kernels::Kernels;
 
 /// Bytes of a part that are worked on at a time where a result must be kept aside.
 pub(crate) const TILE: usize = 1024;
@@ -13,14 +13,15 @@ pub(crate) const TILE: usize = 1024;
 /// Members of `prime` - 1 parts of `bytes` each.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts {
+    pub(crate) kernels: Kernels,
     pub(crate) prime: usize,
     pub(crate) bytes: usize,
 }
 
 impl Parts {
     /// Of members that are `length` long.
-    pub(crate) fn new(prime: usize, length: usize) -> Self {
-        Self { prime, bytes: length / (prime - 1) }
+    pub(crate) fn new(kernels: Kernels, prime: usize, length: usize) -> Self {
+        Self { kernels, prime, bytes: length / (prime - 1) }
     }
 
     /// The row where `diagonal` meets the column with `shift`, if it does.
@@ -65,7 +66,7 @@ impl Parts {
             let sources = columns.clone().filter_map(|(shift, column)| {
                 self.row(from, shift).map(|row| &column[self.run(row..row + to - from)])
             });
-            kernels::xor_of(&mut q[self.run(from..to)], sources);
+            self.kernels.xor_of(&mut q[self.run(from..to)], sources);
             from = to;
         }
     }
@@ -73,9 +74,9 @@ impl Parts {
     /// Adds the column with `shift` to the stored diagonals.
     pub(crate) fn add_column(self, q: &mut [u8], shift: usize, column: &[u8]) {
         let last = self.prime - 1;
-        kernels::xor_add(&mut q[self.run(shift..last)], [&column[self.run(0..last - shift)]]);
+        self.kernels.xor_add(&mut q[self.run(shift..last)], [&column[self.run(0..last - shift)]]);
         if shift > 1 {
-            kernels::xor_add(&mut q[self.run(0..shift - 1)], [&column[self.run(last - shift + 1..last)]]);
+            self.kernels.xor_add(&mut q[self.run(0..shift - 1)], [&column[self.run(last - shift + 1..last)]]);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! P+Q Reed-Solomon, the code of Linux md's RAID-6: P is the sum of the data, Q the sum of each member times the
 //! generator to the power of its number.
 //!
-//! Source: Anvin, "The mathematics of RAID-6", 2004 to 2011, sections 2 to 4.
+//! Source: Anvin, "The mathematics of RAID-6".
 
 use crate::field;
-use crate::kernels::{self, Output};
+use crate::kernels::{Kernels, Output};
 use crate::parts::{put_back, take_lost};
 
 /// Adds the change of data member `index`.
-pub(crate) fn update(index: usize, change: &[u8], p: &mut [u8], q: &mut [u8]) {
-    kernels::pq_add(p, q, change, field::power(index as u32));
+pub(crate) fn update(kernels: Kernels, index: usize, change: &[u8], p: &mut [u8], q: &mut [u8]) {
+    kernels.pq_add(p, q, change, field::power(index as u32));
 }
 
 /// What each wanted member is made of: the factors of the syndromes of P and of Q, where a lost parity counts as zero
@@ -34,7 +34,7 @@ fn factors(data: usize, member: usize, lost_data: &[u32], p_lost: bool) -> [u8; 
 }
 
 /// Makes `wanted` of the `lost` members.
-pub(crate) fn decode(data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
+pub(crate) fn decode(kernels: Kernels, data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
     let p_lost = lost >> data & 1 != 0;
     let mut taken = take_lost(members, lost);
     let places = taken.each_ref().map(|(index, _)| *index as u32);
@@ -51,10 +51,10 @@ pub(crate) fn decode(data: usize, members: &mut [&mut [u8]], lost: u64, wanted: 
     match (outputs.next(), outputs.next()) {
         (Some(one), None) if one.factors == [1, 0] => {
             let present = sources.iter().map(|member| &**member).chain([p]);
-            kernels::xor_of(one.bytes, present.filter(|member| !member.is_empty()));
+            kernels.xor_of(one.bytes, present.filter(|member| !member.is_empty()));
         }
-        (Some(one), None) => kernels::pq_solve([one], sources, p, q),
-        (Some(x), Some(y)) => kernels::pq_solve([x, y], sources, p, q),
+        (Some(one), None) => kernels.pq_solve([one], sources, p, q),
+        (Some(x), Some(y)) => kernels.pq_solve([x, y], sources, p, q),
         (None, _) => {}
     }
     put_back(members, taken);

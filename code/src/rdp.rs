@@ -2,12 +2,12 @@
 //! is not stored.
 //!
 //! Source: Corbett, English, Goel, Grcanac, Kleiman, Leong and Sankar, "Row-Diagonal Parity for Double Disk Failure
-//! Correction", FAST 2004, sections 3 and 4.
+//! Correction", FAST 2004.
 //!
 //! The columns that rows and diagonals run through are the data members, with their number as shift, and R, with
 //! shift p - 1. Without Q they are one XOR code, so a loss of R is a loss like that of data.
 
-use crate::kernels;
+use crate::kernels::Kernels;
 use crate::parts::{Parts, TILE, put_back, take_lost};
 
 /// The shift of column `index` of `data` members and R.
@@ -23,54 +23,68 @@ pub(crate) fn changes(prime: u32, index: u32, part: u32) -> u32 {
 }
 
 /// Makes R and Q.
-pub(crate) fn encode(prime: usize, data: &[&[u8]], r: &mut [u8], q: &mut [u8]) {
-    kernels::xor_of(r, data.iter().copied());
+pub(crate) fn encode(kernels: Kernels, prime: usize, data: &[&[u8]], r: &mut [u8], q: &mut [u8]) {
+    kernels.xor_of(r, data.iter().copied());
     let columns = data.iter().copied().enumerate().chain([(prime - 1, &*r)]);
-    Parts::new(prime, q.len()).diagonals(q, columns);
+    Parts::new(kernels, prime, q.len()).diagonals(q, columns);
 }
 
 /// Adds the change of data member `index`.
-pub(crate) fn update(prime: usize, index: usize, change: &[u8], r: &mut [u8], q: &mut [u8]) {
-    let parts = Parts::new(prime, change.len());
-    kernels::xor_add(r, [change]);
+pub(crate) fn update(
+    kernels: Kernels,
+    prime: usize,
+    index: usize,
+    change: &[u8],
+    r: &mut [u8],
+    q: &mut [u8],
+) {
+    let parts = Parts::new(kernels, prime, change.len());
+    kernels.xor_add(r, [change]);
     parts.add_column(q, index, change);
     parts.add_column(q, prime - 1, change);
 }
 
 /// Makes `wanted` of the `lost` members.
-pub(crate) fn decode(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
+pub(crate) fn decode(
+    kernels: Kernels,
+    prime: usize,
+    data: usize,
+    members: &mut [&mut [u8]],
+    lost: u64,
+    wanted: u64,
+) {
     let in_rows = (1u64 << (data + 1)) - 1;
     let q = 1u64 << (data + 1);
     match (lost & in_rows).count_ones() {
-        2 => decode_two(prime, data, members, lost, wanted),
+        2 => decode_two(kernels, prime, data, members, lost, wanted),
         1 => {
             if lost & wanted & in_rows != 0 {
-                decode_row(data, members, lost);
+                decode_row(kernels, data, members, lost);
             }
             if wanted & q != 0 {
                 let still_lost = lost & in_rows & !wanted;
-                encode_diagonals(prime, data, members, still_lost);
+                encode_diagonals(kernels, prime, data, members, still_lost);
             }
         }
         // R is not read: it follows from the data.
-        _ => encode_diagonals(prime, data, members, 1 << data),
+        _ => encode_diagonals(kernels, prime, data, members, 1 << data),
     }
 }
 
 /// The one lost column as the sum of the others.
-fn decode_row(data: usize, members: &mut [&mut [u8]], lost: u64) {
+fn decode_row(kernels: Kernels, data: usize, members: &mut [&mut [u8]], lost: u64) {
     let index = lost.trailing_zeros() as usize;
     let (before, rest) = members[..=data].split_at_mut(index);
     let (target, after) = rest.split_first_mut().expect("the member is there");
-    kernels::xor_of(target, before.iter().chain(&*after).map(|member| &**member));
+    kernels.xor_of(target, before.iter().chain(&*after).map(|member| &**member));
 }
 
 /// Q, where one column may be lost and not be wanted: it is the sum of the others, so each of them counts on its own
 /// diagonals and on those of the lost one.
-fn encode_diagonals(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64) {
+fn encode_diagonals(kernels: Kernels, prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64) {
     let (columns, parity) = members.split_at_mut(data + 1);
     let q = &mut *parity[0];
-    let parts = Parts::new(prime, q.len());
+    let parts = Parts::new(kernels, prime, q.len());
     let columns = columns.iter().enumerate().map(|(index, column)| (shift(prime, data, index), &**column));
     if lost == 0 {
         return parts.diagonals(q, columns);
@@ -86,9 +100,16 @@ fn encode_diagonals(prime: usize, data: usize, members: &mut [&mut [u8]], lost: 
 /// Two lost columns, from two chains. Each begins at the diagonal that misses one of them, and so gives a part of the
 /// other; the row of that gives a part of the first, its diagonal one of the other again, until the diagonal is the
 /// one that is not stored.
-fn decode_two(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64, wanted: u64) {
+fn decode_two(
+    kernels: Kernels,
+    prime: usize,
+    data: usize,
+    members: &mut [&mut [u8]],
+    lost: u64,
+    wanted: u64,
+) {
     let taken = take_lost(&mut members[..=data], lost);
-    let parts = Parts::new(prime, members[data + 1].len());
+    let parts = Parts::new(kernels, prime, members[data + 1].len());
     let shifts = taken.each_ref().map(|(index, _)| shift(prime, data, *index));
     let wanted = taken.each_ref().map(|(index, _)| wanted >> index & 1 != 0);
     let (columns, parity) = members.split_at(data + 1);
@@ -106,10 +127,10 @@ fn decode_two(prime: usize, data: usize, members: &mut [&mut [u8]], lost: u64, w
                     Some(&column[parts.place(row, &tile)])
                 });
                 let before = (!is_start).then_some(&*along);
-                kernels::xor_of(across, on_diagonal.chain([&q[parts.place(diagonal, &tile)]]).chain(before));
+                kernels.xor_of(across, on_diagonal.chain([&q[parts.place(diagonal, &tile)]]).chain(before));
                 let row = parts.row(diagonal, shifts[other]).expect("the diagonal misses one column only");
                 let in_row = present().map(|(_, column)| &column[parts.place(row, &tile)]);
-                kernels::xor_of(along, in_row.chain([&*across]));
+                kernels.xor_of(along, in_row.chain([&*across]));
                 for (lost, bytes) in [(other, &*across), (first, &*along)] {
                     if wanted[lost] {
                         taken[lost].1[parts.place(row, &tile)].copy_from_slice(bytes);

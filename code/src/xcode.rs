@@ -2,13 +2,13 @@
 //! and -1 through the data parts of the other columns.
 //!
 //! Source: Xu and Bruck, "X-Code: MDS Array Codes with Optimal Encoding", IEEE Transactions on Information Theory
-//! 45(1), 1999, sections II and III.
+//! 45(1), 1999.
 
 use std::mem::take;
 
 use crate::code::{CodeError, Kind, TooManyLost, is_odd_prime};
 use crate::cost::Cost;
-use crate::kernels::{self, MEMBERS_MAX};
+use crate::kernels::{Kernels, Level, MEMBERS_MAX, Unsupported};
 
 /// X-Code over `prime` columns of `prime` parts; a column's length is a multiple of that.
 ///
@@ -16,6 +16,7 @@ use crate::kernels::{self, MEMBERS_MAX};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XCode {
     prime: usize,
+    kernels: Kernels,
 }
 
 /// A diagonal with its parity part, which stands in column `home`.
@@ -35,7 +36,12 @@ impl XCode {
         if prime == 3 || prime > most {
             return Err(CodeError::Columns { prime, most });
         }
-        Ok(Self { prime: prime as usize })
+        Ok(Self { prime: prime as usize, kernels: Kernels::current() })
+    }
+
+    /// The same code, at another level than [`Level::current`].
+    pub fn with_level(self, level: Level) -> Result<Self, Unsupported> {
+        Ok(Self { kernels: Kernels::of(level)?, ..self })
     }
 
     /// Columns, and parts of each.
@@ -85,7 +91,7 @@ impl XCode {
         self.check(columns);
         for (row, home) in [self.prime - 2, self.prime - 1].into_iter().zip(self.parity_of(column, part)) {
             let bytes = columns[home as usize].len() / self.prime;
-            kernels::xor_add(&mut columns[home as usize][row * bytes..(row + 1) * bytes], [change]);
+            self.kernels.xor_add(&mut columns[home as usize][row * bytes..(row + 1) * bytes], [change]);
         }
     }
 
@@ -163,7 +169,7 @@ impl XCode {
             let part = self.part(line, index)?;
             Some(&column[part * bytes..(part + 1) * bytes])
         });
-        kernels::xor_of(&mut out[part * bytes..(part + 1) * bytes], sources);
+        self.kernels.xor_of(&mut out[part * bytes..(part + 1) * bytes], sources);
         columns[target] = out;
         (part < self.prime - 2).then_some(part)
     }

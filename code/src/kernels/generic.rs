@@ -1,7 +1,7 @@
 //! The kernels, written once over [`Vector`]: blocks of several vectors, then single ones, then words, then bytes.
 //!
 //! Q is computed by Horner's rule from the last member to the first, one doubling a member, as Anvin, "The
-//! mathematics of RAID-6", section 4, does.
+//! mathematics of RAID-6", does.
 
 use super::portable::Byte;
 

@@ -48,8 +48,32 @@ macro_rules! instances {
 }
 use instances;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod generic;
+mod level;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
+
+pub use level::{Level, UnknownLevel, Unsupported};
+
+/// Calls the kernel of a level.
+macro_rules! dispatch {
+    ($kernels:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
+        match $kernels.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512::$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => avx2::$kernel($($argument),*),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => neon::$kernel($($argument),*),
+            _ => portable::$kernel($($argument),*),
+        }
+    };
+}
 
 /// A row has at most this many members, since masks of members are 64 bits.
 pub(crate) const MEMBERS_MAX: usize = 64;
@@ -101,63 +125,82 @@ impl Pointers {
     }
 }
 
-/// `target` becomes the sum of `sources`, zero if there are none.
-#[inline]
-pub(crate) fn xor_of<'a>(target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
-    let mut sources = sources.into_iter();
-    let pointers = Pointers::present(&mut sources, target.len());
-    // SAFETY: every source has the target's length.
-    unsafe { portable::xor_of(target.as_mut_ptr(), pointers.get(), target.len()) };
-    if pointers.count == MEMBERS_MAX {
-        xor_add(target, sources);
-    }
-}
+/// The kernels of a level that the processor has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kernels(Level);
 
-/// Adds the sum of `sources` to `target`.
-#[inline]
-pub(crate) fn xor_add<'a>(target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
-    let mut sources = sources.into_iter();
-    loop {
+impl Kernels {
+    /// Those of `level`, if the processor has it.
+    pub(crate) fn of(level: Level) -> Result<Self, Unsupported> {
+        if level.supported() { Ok(Self(level)) } else { Err(Unsupported(level)) }
+    }
+
+    /// Those of [`Level::current`].
+    pub(crate) fn current() -> Self {
+        Self(Level::current())
+    }
+
+    /// `target` becomes the sum of `sources`, zero if there are none.
+    #[inline]
+    pub(crate) fn xor_of<'a>(self, target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
+        let mut sources = sources.into_iter();
         let pointers = Pointers::present(&mut sources, target.len());
-        // SAFETY: every source has the target's length.
-        unsafe { portable::xor_add(target.as_mut_ptr(), pointers.get(), target.len()) };
-        if pointers.count < MEMBERS_MAX {
-            return;
+        // SAFETY: every source has the target's length, and the processor the level.
+        unsafe { dispatch!(self, xor_of(target.as_mut_ptr(), pointers.get(), target.len())) };
+        if pointers.count == MEMBERS_MAX {
+            self.xor_add(target, sources);
         }
     }
-}
 
-/// P and Q of `data`: `p` becomes the sum of all, `q` the sum of each times its power of the generator.
-pub(crate) fn pq_of(p: &mut [u8], q: &mut [u8], data: &[&[u8]]) {
-    assert_eq!(p.len(), q.len(), "{ONE_LENGTH}");
-    let pointers = Pointers::present(data.iter().copied(), p.len());
-    assert_eq!(pointers.count, data.len(), "a row has at most {MEMBERS_MAX} members");
-    // SAFETY: every member has the length of P.
-    unsafe { portable::pq_of(p.as_mut_ptr(), q.as_mut_ptr(), pointers.get(), p.len()) };
-}
+    /// Adds the sum of `sources` to `target`.
+    #[inline]
+    pub(crate) fn xor_add<'a>(self, target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
+        let mut sources = sources.into_iter();
+        loop {
+            let pointers = Pointers::present(&mut sources, target.len());
+            // SAFETY: every source has the target's length, and the processor the level.
+            unsafe { dispatch!(self, xor_add(target.as_mut_ptr(), pointers.get(), target.len())) };
+            if pointers.count < MEMBERS_MAX {
+                return;
+            }
+        }
+    }
 
-/// Adds `change` to `p`, and `factor` times `change` to `q`.
-pub(crate) fn pq_add(p: &mut [u8], q: &mut [u8], change: &[u8], factor: u8) {
-    assert!(p.len() == change.len() && q.len() == change.len(), "{ONE_LENGTH}");
-    // SAFETY: the three have one length.
-    unsafe { portable::pq_add(p.as_mut_ptr(), q.as_mut_ptr(), change.as_ptr(), change.len(), factor) };
-}
+    /// P and Q of `data`: `p` becomes the sum of all, `q` the sum of each times its power of the generator.
+    pub(crate) fn pq_of(self, p: &mut [u8], q: &mut [u8], data: &[&[u8]]) {
+        assert_eq!(p.len(), q.len(), "{ONE_LENGTH}");
+        let pointers = Pointers::present(data.iter().copied(), p.len());
+        assert_eq!(pointers.count, data.len(), "a row has at most {MEMBERS_MAX} members");
+        // SAFETY: every member has the length of P.
+        unsafe { dispatch!(self, pq_of(p.as_mut_ptr(), q.as_mut_ptr(), pointers.get(), p.len())) };
+    }
 
-/// Makes `outputs` from the syndromes: that of P is the sum of `data` and `p`, that of Q the sum of `q` and of each
-/// of `data` times its power of the generator. What is missing, of `data` or of `p` and `q`, is empty.
-pub(crate) fn pq_solve<S: Deref<Target = [u8]>, const M: usize>(
-    mut outputs: [Output<'_>; M],
-    data: &[S],
-    p: &[u8],
-    q: &[u8],
-) {
-    let length = outputs[0].bytes.len();
-    assert!(outputs.iter().all(|output| output.bytes.len() == length), "{ONE_LENGTH}");
-    let data = Pointers::or_missing(data, length);
-    let parity = Pointers::or_missing(&[p, q], length);
-    let (p, q) = (parity.get()[0], parity.get()[1]);
-    let factors = std::array::from_fn(|index| outputs[index].factors);
-    let targets = outputs.each_mut().map(|output| output.bytes.as_mut_ptr());
-    // SAFETY: whatever is not null has the length of the outputs.
-    unsafe { portable::solve(targets, factors, data.get(), p, q, length) };
+    /// Adds `change` to `p`, and `factor` times `change` to `q`.
+    pub(crate) fn pq_add(self, p: &mut [u8], q: &mut [u8], change: &[u8], factor: u8) {
+        assert!(p.len() == change.len() && q.len() == change.len(), "{ONE_LENGTH}");
+        // SAFETY: the three have one length.
+        unsafe {
+            dispatch!(self, pq_add(p.as_mut_ptr(), q.as_mut_ptr(), change.as_ptr(), change.len(), factor))
+        };
+    }
+
+    /// Makes `outputs` from the syndromes: that of P is the sum of `data` and `p`, that of Q the sum of `q` and of each
+    /// of `data` times its power of the generator. What is missing, of `data` or of `p` and `q`, is empty.
+    pub(crate) fn pq_solve<S: Deref<Target = [u8]>, const M: usize>(
+        self,
+        mut outputs: [Output<'_>; M],
+        data: &[S],
+        p: &[u8],
+        q: &[u8],
+    ) {
+        let length = outputs[0].bytes.len();
+        assert!(outputs.iter().all(|output| output.bytes.len() == length), "{ONE_LENGTH}");
+        let data = Pointers::or_missing(data, length);
+        let parity = Pointers::or_missing(&[p, q], length);
+        let (p, q) = (parity.get()[0], parity.get()[1]);
+        let factors = std::array::from_fn(|index| outputs[index].factors);
+        let targets = outputs.each_mut().map(|output| output.bytes.as_mut_ptr());
+        // SAFETY: whatever is not null has the length of the outputs.
+        unsafe { dispatch!(self, solve(targets, factors, data.get(), p, q, length)) };
+    }
 }
