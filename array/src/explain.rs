@@ -57,8 +57,9 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             Step::Compute { pages } => {
                 let work =
                     if plan.purpose == Purpose::Read { "decode what is lost" } else { "compute parity" };
+                let unit = if geometry.parity() > 1 { "page operation" } else { "exclusive-or" };
                 let plural = if pages == 1 { "" } else { "s" };
-                let _ = write!(text, "{work} over {pages} exclusive-or{plural}");
+                let _ = write!(text, "{work} over {pages} {unit}{plural}");
             }
             Step::Operations { .. } => {
                 let operations: Vec<String> = plan
@@ -109,9 +110,13 @@ fn costs(decision: &Decision, text: &mut String) {
     }
 }
 
-/// `D0`, `D1` … for data, `P` for parity.
+/// `D0`, `D1` … for data, `P` and `Q` for parity.
 fn name(member: u32, geometry: &Geometry) -> String {
-    if member < geometry.data { format!("D{member}") } else { "P".into() }
+    match member.checked_sub(geometry.data) {
+        None => format!("D{member}"),
+        Some(0) => "P".into(),
+        Some(_) => "Q".into(),
+    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use request::{HostRequest, RequestKind, SubmitError};
 pub use scheme::{
-    Acknowledge, EachElement, Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError, WindowSize,
+    Acknowledge, CodeSection, EachElement, Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError,
+    WindowSize,
 };
 pub use times::CellTimes;

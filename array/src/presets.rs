@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 12] = [
+pub const PRESETS: [(&str, &str); 17] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -18,6 +18,11 @@ pub const PRESETS: [(&str, &str); 12] = [
     ("paper000-bpu-scaled", include_str!("../../schemes/paper000-bpu-scaled.toml")),
     ("paper000-adaptive", include_str!("../../schemes/paper000-adaptive.toml")),
     ("raid0", include_str!("../../schemes/raid0.toml")),
+    ("raid6", include_str!("../../schemes/raid6.toml")),
+    ("raid6-bpu", include_str!("../../schemes/raid6-bpu.toml")),
+    ("raid6-adaptive", include_str!("../../schemes/raid6-adaptive.toml")),
+    ("raid6-rdp", include_str!("../../schemes/raid6-rdp.toml")),
+    ("raid6-evenodd", include_str!("../../schemes/raid6-evenodd.toml")),
 ];
 
 impl Scheme {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::read_toml;
 use stripewise_base::units::{Bytes, Span};
+use stripewise_code::{Code, CodeError, Kind};
 
 use crate::dispatch::Dispatch;
 use crate::geometry::{Geometry, GeometryError, Level, Rotation, Shape};
@@ -21,6 +22,9 @@ pub struct Scheme {
     /// Where chunks lie.
     #[serde(default)]
     pub geometry: GeometrySection,
+    /// By which code parity is made of data.
+    #[serde(default, skip_serializing_if = "CodeSection::is_default")]
+    pub code: CodeSection,
     /// By which routine parity is updated.
     #[serde(default = "default_update")]
     pub update: Update,
@@ -65,6 +69,25 @@ pub struct GeometrySection {
 impl Default for GeometrySection {
     fn default() -> Self {
         Self { level: Level::Raid5, chunk: None, groups: 1, rotation: Rotation::default(), rotate_every: 1 }
+    }
+}
+
+/// The code section of a scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CodeSection {
+    /// Which code; absent means XOR for RAID-5, P+Q Reed-Solomon for RAID-6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// The prime of RDP and EVENODD, one more than the parts of a page that they compute with; absent means 17, or 257 where
+    /// the stripe is too wide for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prime: Option<u32>,
+}
+
+impl CodeSection {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -197,6 +220,14 @@ pub enum SchemeError {
         /// Why not.
         reason: GeometryError,
     },
+    /// The code cannot be formed.
+    #[error("scheme `{scheme}`, section [code]: {reason}")]
+    Code {
+        /// The scheme.
+        scheme: String,
+        /// Why not.
+        reason: CodeError,
+    },
     /// A setting that has no meaning here.
     #[error("scheme `{scheme}`: {key} = {value} {reason}")]
     Setting {
@@ -283,12 +314,55 @@ impl Scheme {
             rotate_every: self.geometry.rotate_every,
         })
         .map_err(|reason| SchemeError::Geometry { scheme: self.name.clone(), reason })?;
+        self.code(&geometry, elements.page_bytes)?;
         if window > 0 && self.queues.plans <= geometry.data {
             // A write of a whole row may make as many parity updates due as it has chunks.
             let reason = "must be more than the data chunks of a stripe with a parity window";
             return refuse("queues.plans", self.queues.plans.to_string(), reason);
         }
         Ok(geometry)
+    }
+
+    /// The code of this scheme's parity over rows of pages of `page_bytes`; none without parity.
+    ///
+    /// # Errors
+    /// When the code has no meaning for the geometry, or its parts do not divide a page.
+    pub fn code(&self, geometry: &Geometry, page_bytes: u32) -> Result<Option<Code>, SchemeError> {
+        let CodeSection { kind, prime } = self.code;
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let name = |kind: Kind| format!("\"{}\"", kind.name());
+        let kind = match (geometry.level, kind) {
+            (Level::Raid0, None) => return Ok(None),
+            (Level::Raid0, Some(kind)) => {
+                let reason = "has no meaning without parity; leave it out with RAID-0";
+                return refuse("code.kind", name(kind), reason);
+            }
+            (_, Some(Kind::XCode)) => {
+                let reason =
+                    "keeps parity inside the data columns and needs a log placement; use \"pq\" or \"rdp\"";
+                return refuse("code.kind", name(Kind::XCode), reason);
+            }
+            (Level::Raid5, None | Some(Kind::Xor)) => Kind::Xor,
+            (Level::Raid5, Some(kind)) => {
+                return refuse("code.kind", name(kind), "makes two parity chunks; use \"xor\" with RAID-5");
+            }
+            (Level::Raid6, None) => Kind::Pq,
+            (Level::Raid6, Some(Kind::Xor)) => {
+                let reason = "makes one parity chunk; use \"pq\", \"rdp\" or \"evenodd\" with RAID-6";
+                return refuse("code.kind", name(Kind::Xor), reason);
+            }
+            (Level::Raid6, Some(kind)) => kind,
+        };
+        let code = Code::new(kind, geometry.data, prime)
+            .map_err(|reason| SchemeError::Code { scheme: self.name.clone(), reason })?;
+        if !page_bytes.is_multiple_of(code.granularity()) {
+            let reason =
+                "cuts a page into one part less than it says, which must divide it: use 5, 17 or 257";
+            return refuse("code.prime", code.prime().unwrap_or_default().to_string(), reason);
+        }
+        Ok(Some(code))
     }
 }
 
@@ -319,6 +393,19 @@ mod tests {
         );
         assert!(refused("name = 'test'\n[parity]\nwindow = 2000").contains("at most 1024"));
         assert!(refused("name = 'test'\n[parity]\nwindow = 2\n[queues]\nplans = 5").contains("data chunks"));
+    }
+
+    #[test]
+    fn a_code_without_meaning_is_refused_with_the_reason() {
+        let of = |level: &str, code: &str| {
+            refused(&format!("name = 'test'\n[geometry]\nlevel = '{level}'\n[code]\n{code}"))
+        };
+        assert!(of("raid0", "kind = 'xor'").contains("has no meaning without parity"));
+        assert!(of("raid5", "kind = 'pq'").contains("makes two parity chunks"));
+        assert!(of("raid6", "kind = 'xor'").contains("makes one parity chunk"));
+        assert!(of("raid6", "kind = 'x-code'").contains("needs a log placement"));
+        assert!(of("raid6", "kind = 'rdp'\nprime = 7").contains("use 5, 17 or 257"));
+        assert!(of("raid6", "kind = 'rdp'\nprime = 9").contains("prime"));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What lies on the elements, held against the model without asking the controller for it.
 
 use stripewise_array::{Acknowledge, Array, PageMemory};
-use stripewise_code::xor_into;
 use stripewise_flash::Flash;
 
 use crate::media::{Fault, PageMedia};
@@ -29,6 +28,19 @@ enum Content {
     Lost,
     /// It cannot be decoded while an update of its row is under way.
     Unsettled,
+}
+
+/// The members of a row in the order of their code, and which of them were decoded.
+struct Covered {
+    row: Vec<Vec<u8>>,
+    lost: u64,
+    indices: Vec<u32>,
+}
+
+impl Covered {
+    fn index(&self, member: u32) -> usize {
+        self.indices[member as usize] as usize
+    }
 }
 
 impl Audit<'_> {
@@ -90,14 +102,34 @@ impl Audit<'_> {
         if self.array.is_stale(row) {
             return Content::Lost;
         }
-        let mut sum = vec![0; self.flash.media().page_bytes()];
-        for other in (0..geometry.members).filter(|&other| other != member) {
-            match self.covered(row, other) {
-                Some(bytes) => xor_into(&mut sum, bytes),
-                None => return Content::Lost,
-            }
+        match self.complete(row) {
+            Some(content) => Content::Bytes(content.row[content.index(member)].clone()),
+            None => Content::Lost,
         }
-        Content::Bytes(sum)
+    }
+
+    /// What parity covers of a whole row, by the code where it cannot be read; `None` if more is lost than the code
+    /// bears.
+    fn complete(&self, row: u64) -> Option<Covered> {
+        let geometry = self.array.geometry();
+        let place = geometry.place(row);
+        let indices: Vec<u32> =
+            (0..geometry.members).map(|member| geometry.code_index(place, member)).collect();
+        let page_bytes = self.flash.media().page_bytes();
+        let mut content = Covered { row: vec![Vec::new(); indices.len()], lost: 0, indices };
+        for member in 0..geometry.members {
+            let index = content.index(member);
+            content.row[index] = match self.covered(row, member) {
+                Some(bytes) => bytes.to_vec(),
+                None => {
+                    content.lost |= 1 << index;
+                    vec![0; page_bytes]
+                }
+            };
+        }
+        let mut slices: Vec<&mut [u8]> = content.row.iter_mut().map(Vec::as_mut_slice).collect();
+        self.array.code()?.decode(&mut slices, content.lost, content.lost).ok()?;
+        Some(content)
     }
 
     /// Promise 7 of the contract, for a row that a flush covers: its parity is that of what the elements hold.
@@ -119,25 +151,26 @@ impl Audit<'_> {
             return Ok(());
         }
         if self.array.is_stale(row) {
-            return self.twice_lost(row);
+            return self.lost_too_much(row);
         }
-        let mut sum = vec![0; self.flash.media().page_bytes()];
-        for member in 0..geometry.members {
-            match self.covered(row, member) {
-                Some(bytes) => xor_into(&mut sum, bytes),
-                None => return Ok(()),
+        let (Some(code), Some(content)) = (self.array.code(), self.complete(row)) else { return Ok(()) };
+        // As many parity members as data members were lost went into decoding those; the rest must be that of the row.
+        let (data, parity) = content.row.split_at(code.data() as usize);
+        let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        let mut expected = vec![vec![0; self.flash.media().page_bytes()]; parity.len()];
+        let mut targets: Vec<&mut [u8]> = expected.iter_mut().map(Vec::as_mut_slice).collect();
+        code.encode(&sources, &mut targets);
+        for (nth, (found, expected)) in parity.iter().zip(&expected).enumerate() {
+            if let Some(at) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
+                let name = ["P", "Q"][nth];
+                return Err(format!("{name} of row {row} is wrong in sector {} of its page", at / SECTOR));
             }
         }
-        match sum.iter().position(|&byte| byte != 0) {
-            None => Ok(()),
-            Some(at) => {
-                Err(format!("the parity of row {row} is wrong in sector {} of its page", at / SECTOR))
-            }
-        }
+        Ok(())
     }
 
     /// A row may only be given up if more of it was lost than the code bears.
-    fn twice_lost(&self, row: u64) -> Result<(), String> {
+    fn lost_too_much(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let faults = self.flash.media().log();
@@ -146,10 +179,10 @@ impl Audit<'_> {
             let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
             self.array.is_failed(element) || faults.iter().any(had_fault)
         };
-        match (0..geometry.members).filter(was_lost).count() {
-            0..2 => Err(format!("row {row} was given up though it never lost more than the code bears")),
-            _ => Ok(()),
+        if (0..geometry.members).filter(was_lost).count() > geometry.parity() as usize {
+            return Ok(());
         }
+        Err(format!("row {row} was given up though it never lost more than the code bears"))
     }
 
     /// Whether the elements hold the array's `page` in a version not older than `floor` says of each of its
@@ -233,7 +266,7 @@ impl Audit<'_> {
             let is_lost = |member: u32| {
                 let element = geometry.element(place, member);
                 let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
-                let is_stale = member == geometry.data && was_stale(row);
+                let is_stale = member >= geometry.data && was_stale(row);
                 is_stale || self.array.is_failed(element) || faults.iter().any(had_fault)
             };
             let lost = (0..geometry.members).filter(|&member| is_lost(member)).count() as u32;

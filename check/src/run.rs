@@ -377,49 +377,55 @@ impl<'a> Run<'a> {
         self.settle()
     }
 
-    /// Takes away each element in turn and decodes everything. A controller that gathers is needed to find
-    /// its pages again, and loses but one element for good; else a new controller finds everything where its
-    /// address says.
+    /// Takes away each element in turn, with as many others of its group as the code still bears, and decodes everything.
+    /// A controller that gathers is needed to find its pages again, and loses elements but once, for good; else a new
+    /// controller finds everything where its address says.
     fn fail_each(&mut self) -> Result<(), String> {
-        let geometry = self.simulation.array.geometry().clone();
-        if geometry.parity() == 0 {
-            return Ok(());
-        }
-        let is_whole = |group: u32| {
-            let mut members = group * geometry.members..(group + 1) * geometry.members;
-            members.all(|element| !self.simulation.array.is_failed(element as u16))
-        };
-        let whole: Vec<u32> = (0..geometry.groups).filter(|&group| is_whole(group)).collect();
-        let elements =
-            whole.iter().flat_map(|group| group * geometry.members..(group + 1) * geometry.members);
-        let losses: Vec<Loss> = elements
-            .map(|element| Loss { event: 0, element: element as u16, manner: Manner::Gone })
-            .collect();
+        let losses = self.bearable_losses();
         // So are its marks of rows whose parity covers nothing any more.
         if self.audit().gathers() || self.simulation.array.stale_rows().next().is_some() {
-            let Some(&loss) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
+            let Some(lost) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());
             };
-            self.lose(loss);
+            lost.iter().for_each(|&element| self.lose(gone(element)));
             return self.read_back();
         }
-        for loss in losses {
+        for lost in losses {
             let flash = self.simulation.world.flash.clone();
             let tracer = self.simulation.world.host.take_tracer();
             let options = Options { tracer, bug: self.bug };
             let mut other = Run::over(self.case, flash, self.model().clone(), options, self.event)?;
             other.not_before = self.simulation.now();
-            for element in 0..geometry.elements as u16 {
-                if self.simulation.array.is_failed(element) {
-                    other.lose(Loss { element, ..loss });
-                }
-            }
-            other.lose(loss);
+            let elements = 0..self.simulation.array.geometry().elements as u16;
+            let before = elements.filter(|&element| self.simulation.array.is_failed(element));
+            before.chain(lost.iter().copied()).for_each(|element| other.lose(gone(element)));
             let result = other.read_back();
             self.simulation.world.host.give_tracer(other.simulation.world.host.take_tracer());
-            result.map_err(|what| format!("with element {} taken away in the end, {what}", loss.element))?;
+            result.map_err(|what| format!("with elements {lost:?} taken away in the end, {what}"))?;
         }
         Ok(())
+    }
+
+    /// Of each group all that may still be lost together: each of its elements, with others of the group behind it.
+    fn bearable_losses(&self) -> Vec<Vec<u16>> {
+        let geometry = self.simulation.array.geometry();
+        let mut losses = Vec::new();
+        for group in 0..geometry.groups {
+            let elements = group * geometry.members..(group + 1) * geometry.members;
+            let is_live = |element: &u16| !self.simulation.array.is_failed(*element);
+            let live: Vec<u16> = elements.map(|element| element as u16).filter(is_live).collect();
+            let failed = geometry.members - live.len() as u32;
+            let together = geometry.parity().saturating_sub(failed) as usize;
+            if together == 0 {
+                continue;
+            }
+            // Which others is another question for each seed.
+            let apart = 1 + self.case.seed as usize % (live.len() - 1);
+            let set =
+                |first: usize| (0..together).map(|nth| live[(first + nth * apart) % live.len()]).collect();
+            losses.extend((0..live.len()).map(set));
+        }
+        losses
     }
 
     fn summary(&self) -> Summary {
@@ -443,4 +449,8 @@ impl<'a> Run<'a> {
             erased: counters.iter().map(|counters| counters.erase_blocks).sum(),
         }
     }
+}
+
+fn gone(element: u16) -> Loss {
+    Loss { event: 0, element, manner: Manner::Gone }
 }

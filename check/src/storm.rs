@@ -10,6 +10,7 @@ use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_array::{Acknowledge, EachElement, Scheme, WindowSize};
 use stripewise_base::prng::Prng;
 use stripewise_base::units::{Bytes, Span};
+use stripewise_code::Kind;
 use stripewise_flash::Level;
 use stripewise_sim::Layout;
 
@@ -83,6 +84,11 @@ fn array(draw: &mut Draw) -> (Raid, u32, u32) {
         let groups = if elements.is_multiple_of(2) && draw.percent(30) { 2 } else { 1 };
         return (Raid::Raid0, elements, groups);
     }
+    if draw.percent(40) {
+        let (elements, groups) =
+            draw.one_of(&[(4, 1), (4, 1), (5, 1), (5, 1), (6, 1), (7, 1), (8, 1), (9, 1), (8, 2), (12, 3)]);
+        return (Raid::Raid6, elements, groups);
+    }
     let (elements, groups) = draw.one_of(&[
         (3, 1),
         (3, 1),
@@ -122,6 +128,11 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
         Rotation::None,
     ]);
     geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
+    if raid == Raid::Raid6 {
+        scheme.code.kind = draw.one_of(&[None, Some(Kind::Pq), Some(Kind::Rdp), Some(Kind::Evenodd)]);
+        let has_prime = matches!(scheme.code.kind, Some(Kind::Rdp | Kind::Evenodd));
+        scheme.code.prime = if has_prime { draw.one_of(&[None, Some(17), Some(257)]) } else { None };
+    }
     scheme.update = draw.one_of(&[
         Update::Baseline { tie: Tie::Rmw },
         Update::Baseline { tie: Tie::Rcw },
@@ -144,7 +155,7 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
     scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
     scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);
     scheme.parity.xor = Span(draw.one_of(&[0, 0, 1, 5_000, 300_000]));
-    if raid == Raid::Raid5 {
+    if raid != Raid::Raid0 {
         scheme.parity.acknowledge = draw.one_of(&[Acknowledge::AfterParity, Acknowledge::AfterData]);
         if draw.percent(50) {
             let chunks = WindowSize::Chunks;
@@ -236,13 +247,14 @@ fn faults(draw: &mut Draw) -> Faults {
     }
 }
 
-/// Mostly as many losses as the code bears: one in each group. Sometimes more.
+/// Mostly as many losses as the code bears, in each group. Sometimes more.
 fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
     let is_beyond = draw.percent(if geometry.parity() == 0 { 30 } else { 15 });
     let mut losses = Vec::new();
     for group in 0..geometry.groups {
         let bearable = if draw.percent(60) { geometry.parity() } else { 0 };
-        let count = if is_beyond { draw.between(1, 3) as u32 } else { bearable };
+        let count =
+            if is_beyond { draw.between(1, 3 + u64::from(geometry.parity() > 1)) as u32 } else { bearable };
         for _ in 0..count {
             let element = group * geometry.members + draw.0.below(u64::from(geometry.members)) as u32;
             // Early, late, or after the end.

@@ -40,7 +40,8 @@ struct Setting {
     page_bytes: u32,
     window: u32,
     seed: u64,
-    is_raid5: bool,
+    /// Elements that a group may lose.
+    parity: usize,
     gathers: bool,
 }
 
@@ -58,7 +59,7 @@ enum Action {
     Submit { kind: Kind, at: usize, sectors: usize },
     /// So many operations are carried out.
     Step(u8),
-    /// An element of a group that has lost none so far fails.
+    /// An element fails of a group that bears it.
     Fail(u32, Failing),
     /// Everything ends, and the whole array is read.
     Settle,
@@ -66,8 +67,15 @@ enum Action {
 
 fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
     let geometry = (
-        any::<bool>(),
-        3u32..6,
+        select(vec![
+            ("raid0", 0, ""),
+            ("raid5", 1, ""),
+            ("raid5", 1, ""),
+            ("raid6", 2, ""),
+            ("raid6", 2, "[code]\nkind = \"rdp\"\n"),
+            ("raid6", 2, "[code]\nkind = \"evenodd\"\nprime = 257\n"),
+        ]),
+        4u32..7,
         1u32..3,
         select(vec![1u32, 2, 4]),
         select(vec!["left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric", "none"]),
@@ -93,20 +101,21 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
     );
     let run = (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>());
     (geometry, policies, run).prop_map(move |(geometry, policies, run)| {
-        let (is_raid5, members, groups, chunk_pages, rotation, rotate_every) = geometry;
+        let ((level, parity, code), members, groups, chunk_pages, rotation, rotate_every) = geometry;
         let (update, (read_first, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
             policies;
         let (page_bytes, window, seed) = run;
-        let level = if is_raid5 { "raid5" } else { "raid0" };
-        let late = if is_raid5 { late } else { "0" };
-        let acknowledge = if is_raid5 && after_data { "after-data" } else { "after-parity" };
+        // One element fewer for one parity chunk fewer.
+        let members = members - u32::from(parity < 2);
+        let late = if parity > 0 { late } else { "0" };
+        let acknowledge = if parity > 0 && after_data { "after-data" } else { "after-parity" };
         let plans = if late == "0" { plans } else { plans.max(members) };
         let first_writes = if gathers { "gather" } else { "in-place" };
         let scheme = format!(
             "name = \"any\"\n\
              [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
              rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
-             [update]\n{update}\n\
+             {code}[update]\n{update}\n\
              [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              gather_wait = \"{wait}\"\nbuffer_latency = \"{latency}\"\n\
              [dispatch]\nread_first = {read_first}\nlookahead = {lookahead}\n\
@@ -115,7 +124,7 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
             chunk = chunk_pages * page_bytes,
         );
         let elements = members * groups;
-        Setting { scheme, elements, members, pages: PAGES, page_bytes, window, seed, is_raid5, gathers }
+        Setting { scheme, elements, members, pages: PAGES, page_bytes, window, seed, parity, gathers }
     })
 }
 
@@ -237,8 +246,10 @@ fn run(setting: &Setting, actions: &[Action]) {
             Action::Step(steps) => (0..steps).for_each(|_| bench.step()),
             Action::Fail(element, how) => {
                 let element = (element % setting.elements) as u16;
-                let group = |element: u16| u32::from(element) / setting.members;
-                if setting.is_raid5 && bench.failed.iter().all(|&other| group(other) != group(element)) {
+                let in_group =
+                    |&&other: &&u16| other as u32 / setting.members == u32::from(element) / setting.members;
+                let is_new = !bench.failed.contains(&element);
+                if is_new && bench.failed.iter().filter(in_group).count() < setting.parity {
                     match how {
                         Failing::Asked => bench.engine.fail(element).unwrap(),
                         Failing::Dead(errno) => bench.faults.kill(element, errno),

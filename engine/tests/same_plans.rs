@@ -39,7 +39,9 @@ impl Case {
     fn new(seed: u64) -> Self {
         let mut prng = Prng::new(seed);
         let mut one_of = |of: &[&'static str]| of[prng.below(of.len() as u64) as usize];
-        let level = one_of(&["raid5", "raid5", "raid0"]);
+        let level = one_of(&["raid5", "raid5", "raid6", "raid6", "raid0"]);
+        let code = if level == "raid6" { one_of(&["pq", "rdp", "evenodd"]) } else { "" };
+        let code = if code.is_empty() { String::new() } else { format!("[code]\nkind = \"{code}\"\n") };
         let rotation =
             one_of(&["left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric", "none"]);
         let update = one_of(&[
@@ -48,13 +50,13 @@ impl Case {
             "policy = \"always-rmw\"",
             "policy = \"always-rcw\"",
         ]);
-        let window = if level == "raid5" { one_of(&["0", "0", "1", "3", "\"elements\""]) } else { "0" };
+        let window = if level != "raid0" { one_of(&["0", "0", "1", "3", "\"elements\""]) } else { "0" };
         let acknowledge =
-            if level == "raid5" { one_of(&["after-parity", "after-data"]) } else { "after-parity" };
+            if level != "raid0" { one_of(&["after-parity", "after-data"]) } else { "after-parity" };
         let first_writes = one_of(&["in-place", "in-place", "gather"]);
         let persistence = one_of(&["persistent", "volatile"]);
         let read_first = one_of(&["true", "false"]);
-        let members = 3 + prng.below(4) as u32;
+        let members = if level == "raid6" { 4 } else { 3 } + prng.below(4) as u32;
         let groups = 1 + prng.below(2) as u32;
         let page_bytes = 512 << prng.below(4) as u32;
         let chunk = page_bytes << prng.below(3) as u32;
@@ -63,14 +65,14 @@ impl Case {
             "name = \"seed {seed}\"\n\
              [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
              rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
-             [update]\n{update}\n\
+             {code}[update]\n{update}\n\
              [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              [dispatch]\nread_first = {read_first}\n\
              [parity]\nwindow = {window}\nacknowledge = \"{acknowledge}\"\n"
         ));
         let elements = members * groups;
         let failures = if prng.chance(1, 2) {
-            (0..1 + prng.below(2))
+            (0..1 + prng.below(3))
                 .map(|_| (prng.below(60) as usize, prng.below(elements.into()) as u16))
                 .collect()
         } else {
@@ -242,7 +244,7 @@ fn both_drivers_get_the_same_plans_step_by_step() {
         ("full stripe", Reason::NothingToRead),
         ("RMW", Reason::OtherNeedsLost),
         ("RCW", Reason::OtherNeedsLost),
-        ("reconstruct", Reason::PartOfLost),
+        ("reconstruct", Reason::BothNeedLost),
     ];
     for (is_degraded, ways) in [(false, &whole[..]), (true, &degraded[..])] {
         for &(routine, reason) in ways {

@@ -2,6 +2,7 @@
 
 use super::{Array, SECTOR_BYTES, members};
 use crate::bugs::Bug;
+use crate::geometry::MEMBERS_MAX;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
 use crate::operation::{Class, Operation, OperationKind};
@@ -154,19 +155,39 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The old content of the one missing member is the sum of all others, of which parity's covered versions count.
+    /// Makes the old content of missing members that the plan needs from that of the others, of which the versions
+    /// count that parity covers.
     fn decode(&mut self, plan: u32) {
-        let lost = self.plans[plan as usize].missing;
         let late = self.late_of_read(plan);
         let slot = &self.plans[plan as usize];
-        let needed = if slot.purpose == Purpose::Read { slot.wanted & !late } else { slot.partial };
-        for member in members(lost & needed) {
-            let sum = self.buffer(plan, member, Version::Old);
-            self.memory.zero(sum);
-            for other in members(self.geometry.all_members() & !lost) {
-                let page = self.covered(plan, other, late);
-                self.memory.xor(sum, page);
+        let (place, missing) = (slot.place, slot.missing);
+        let data = self.geometry.data_members();
+        let needed = match slot.purpose {
+            Purpose::Read => slot.wanted & !late,
+            _ => slot.partial | (data & !(slot.wanted | slot.dirty)),
+        };
+        let wanted = missing & needed;
+        if wanted == 0 {
+            return;
+        }
+        let sources = self.sources(missing);
+        let mut row = [NONE; MEMBERS_MAX as usize];
+        let (mut lost_indices, mut wanted_indices) = (0, 0);
+        for member in members(self.geometry.all_members()) {
+            let index = self.geometry.code_index(place, member);
+            if sources >> member & 1 != 0 {
+                row[index as usize] = self.covered(plan, member, late);
+                continue;
             }
+            lost_indices |= 1 << index;
+            if wanted >> member & 1 != 0 {
+                row[index as usize] = self.buffer(plan, member, Version::Old);
+                wanted_indices |= 1 << index;
+            }
+        }
+        if let Some(code) = &self.code {
+            let row = &row[..self.geometry.members as usize];
+            self.memory.decode(code, row, lost_indices, wanted_indices);
         }
     }
 
@@ -280,28 +301,64 @@ impl<M: Memory> Array<M> {
 
     /// New parity by the plan's routine.
     fn make_parity(&mut self, plan: u32) {
+        match self.plans[plan as usize].decision.routine {
+            Routine::Plain => {}
+            Routine::Rmw => self.update_parity_pages(plan),
+            Routine::Rcw | Routine::Reconstruct | Routine::FullStripe | Routine::ShortStripe => {
+                self.encode_parity_pages(plan);
+            }
+        }
+    }
+
+    /// The buffers of new parity, in order.
+    fn parity_pages(&mut self, plan: u32) -> [PageId; 2] {
+        let data = self.geometry.data;
+        let parity = self.geometry.parity();
+        std::array::from_fn(|nth| {
+            if (nth as u32) < parity { self.buffer(plan, data + nth as u32, Version::New) } else { NONE }
+        })
+    }
+
+    /// Old parity, and the change of each updated member. Parity whose old content was not read comes to nothing, and is
+    /// not written.
+    fn update_parity_pages(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
-        let (updated, routine) = (slot.wanted | slot.dirty, slot.decision.routine);
-        if routine == Routine::Plain {
-            return;
+        let (place, updated) = (slot.place, slot.wanted | slot.dirty);
+        let pages = self.parity_pages(plan);
+        let pages = &pages[..self.geometry.parity() as usize];
+        for (member, &new) in (self.geometry.data..).zip(pages) {
+            let old = self.buffer(plan, member, Version::Old);
+            self.memory.copy(new, old, 0, self.elements.page_bytes as usize);
         }
-        let data = self.geometry.data_members();
-        let parity = self.geometry.data;
-        let sum = self.buffer(plan, parity, Version::New);
-        self.memory.zero(sum);
+        let forgets = self.has_bug(Bug::OldDataForgotten);
         for member in members(updated) {
+            let index = self.geometry.code_index(place, member);
             let new = self.buffer(plan, member, Version::New);
-            self.memory.xor(sum, new);
+            let old = self.buffer(plan, member, Version::Old);
+            if let Some(code) = &self.code {
+                self.memory.update(code, index, (!forgets).then_some(old), new, pages);
+            }
         }
-        let old = match routine {
-            Routine::Rmw if self.has_bug(Bug::OldDataForgotten) => 1 << parity,
-            Routine::Rmw | Routine::Reconstruct => updated | 1 << parity,
-            Routine::Rcw => data & !updated,
-            Routine::Plain | Routine::FullStripe | Routine::ShortStripe => 0,
-        };
-        for member in members(old) {
-            let page = self.buffer(plan, member, Version::Old);
-            self.memory.xor(sum, page);
+    }
+
+    /// Parity of the whole row: new content where there is any, else the old. What a short row has no page for is zeros.
+    fn encode_parity_pages(&mut self, plan: u32) {
+        let slot = &self.plans[plan as usize];
+        let (place, updated, routine) = (slot.place, slot.wanted | slot.dirty, slot.decision.routine);
+        let mut row = [NONE; MEMBERS_MAX as usize];
+        for member in 0..self.geometry.data {
+            let is_new = updated >> member & 1 != 0;
+            let page = self.buffer(plan, member, if is_new { Version::New } else { Version::Old });
+            if !is_new && routine == Routine::ShortStripe {
+                self.memory.zero(page);
+            }
+            row[self.geometry.code_index(place, member) as usize] = page;
+        }
+        let pages = self.parity_pages(plan);
+        row[self.geometry.data as usize..self.geometry.members as usize]
+            .copy_from_slice(&pages[..self.geometry.parity() as usize]);
+        if let Some(code) = &self.code {
+            self.memory.encode(code, &row[..self.geometry.members as usize]);
         }
     }
 }

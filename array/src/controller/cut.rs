@@ -170,7 +170,7 @@ impl<M: Memory> Array<M> {
     /// Steps of a trim.
     pub(super) fn build_trim(&mut self, plan: u32) {
         let Plan { place, wanted, .. } = self.plans[plan as usize];
-        let parity = self.geometry.all_members() & !self.geometry.data_members();
+        let parity = self.geometry.parity_members();
         // What is late is gone with the rest of the row.
         self.take_late(plan);
         let mut targets = (wanted | parity) & !self.members_on_failed(plan);

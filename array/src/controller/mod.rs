@@ -22,6 +22,7 @@ mod updates;
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
+use stripewise_code::Code;
 
 use crate::dispatch::Queues;
 use crate::driver::{Acknowledgement, Admission, Driver};
@@ -46,6 +47,8 @@ pub const SECTOR_BYTES: u32 = 512;
 pub struct Array<M: Memory> {
     scheme: Scheme,
     geometry: Geometry,
+    /// Absent without parity.
+    code: Option<Code>,
     elements: Elements,
     capacity: u64,
     /// A mask with a bit for each sector of a page.
@@ -100,6 +103,7 @@ impl<M: Memory> Array<M> {
     /// When the scheme has no meaning over these elements, with the reason.
     pub fn new(scheme: &Scheme, elements: Elements, memory: M) -> Result<Self, SchemeError> {
         let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
+        let code = scheme.code(&geometry, elements.page_bytes)?;
         let (plans, requests) = (scheme.queues.plans, scheme.queues.requests);
         let stride = (geometry.members * 2).max(geometry.elements);
         let sectors = elements.page_bytes / SECTOR_BYTES;
@@ -153,6 +157,7 @@ impl<M: Memory> Array<M> {
             bug: None,
             scheme: scheme.clone(),
             geometry,
+            code,
             elements,
         })
     }
@@ -394,6 +399,11 @@ impl<M: Memory> Array<M> {
     /// The array's geometry.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// The code of its parity, if it has any.
+    pub fn code(&self) -> Option<&Code> {
+        self.code.as_ref()
     }
 
     /// The scheme that it runs.

@@ -1,7 +1,7 @@
 //! Steps of reads: direct, or decoding what is lost from the rest of the row.
 
-use super::Array;
 use super::updates::TooManyLost;
+use super::{Array, members};
 use crate::bugs::Bug;
 use crate::holds::Hold;
 use crate::memory::Memory;
@@ -61,7 +61,7 @@ impl<M: Memory> Array<M> {
             self.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
             self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
         } else {
-            let sources = self.geometry.all_members() & !lost;
+            let sources = self.sources(lost);
             // Decoding takes the versions that parity covers, which memory has where elements do not keep them.
             let rest = if self.window.pins() { sources } else { sources & !late };
             self.plans[plan as usize].pinned = late;
@@ -69,13 +69,29 @@ impl<M: Memory> Array<M> {
                 move |member: u32| if wanted >> member & 1 != 0 { Class::HostRead } else { Class::Decode };
             self.push_operations(plan, rest, OperationKind::Read, class, place);
             self.plans[plan as usize].pinned = 0;
-            self.plans[plan as usize].push_step(Step::Compute { pages: (sources.count_ones() - 1) as u16 });
+            let pages = self.decoded_pages(lost);
+            self.plans[plan as usize].push_step(Step::Compute { pages });
         }
         self.plans[plan as usize].acknowledge_here();
         if repair != 0 {
             self.push_operations(plan, repair & wanted, OperationKind::Write, |_| Class::Repair, place);
         }
         Ok(Built::Ready)
+    }
+
+    /// The members from which those in `lost` are decoded: what is left of the data, and as many parity members as data
+    /// members are lost.
+    pub(super) fn sources(&self, lost: u64) -> u64 {
+        let data = self.geometry.data_members();
+        let needed = (lost & data).count_ones() as usize;
+        let parity = members(self.geometry.parity_members() & !lost).take(needed);
+        parity.fold(data & !lost, |mask, member| mask | 1 << member)
+    }
+
+    /// Page operations of decoding the data members in `lost`: each is a sum over all that it is decoded from.
+    pub(super) fn decoded_pages(&self, lost: u64) -> u16 {
+        let data = self.geometry.data_members();
+        ((lost & data).count_ones() * (self.geometry.data - 1)) as u16
     }
 
     /// Members of the plan's row on failed elements.

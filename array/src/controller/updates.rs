@@ -59,8 +59,8 @@ impl<M: Memory> Array<M> {
             slot.wanted &= !lost;
             slot.partial &= !lost;
         }
-        let Plan { place, wanted, dirty, kept, written, partial, .. } = self.plans[plan as usize];
-        let parity = self.geometry.all_members() & !self.geometry.data_members();
+        let Plan { place, wanted, dirty, written, partial, .. } = self.plans[plan as usize];
+        let parity = self.geometry.parity_members();
         let (decision, reads) = self.choose(plan, lost, failed, driver);
         self.decided(plan, decision, driver);
         if reads != 0 {
@@ -68,10 +68,15 @@ impl<M: Memory> Array<M> {
         }
         let with_parity = parity & !failed != 0;
         if with_parity || partial != 0 {
-            // One exclusive-or for each page that goes into the parity but the first.
-            let is_rmw = matches!(decision.routine, Routine::Rmw | Routine::Reconstruct);
-            let from_memory = (wanted | dirty).count_ones() + if is_rmw { kept.count_ones() } else { 0 };
-            let pages = if with_parity { (from_memory + reads.count_ones()).max(1) - 1 } else { 0 };
+            let live = (parity & !failed).count_ones();
+            let updated = (wanted | dirty).count_ones();
+            let read = (reads & !parity).count_ones();
+            // Page operations: each page that goes into a parity but the first, and the difference of old and new data.
+            let pages = match decision.routine {
+                Routine::Rmw => updated * (1 + live),
+                Routine::Reconstruct => u32::from(self.decoded_pages(lost)) + live * (self.geometry.data - 1),
+                _ => live * ((updated + read).max(1) - 1),
+            };
             self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
         }
         if self.has_bug(Bug::AcknowledgeBeforeWrite) && self.plans[plan as usize].step().is_some() {
@@ -105,11 +110,12 @@ impl<M: Memory> Array<M> {
         let Plan { wanted, partial, dirty, kept, .. } = self.plans[plan as usize];
         let forced = Decision::forced;
         let data = self.geometry.data_members();
-        let parity = self.geometry.all_members() & !data;
+        let parity = self.geometry.parity_members();
         if parity == 0 {
             return (forced(Routine::Plain, Reason::NoParity), partial);
         }
-        if parity & failed != 0 {
+        let parity = parity & !failed;
+        if parity == 0 {
             return (forced(Routine::Plain, Reason::ParityLost), partial);
         }
         let is_fresh = self.is_fresh(plan);
@@ -122,20 +128,14 @@ impl<M: Memory> Array<M> {
         if is_fresh {
             return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
         }
-        if lost != 0 {
-            if partial & lost != 0 {
-                let everything = self.geometry.all_members() & !lost & !kept;
-                return (forced(Routine::Reconstruct, Reason::PartOfLost), everything);
+        match (rmw & lost == 0 && partial & lost == 0, rcw & lost == 0) {
+            (true, true) => self.choose_freely(plan, rmw, rcw, driver),
+            (true, false) => (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw),
+            (false, true) => (forced(Routine::Rcw, Reason::OtherNeedsLost), rcw),
+            (false, false) => {
+                (forced(Routine::Reconstruct, Reason::BothNeedLost), self.sources(lost) & !kept)
             }
-            return if rmw & lost != 0 {
-                (forced(Routine::Rcw, Reason::OtherNeedsLost), rcw)
-            } else if rcw & lost != 0 {
-                (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw)
-            } else {
-                self.choose_freely(plan, rmw, rcw, driver)
-            };
         }
-        self.choose_freely(plan, rmw, rcw, driver)
     }
 
     /// Whether `plan` is the first write of a gathered row.
@@ -220,7 +220,7 @@ impl<M: Memory> Array<M> {
         let slot = &self.plans[plan as usize];
         let mut lost = slot.lost;
         if self.window.is_stale(slot.row) && slot.purpose != Purpose::Flush {
-            lost |= self.geometry.all_members() & !self.geometry.data_members();
+            lost |= self.geometry.parity_members();
         }
         if self.any_failed {
             for member in 0..self.geometry.members {

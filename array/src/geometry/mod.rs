@@ -6,10 +6,12 @@
 
 mod raid0;
 mod raid5;
+mod raid6;
+mod rotation;
 
 use serde::{Deserialize, Serialize};
 
-pub use raid5::Rotation;
+pub use rotation::Rotation;
 
 /// The most members a parity group can have: sets of members are 64-bit masks.
 pub const MEMBERS_MAX: u32 = 64;
@@ -25,6 +27,28 @@ pub enum Level {
     Raid0,
     /// One rotated parity chunk a stripe.
     Raid5,
+    /// Two rotated parity chunks a stripe.
+    Raid6,
+}
+
+impl Level {
+    /// Parity chunks of a stripe.
+    pub fn parity(self) -> u32 {
+        match self {
+            Self::Raid0 => 0,
+            Self::Raid5 => 1,
+            Self::Raid6 => 2,
+        }
+    }
+
+    /// The fewest elements of a group.
+    fn members_min(self) -> u32 {
+        match self {
+            Self::Raid0 => raid0::MEMBERS_MIN,
+            Self::Raid5 => raid5::MEMBERS_MIN,
+            Self::Raid6 => raid6::MEMBERS_MIN,
+        }
+    }
 }
 
 /// The geometry section of a scheme, resolved against a number of elements and their size.
@@ -55,7 +79,7 @@ pub struct Geometry {
 pub struct Place {
     /// First element of the row's group.
     pub base: u16,
-    /// Position of the parity member inside the group (of no meaning without parity).
+    /// Position of the first parity member inside the group (of no meaning without parity).
     pub parity: u16,
     /// The row's page on every one of its elements.
     pub page: u32,
@@ -124,17 +148,13 @@ impl Geometry {
         // Without parity chunks do not depend on each other: each is a stripe, and a group, of its own.
         let (groups, members) = match level {
             Level::Raid0 => (elements, 1),
-            Level::Raid5 => (groups, elements / groups),
+            Level::Raid5 | Level::Raid6 => (groups, elements / groups),
         };
         if members > MEMBERS_MAX {
             return refuse("use at most 64 elements a group: raise geometry.groups");
         }
-        let least = match level {
-            Level::Raid0 => raid0::MEMBERS_MIN,
-            Level::Raid5 => raid5::MEMBERS_MIN,
-        };
-        if members < least {
-            return refuse("RAID-5 needs at least 3 elements a group, RAID-0 at least 1");
+        if members < level.members_min() {
+            return refuse("RAID-6 needs at least 4 elements a group, RAID-5 at least 3, RAID-0 at least 1");
         }
         let chunk = |reason: String| Err(GeometryError::Chunk { chunk_bytes, reason });
         if chunk_bytes == 0 || !chunk_bytes.is_multiple_of(u64::from(page_bytes)) {
@@ -149,16 +169,12 @@ impl Geometry {
                 "is larger than an element of {element_pages} pages of {page_bytes} bytes"
             ));
         }
-        let parity = match level {
-            Level::Raid0 => 0,
-            Level::Raid5 => 1,
-        };
         Ok(Self {
             level,
             elements,
             groups,
             members,
-            data: members - parity,
+            data: members - level.parity(),
             chunk_pages,
             rotation: shape.rotation,
             rotate_every: shape.rotate_every.max(1),
@@ -195,7 +211,9 @@ impl Geometry {
         };
         let parity = match self.level {
             Level::Raid0 => 0,
-            Level::Raid5 => self.rotation.parity(local / u64::from(self.rotate_every), self.members),
+            Level::Raid5 | Level::Raid6 => {
+                self.rotation.parity(local / u64::from(self.rotate_every), self.data, self.parity())
+            }
         };
         Place {
             base: (group * u64::from(self.members)) as u16,
@@ -204,20 +222,40 @@ impl Geometry {
         }
     }
 
-    /// The element that holds `member` of the row at `place`; members `0..data` are data, `data` is parity.
+    /// The element that holds `member` of the row at `place`; members `0..data` are data, then comes parity.
     #[inline]
     pub fn element(&self, place: Place, member: u32) -> u16 {
         let position = match self.level {
             Level::Raid0 => member,
-            Level::Raid5 => self.rotation.position(u32::from(place.parity), member, self.members),
+            Level::Raid5 | Level::Raid6 => {
+                self.rotation.position(u32::from(place.parity), member, self.data, self.parity())
+            }
         };
         place.base + position as u16
+    }
+
+    /// The number by which the code knows `member` of the row at `place`: data in the order of Linux md's coefficients,
+    /// then parity.
+    #[inline]
+    pub fn code_index(&self, place: Place, member: u32) -> u32 {
+        let first = self.rotation.first_of_code(u32::from(place.parity), self.data);
+        match member {
+            _ if member >= self.data => member,
+            _ if member >= first => member - first,
+            _ => member + self.data - first,
+        }
     }
 
     /// All members of a row, as a mask.
     #[inline]
     pub fn all_members(&self) -> u64 {
         u64::MAX >> (64 - self.members)
+    }
+
+    /// The parity members of a row, as a mask.
+    #[inline]
+    pub fn parity_members(&self) -> u64 {
+        self.all_members() & !self.data_members()
     }
 
     /// The data members of a row, as a mask.

@@ -23,16 +23,11 @@ fn any_shape() -> impl Strategy<Value = Shape> {
         Rotation::RightAsymmetric,
         Rotation::None,
     ]);
-    (prop::bool::ANY, 3u32..9, 1u32..4, 1u64..7, rotation, 1u32..3).prop_map(
-        |(raid5, members, groups, chunk, rotation, rotate_every)| Shape {
+    let level = prop::sample::select(vec![Level::Raid0, Level::Raid5, Level::Raid6]);
+    (level, 4u32..9, 1u32..4, 1u64..7, rotation, 1u32..3).prop_map(
+        |(level, members, groups, chunk, rotation, rotate_every)| Shape {
             rotate_every,
-            ..shape(
-                if raid5 { Level::Raid5 } else { Level::Raid0 },
-                members * groups,
-                groups,
-                chunk,
-                rotation,
-            )
+            ..shape(level, members * groups, groups, chunk, rotation)
         },
     )
 }
@@ -45,6 +40,35 @@ fn left_symmetric_raid5_lays_chunks_as_linux_md_does() {
         .collect();
     // Elements of D0, D1, D2 and P of the first four stripes, from md(4)'s description of left-symmetric.
     assert_eq!(layout, [[0, 1, 2, 3], [3, 0, 1, 2], [2, 3, 0, 1], [1, 2, 3, 0]]);
+}
+
+/// Disks of D0, D1 …, P and Q of the first stripes, and the exponents of g that the data members have in Q.
+fn raid6(elements: u32, rotation: Rotation) -> Vec<(Vec<u16>, Vec<u32>)> {
+    let geometry = Geometry::new(&shape(Level::Raid6, elements, 1, 1, rotation)).unwrap();
+    let layout = |row| {
+        let place = geometry.place(row);
+        let disks = (0..elements).map(|member| geometry.element(place, member)).collect();
+        (disks, (0..geometry.data).map(|member| geometry.code_index(place, member)).collect())
+    };
+    (0..u64::from(elements)).map(layout).collect()
+}
+
+#[test]
+fn raid6_lays_chunks_and_numbers_coefficients_as_linux_md_does() {
+    // By raid5_compute_sector and raid6_d0 of Linux md, worked out by hand: Q follows P, and the coefficients begin with
+    // the disk behind Q.
+    let symmetric = raid6(4, Rotation::LeftSymmetric);
+    assert_eq!(symmetric[0], (vec![1, 2, 3, 0], vec![0, 1]));
+    assert_eq!(symmetric[1], (vec![0, 1, 2, 3], vec![0, 1]));
+    assert_eq!(symmetric[2], (vec![3, 0, 1, 2], vec![0, 1]));
+    assert_eq!(symmetric[3], (vec![2, 3, 0, 1], vec![0, 1]));
+    let asymmetric = raid6(5, Rotation::LeftAsymmetric);
+    assert_eq!(asymmetric[0], (vec![1, 2, 3, 4, 0], vec![0, 1, 2]), "P on the last disk, Q on the first");
+    assert_eq!(asymmetric[1], (vec![0, 1, 2, 3, 4], vec![0, 1, 2]));
+    assert_eq!(asymmetric[2], (vec![0, 1, 4, 2, 3], vec![1, 2, 0]), "disk 4 is the first behind Q");
+    assert_eq!(asymmetric[4], (vec![2, 3, 4, 0, 1], vec![0, 1, 2]));
+    assert_eq!(raid6(4, Rotation::RightSymmetric)[1], (vec![3, 0, 1, 2], vec![0, 1]));
+    assert_eq!(raid6(4, Rotation::None)[3], (vec![0, 1, 2, 3], vec![0, 1]));
 }
 
 #[test]
@@ -60,6 +84,8 @@ fn paper_002_puts_parity_of_group_g_at_member_s_mod_t() {
 fn what_cannot_be_is_refused_with_the_remedy() {
     let few = Geometry::new(&shape(Level::Raid5, 2, 1, 1, Rotation::None)).unwrap_err();
     assert!(few.to_string().contains("at least 3"), "{few}");
+    let few = Geometry::new(&shape(Level::Raid6, 3, 1, 1, Rotation::None)).unwrap_err();
+    assert!(few.to_string().contains("at least 4"), "{few}");
     let odd = Geometry::new(&shape(Level::Raid5, 10, 3, 1, Rotation::None)).unwrap_err();
     assert!(odd.to_string().contains("divides"), "{odd}");
     let chunk = Geometry::new(&Shape { chunk_bytes: 6000, ..shape(Level::Raid0, 2, 1, 1, Rotation::None) });

@@ -72,8 +72,8 @@ pub enum Reason {
     Late,
     /// There was no choice: parity covers everything already.
     NothingLate,
-    /// There was no choice: an update of a part of a lost chunk needs that chunk.
-    PartOfLost,
+    /// There was no choice: whichever routine is taken, it needs a lost member.
+    BothNeedLost,
     /// It pre-reads fewer pages.
     FewerPreReads,
     /// Both pre-read equally many; the policy's rule for ties.
@@ -103,7 +103,7 @@ impl Reason {
             Self::FirstWrite => "the row was never written before: nothing to pre-read",
             Self::Late => "the row's parity is updated when the window comes round to it",
             Self::NothingLate => "the row's parity covers everything already",
-            Self::PartOfLost => "a part of a lost chunk is updated: its old content is decoded first",
+            Self::BothNeedLost => "both routines would read a lost member: its old content is decoded first",
             Self::FewerPreReads => "it pre-reads fewer pages",
             Self::Tie => "both routines pre-read equally many pages; the policy's tie rule decides",
             Self::Always => "the policy always takes this routine",

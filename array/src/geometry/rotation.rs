@@ -1,0 +1,65 @@
+//! How parity moves from stripe to stripe, and in which order data follows.
+//!
+//! Source: the names are those of Linux md and of Lee and Katz, ASPLOS 1991; with two parity chunks Q follows P, as in
+//! Linux md.
+
+use serde::{Deserialize, Serialize};
+
+/// How the parity chunks move from stripe to stripe, and in which order data chunks follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rotation {
+    /// Parity moves from the last member down; data starts behind it and wraps. The default of Linux md.
+    #[default]
+    LeftSymmetric,
+    /// Parity moves from the last member down; data fills the others in ascending order.
+    LeftAsymmetric,
+    /// Parity moves from the first member up; data starts behind it and wraps.
+    RightSymmetric,
+    /// Parity moves from the first member up; data fills the others in ascending order (paper 002).
+    RightAsymmetric,
+    /// Parity stays on the last members: RAID-4, or RAID-6 without rotation.
+    None,
+}
+
+impl Rotation {
+    /// Position of the first parity member in the `turn`-th placement of `data` data and `parity` parity chunks.
+    #[inline]
+    pub(super) fn parity(self, turn: u64, data: u32, parity: u32) -> u32 {
+        let members = data + parity;
+        let step = (turn % u64::from(members)) as u32;
+        match self {
+            Self::LeftSymmetric | Self::LeftAsymmetric => members - 1 - step,
+            Self::RightSymmetric | Self::RightAsymmetric => step,
+            Self::None => data,
+        }
+    }
+
+    /// Position of `member` (data, then parity) when the first parity member is at `at`.
+    #[inline]
+    pub(super) fn position(self, at: u32, member: u32, data: u32, parity: u32) -> u32 {
+        let members = data + parity;
+        let wrap = |position: u32| if position >= members { position - members } else { position };
+        if member >= data {
+            return wrap(at + member - data);
+        }
+        match self {
+            Self::LeftSymmetric | Self::RightSymmetric => wrap(wrap(at + parity) + member),
+            Self::LeftAsymmetric | Self::RightAsymmetric | Self::None => {
+                // Parity that wraps lies before all data.
+                let before = (at + parity).saturating_sub(members);
+                member + before + if member + before >= at { parity } else { 0 }
+            }
+        }
+    }
+
+    /// The data member that follows the last parity member when the first one is at `at`: Linux md numbers the
+    /// coefficients of Q from there.
+    #[inline]
+    pub(super) fn first_of_code(self, at: u32, data: u32) -> u32 {
+        match self {
+            Self::LeftAsymmetric | Self::RightAsymmetric if at < data => at,
+            _ => 0,
+        }
+    }
+}
