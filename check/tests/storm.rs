@@ -79,9 +79,17 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
     for seed in 0..seeds {
         let case = storm::case(seed);
         let geometry = case.geometry().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let level = if geometry.level == Raid::Raid0 { "RAID-0" } else { "RAID-5" };
+        let level = match geometry.level {
+            Raid::Raid0 => "RAID-0",
+            Raid::Raid5 => "RAID-5",
+            Raid::Raid6 => "RAID-6",
+        };
         let mut count = |name: String| *counts.entry(name).or_insert(0) += 1;
         count(level.into());
+        if geometry.level == Raid::Raid6 {
+            count(format!("code {:?}, prime {:?}", case.scheme.code.kind, case.scheme.code.prime));
+            count(format!("RAID-6 by {:?}", case.scheme.update));
+        }
         count(format!("{} elements", geometry.elements));
         count(format!("{} groups", case.scheme.geometry.groups));
         count(format!("chunk of {}", geometry.chunk_pages));
@@ -115,11 +123,11 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
 fn every_member_of_every_axis_is_drawn() {
     let (counts, beyond) = drawn(1500);
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
-    // 2 levels, 9 numbers of elements, 3 of groups, 4 chunks, 5 rotations, 8 updates, 2 first writes, 2
-    // buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4 domains, 2 spans, 2 starts, 5
+    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3
+    // of groups, 4 chunks, 5 rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4 domains, 2 spans, 2 starts, 5
     // pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old versions or not; and the
     // numbers of plans that windows need.
-    assert_eq!(counts.len(), 93, "{listed}");
+    assert_eq!(counts.len(), 111, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }
