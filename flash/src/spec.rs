@@ -208,15 +208,16 @@ impl Default for Scheduling {
 }
 
 /// The devices that come with the program, by name.
-pub const PRESETS: [(&str, &str); 10] = [
+pub const PRESETS: [(&str, &str); 11] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
     ("ssdsim-5+1-ldpc", include_str!("../presets/ssdsim-5+1-ldpc.toml")),
     ("ssdsim-7+1-ldpc", include_str!("../presets/ssdsim-7+1-ldpc.toml")),
     ("disksim", include_str!("../presets/disksim.toml")),
     ("disksim-chips", include_str!("../presets/disksim-chips.toml")),
-    ("disksim-2gib", include_str!("../presets/disksim-2gib.toml")),
     ("disksim-suite", include_str!("../presets/disksim-suite.toml")),
+    ("paper001", include_str!("../presets/paper001.toml")),
+    ("paper003", include_str!("../presets/paper003.toml")),
     ("mqsim", include_str!("../presets/mqsim.toml")),
     ("mqsim-gc-2gib", include_str!("../presets/mqsim-gc-2gib.toml")),
 ];

@@ -34,14 +34,18 @@ fn the_ssdsim_fork_reads_8_kib_in_86_us_and_writes_them_in_741_us() {
 
 #[test]
 fn disksim_reads_4_kib_in_130_6_us_and_writes_them_in_305_6_us() {
-    let mut rig = Rig::new(&preset("disksim-suite"), Level::Chip);
-    // 8 sectors x 528 bytes x 25 ns + 200 us.
-    assert_eq!(rig.one(3, write(0)).end, 305_600);
-    let found = rig.one(3, read(0));
-    assert_eq!(found.end - found.start, 130_600);
-    // The whole SSD adds 8 sectors x 0.2384 us on the interface.
-    let mut rig = Rig::new(&preset("disksim-suite"), Level::Ssd);
-    assert_eq!(rig.one(0, write(0)).end, 305_600 + 1_907);
+    for name in ["disksim-suite", "disksim", "disksim-chips", "paper001", "paper003"] {
+        let mut rig = Rig::new(&preset(name), Level::Chip);
+        // 8 sectors x 528 bytes x 25 ns + 200 us.
+        assert_eq!(rig.one(3, write(0)).end, 305_600, "{name}");
+        let found = rig.one(3, read(0));
+        assert_eq!(found.end - found.start, 130_600, "{name}");
+        // The whole SSD adds 8 sectors x 0.2384 us on the interface.
+        let mut rig = Rig::new(&preset(name), Level::Ssd);
+        assert_eq!(rig.one(0, write(0)).end, 305_600 + 1_907, "{name}");
+        let found = rig.one(0, read(0));
+        assert_eq!(found.end - found.start, 130_600 + 1_907, "{name}");
+    }
 }
 
 #[test]

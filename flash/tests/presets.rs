@@ -30,8 +30,21 @@ fn every_preset_is_valid_and_named_as_it_is_found() {
 fn presets_have_the_sizes_of_their_sources() {
     assert_eq!([raw_gib("ssdsim-5+1"), raw_gib("ssdsim-7+1")], [24.0, 32.0]);
     assert_eq!([raw_gib("ssdsim-5+1-ldpc"), raw_gib("ssdsim-7+1-ldpc")], [24.0, 32.0]);
-    assert_eq!([raw_gib("disksim"), raw_gib("disksim-chips"), raw_gib("disksim-2gib")], [32.0, 256.0, 2.0]);
+    assert_eq!([raw_gib("disksim"), raw_gib("disksim-chips"), raw_gib("paper003")], [32.0, 256.0, 2.0]);
+    assert_eq!(raw_gib("paper001"), 0.30078125);
     assert_eq!([raw_gib("disksim-suite"), raw_gib("mqsim"), raw_gib("mqsim-gc-2gib")], [32.0, 512.0, 2.0]);
+}
+
+#[test]
+fn an_ssd_of_paper_001_is_the_smallest_that_holds_the_working_set_of_256_mib() {
+    let mut spec = DeviceSpec::preset("paper001").unwrap_or_else(|error| panic!("{error}"));
+    let exported_bytes = |spec: &DeviceSpec| {
+        let flash = Flash::new(spec, Level::Ssd, 1, 1).unwrap_or_else(|error| panic!("{error}"));
+        u64::from(flash.logical_pages()) * spec.geometry.page_bytes.0
+    };
+    assert!(exported_bytes(&spec) >= 256 << 20);
+    spec.geometry.blocks -= 1;
+    assert!(exported_bytes(&spec) < 256 << 20);
 }
 
 #[test]

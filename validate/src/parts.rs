@@ -64,7 +64,7 @@ fn parts(lab: &Lab) -> anyhow::Result<Vec<Row>> {
         ("channels, steps", "ssdsim-5+1", "channel:1", raid("baseline", ""), None),
         ("channels, gathered first writes", "ssdsim-5+1", "channel:1", raid("baseline", gather), None),
         ("SSDs, steps", "mqsim-gc-2gib", "ssd:5", raid("always-rmw", ""), None),
-        ("SSDs, one span", "disksim-2gib", "ssd:5", raid("always-rcw", ""), Some(GcSpan::Busy)),
+        ("SSDs, one span", "paper003", "ssd:5", raid("always-rcw", ""), Some(GcSpan::Busy)),
         ("chips, die blocked", "ssdsim-5+1", "chip:1", raid("baseline", ""), Some(GcSpan::Steps)),
     ];
     let count = lab.pick(100_000, 300_000);
