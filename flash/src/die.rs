@@ -62,6 +62,10 @@ pub(crate) struct Die {
     pub(crate) gc_count: u32,
     pub(crate) gc_since: Nanos,
     pub(crate) gc_total: Nanos,
+    /// Cell time, that of the phase in hand included.
+    pub(crate) cell_busy: Nanos,
+    /// `cell_busy` when counters were reset.
+    pub(crate) cell_origin: Nanos,
 }
 
 impl Die {
@@ -81,6 +85,8 @@ impl Die {
             gc_count: 0,
             gc_since: 0,
             gc_total: 0,
+            cell_busy: 0,
+            cell_origin: 0,
         }
     }
 

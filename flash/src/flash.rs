@@ -95,12 +95,12 @@ pub struct Flash<M = ()> {
     /// For each die, the pages of its victim that were valid when its collection began.
     pub(crate) valid_lists: Vec<u16>,
     pub(crate) buses: Buses,
-    /// One for each device, if it has a host link: pages cross it, or commands.
     /// For each die; empty unless operations are suspended.
     pub(crate) suspensions: Vec<Suspension>,
     /// Planes that a multi-plane operation being gathered has, one bit each.
     pub(crate) taken: u64,
     pub(crate) multi_plane: MultiPlane,
+    /// One for each device, if it has a host link: pages cross it, or commands.
     pub(crate) links: Vec<Link>,
     pub(crate) commands: Vec<Commands>,
     pub(crate) elements: Vec<Element>,
@@ -150,7 +150,8 @@ impl<M: Media> Flash<M> {
         }
         // A die of a channel or a chip has one operation in hand, and one more while that is suspended.
         let a_die = 1 + u32::from(spec.suspend.is_some());
-        let slots = if level == Level::Ssd { devices * window } else { shape.dies * a_die };
+        // A whole SSD's grow with what is under way: windows are large, and few are ever full.
+        let slots = if level == Level::Ssd { 0 } else { shape.dies * a_die };
         let times = Times::new(spec);
         let linked = level == Level::Ssd && times.link > 0;
         let by_command = spec.timing.host_link_unit == LinkUnit::Command;
@@ -192,7 +193,7 @@ impl<M: Media> Flash<M> {
             elements: vec![Element::default(); shape.elements as usize],
             slots: vec![Slot::VACANT; slots as usize],
             slot_next: vec![NONE; slots as usize],
-            vacant: if level == Level::Ssd { (0..slots).rev().collect() } else { Vec::new() },
+            vacant: Vec::new(),
             immediate: VecDeque::with_capacity(64),
             ready: Ready::new(shape.elements),
             stalled: Vec::new(),
@@ -304,6 +305,15 @@ impl<M: Media> Flash<M> {
         }
     }
 
+    /// The cell time of each die of an element since the last [`Self::reset_counters`], counted when the cells begin: what
+    /// a whole SSD hides of its inside.
+    pub fn dies_busy_ns(&self, element: u32) -> impl Iterator<Item = Nanos> {
+        let first = (element * self.shape.dies_per_element) as usize;
+        let dies = &self.dies[first..first + self.shape.dies_per_element as usize];
+        // A program that began before the reset and was suspended since takes back what is left of it.
+        dies.iter().map(|die| die.cell_busy.saturating_sub(die.cell_origin))
+    }
+
     /// The erases that each block of an element has had, those of its age included; nothing where the device does not
     /// keep them, see [`DeviceSpec::wear`].
     pub fn erases(&self, element: u32) -> impl Iterator<Item = u32> {
@@ -334,6 +344,9 @@ impl<M: Media> Flash<M> {
             element.carried.erases += element.counters.erase_blocks;
             element.counters = Counters::default();
             element.gc_origin = element.gc_clock(now);
+        }
+        for die in &mut self.dies {
+            die.cell_origin = die.cell_busy;
         }
     }
 

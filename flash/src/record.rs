@@ -1,4 +1,4 @@
-//! Tells what dies do when, to media that record it.
+//! Counts what dies do, and tells media that record it when they do it.
 
 use stripewise_base::Nanos;
 
@@ -10,6 +10,7 @@ impl<M: Media> Flash<M> {
     /// A die begins a phase, or is known to begin it at a later `start`, with so much time on the bus and in the cells.
     #[inline(always)]
     pub(crate) fn record(&mut self, start: Nanos, die: u32, phase: Phase, times: (Nanos, Nanos)) {
+        self.dies[die as usize].cell_busy += times.1;
         if M::RECORDS {
             self.tell(start, die, phase, times, false);
         }
@@ -18,6 +19,7 @@ impl<M: Media> Flash<M> {
     /// A die goes on with a phase that was suspended.
     #[inline(always)]
     pub(crate) fn record_rest(&mut self, start: Nanos, die: u32, phase: Phase, left: Nanos) {
+        self.dies[die as usize].cell_busy += left;
         if M::RECORDS {
             self.tell(start, die, phase, (0, left), true);
         }
@@ -67,6 +69,7 @@ impl<M: Media> Flash<M> {
     /// A die stops what it does, with so much of its cell time left.
     #[inline(always)]
     pub(crate) fn record_suspended(&mut self, die: u32, left: Nanos) {
+        self.dies[die as usize].cell_busy -= left;
         if M::RECORDS {
             self.media.suspended(die, left);
         }

@@ -204,8 +204,10 @@ impl<M: Media> Flash<M> {
     #[inline]
     fn new_slot(&mut self, now: Nanos, element: u32, token: u32, op: Op, plane: u32) -> u32 {
         let slot = if self.shape.level == Level::Ssd {
-            self.elements[element as usize].in_flight += 1;
-            self.vacant.pop().unwrap_or_else(|| panic!("element {element} was started beyond its window"))
+            let in_flight = &mut self.elements[element as usize].in_flight;
+            *in_flight += 1;
+            assert!(*in_flight <= self.window, "element {element} was started beyond its window");
+            self.vacant.pop().unwrap_or_else(|| self.add_slot())
         } else {
             let die = self.shape.die_of_plane(plane);
             if self.is_suspended(die) { self.shape.dies + die } else { die }
@@ -214,6 +216,14 @@ impl<M: Media> Flash<M> {
         let times = Slot { start: now, token, element, page, plane, kind, old_version, ..Slot::VACANT };
         self.slots[slot as usize] = times;
         slot
+    }
+
+    /// One more operation is under way in SSDs than ever before.
+    #[cold]
+    fn add_slot(&mut self) -> u32 {
+        self.slots.push(Slot::VACANT);
+        self.slot_next.push(NONE);
+        self.slots.len() as u32 - 1
     }
 
     /// An operation inside an SSD reaches its die.

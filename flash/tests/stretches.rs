@@ -69,8 +69,11 @@ fn check(spec: &DeviceSpec, level: Level) -> (usize, usize) {
     let (shape, log) = (rig.flash.shape(), &rig.flash.media().stretches);
     let end = |stretch: &Stretch| stretch.start_ns + stretch.bus_ns + stretch.cell_ns;
     for die in 0..shape.dies {
-        let of_die = log.iter().filter(|stretch| stretch.die == die);
-        assert_apart("a die", of_die.map(|stretch| (stretch.start_ns, end(stretch))).collect());
+        let of_die = || log.iter().filter(|stretch| stretch.die == die);
+        assert_apart("a die", of_die().map(|stretch| (stretch.start_ns, end(stretch))).collect());
+        let element = die / shape.dies_per_element;
+        let busy = rig.flash.dies_busy_ns(element).nth((die % shape.dies_per_element) as usize);
+        assert_eq!(busy, Some(of_die().map(|stretch| stretch.cell_ns).sum()), "die {die}");
     }
     for bus in 0..shape.buses {
         let of_bus =

@@ -193,6 +193,8 @@ columns!(ElementRow is Elements {
     trim_pages: u64 U64 "Pages trimmed.",
     gc_busy_ns: u64 U64 "Time with garbage collection active.",
     cell_busy_ns: u64 U64 "Cell time, summed over dies.",
+    dies: u32 U32 "Dies of the element.",
+    busiest_die_ns: u64 U64 "Cell time of the busiest of them.",
     bus_busy_ns: u64 U64 "Bus time of this element's transfers.",
     blocked_sum: u64 U64 "Sum, over arriving requests, of operations then queued or in flight.",
     blocked_sum_served: u64 U64 "The same, over served requests: what is left as each was acknowledged.",

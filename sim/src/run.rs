@@ -413,6 +413,8 @@ impl Meter {
                     trim_pages: flash.trims,
                     gc_busy_ns: flash.gc_busy_ns,
                     cell_busy_ns: flash.cell_busy_ns,
+                    dies: world.flash.shape().dies_per_element,
+                    busiest_die_ns: world.flash.dies_busy_ns(element as u32).max().unwrap_or(0),
                     bus_busy_ns: flash.bus_busy_ns,
                     blocked_sum: self.blocked[element],
                     blocked_sum_served: self.blocked_served[element],

@@ -83,6 +83,10 @@ pub struct ElementRow {
     pub gc_busy_ns: u64,
     /// Cell time, summed over dies.
     pub cell_busy_ns: u64,
+    /// Dies of the element.
+    pub dies: u32,
+    /// Cell time of the busiest of them.
+    pub busiest_die_ns: u64,
     /// Bus time of this element's transfers.
     pub bus_busy_ns: u64,
     /// Sum over arriving requests of the operations then queued or in flight (the papers' blocked requests).

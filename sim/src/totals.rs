@@ -39,6 +39,18 @@ impl Totals {
         ratio(self.sum(|row| row.flash_program_pages), self.sum(array_writes))
     }
 
+    /// Share of time in which a die's cells work, over all dies.
+    pub fn die_utilisation(&self) -> f64 {
+        let dies = self.sum(|row| row.dies.into());
+        ratio(self.sum(|row| row.cell_busy_ns), self.simulated_ns) / dies.max(1) as f64
+    }
+
+    /// The same, of the busiest die.
+    pub fn busiest_die_utilisation(&self) -> f64 {
+        let busiest = self.elements.iter().map(|row| row.busiest_die_ns).max();
+        ratio(busiest.unwrap_or(0), self.simulated_ns)
+    }
+
     /// The sums of blocked operations of the elements, at one of the two sampling points.
     fn blocked(&self, column: Column) -> impl ExactSizeIterator<Item = u64> + Clone {
         self.elements.iter().map(column)
@@ -115,6 +127,14 @@ impl Totals {
             "programs_per_host_page",
             Real(ratio(self.sum(|row| row.flash_program_pages), host_pages)),
         ));
+        let erases = self.elements.iter().map(|row| row.erase_blocks);
+        figures.extend([
+            ("least_erase_blocks", Count(erases.clone().min().unwrap_or(0))),
+            ("most_erase_blocks", Count(erases.clone().max().unwrap_or(0))),
+            ("erase_cv", Real(variation(erases))),
+            ("die_utilisation", Real(self.die_utilisation())),
+            ("busiest_die_utilisation", Real(self.busiest_die_utilisation())),
+        ]);
         // The mean over requests divides deviation and mean alike: sums vary as much as they do.
         let (arrival, served): (Column, Column) = (|row| row.blocked_sum, |row| row.blocked_sum_served);
         figures.extend([

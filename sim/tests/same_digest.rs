@@ -8,9 +8,13 @@ use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
-/// Digest of every row of the run below. It changes when the model does: then say so in the changelog, and put the new
-/// one here.
-const DIGEST: &str = "e9e43d9633803ba8b7e6e5ae420bbc6e";
+/// Device, elements, and the digest of every row of the run below over them. It changes when the model does: then say so
+/// in the changelog, and put the new one here.
+const DIGESTS: [(&str, &str, &str); 3] = [
+    ("ssdsim-5+1", "channel:1", "ce0f69afb9058ee814d330198428d61c"),
+    ("paper003", "ssd:3", "3eb8ea831859918a4068d66871b00c97"),
+    ("paper003", "ssd:32", "405eded76f966ec354cd24de658344ee"),
+];
 
 /// Reads and writes of odd sizes, some at once, some apart.
 struct Mixed {
@@ -63,11 +67,11 @@ impl Sink for Hashing {
     }
 }
 
-fn digest(seed: u64) -> (String, u64, u64) {
-    let mut device = DeviceSpec::preset("ssdsim-5+1").expect("a preset");
+fn digest(preset: &str, elements: &str, seed: u64) -> (String, u64, u64) {
+    let mut device = DeviceSpec::preset(preset).expect("a preset");
     device.geometry.blocks = 32;
     let config = RunConfig {
-        elements: "channel:1".parse().expect("a layout"),
+        elements: elements.parse().expect("a layout"),
         precondition: "steady:70%".parse().expect("a state"),
         pacing: "open:1".parse().expect("a pacing"),
         warmup_requests: 0,
@@ -90,15 +94,20 @@ fn digest(seed: u64) -> (String, u64, u64) {
 
 #[test]
 fn a_run_has_the_same_digest_in_every_build() {
-    let (digest, rows, collections) = digest(1);
-    assert!(
-        rows > 20_000 && collections > 100,
-        "the run is worth a digest: {rows} rows, {collections} collections"
-    );
-    assert_eq!(digest, DIGEST);
+    let of = |(preset, elements, _)| {
+        let (digest, rows, collections) = digest(preset, elements, 1);
+        assert!(
+            rows > 20_000 && collections > 100,
+            "the run is worth a digest: {elements}, {rows} rows, {collections} collections"
+        );
+        (preset, elements, digest)
+    };
+    let expected = DIGESTS.map(|(preset, elements, digest)| (preset, elements, digest.to_owned()));
+    assert_eq!(DIGESTS.map(of), expected);
 }
 
 #[test]
 fn another_seed_is_another_run() {
-    assert_ne!(digest(1).0, digest(2).0);
+    let digest = |seed| digest("ssdsim-5+1", "channel:1", seed).0;
+    assert_ne!(digest(1), digest(2));
 }
