@@ -52,6 +52,18 @@ pub enum Bug {
     ReleasedTooEarly,
     /// A chunk of a row whose parity is late is decoded from current versions.
     LateVersionDecoded,
+    /// An update of RAID-6 writes P and leaves Q as it was.
+    QLeftOld,
+    /// RMW multiplies a change by the coefficient of the member's position instead of the code's.
+    QByPosition,
+    /// Of two lost data members one is decoded as if the other held zeros.
+    TwoLostAsOne,
+    /// RMW takes a parity that could not be read for what its buffer holds.
+    UnreadParityUpdated,
+    /// An update of a degraded row writes P, not Q.
+    DegradedQSkipped,
+    /// A flush does not wait for the Q of a write that was acknowledged after its data.
+    FlushWithoutQ,
 }
 
 impl Bug {
@@ -81,5 +93,11 @@ impl Bug {
         Self::LateParityKept,
         Self::ReleasedTooEarly,
         Self::LateVersionDecoded,
+        Self::QLeftOld,
+        Self::QByPosition,
+        Self::TwoLostAsOne,
+        Self::UnreadParityUpdated,
+        Self::DegradedQSkipped,
+        Self::FlushWithoutQ,
     ];
 }

@@ -185,6 +185,14 @@ impl<M: Memory> Array<M> {
                 wanted_indices |= 1 << index;
             }
         }
+        if self.has_bug(Bug::TwoLostAsOne) && (missing & data).count_ones() > 1 {
+            let second = 63 - (missing & data).leading_zeros();
+            let index = self.geometry.code_index(place, second);
+            row[index as usize] = self.buffer(plan, second, Version::Old);
+            self.memory.zero(row[index as usize]);
+            lost_indices &= !(1 << index);
+            wanted_indices &= !(1 << index);
+        }
         if let Some(code) = &self.code {
             let row = &row[..self.geometry.members as usize];
             self.memory.decode(code, row, lost_indices, wanted_indices);
@@ -332,7 +340,8 @@ impl<M: Memory> Array<M> {
         }
         let forgets = self.has_bug(Bug::OldDataForgotten);
         for member in members(updated) {
-            let index = self.geometry.code_index(place, member);
+            let by_position = self.has_bug(Bug::QByPosition);
+            let index = if by_position { member } else { self.geometry.code_index(place, member) };
             let new = self.buffer(plan, member, Version::New);
             let old = self.buffer(plan, member, Version::Old);
             if let Some(code) = &self.code {

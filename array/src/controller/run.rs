@@ -167,8 +167,9 @@ impl<M: Memory> Array<M> {
     #[inline]
     fn step_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &self.plans[plan as usize];
-        if slot.current == slot.ack_after {
-            let goes_on = !slot.is_at_last_step();
+        if slot.current == slot.ack_after || self.has_bug(Bug::FlushWithoutQ) && slot.current > slot.ack_after
+        {
+            let goes_on = !slot.is_at_last_step() && slot.current == slot.ack_after;
             self.acknowledge_plan(plan, goes_on, driver);
         }
         self.plans[plan as usize].current += 1;

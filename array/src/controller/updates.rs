@@ -87,6 +87,10 @@ impl<M: Memory> Array<M> {
             targets &= !parity;
         }
         let data = self.geometry.data;
+        let second = parity & parity.wrapping_sub(1);
+        if self.has_bug(Bug::QLeftOld) || (lost != 0 && self.has_bug(Bug::DegradedQSkipped)) {
+            targets &= !second;
+        }
         let class = move |member| if member < data { Class::HostWrite } else { Class::Parity };
         // What is written to a lost chunk is in the parity alone.
         let after_data =
@@ -96,6 +100,10 @@ impl<M: Memory> Array<M> {
             self.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
             self.plans[plan as usize].acknowledge_here();
             targets &= parity;
+            if self.has_bug(Bug::FlushWithoutQ) {
+                self.push_operations(plan, targets & !second, OperationKind::Write, class, place);
+                targets &= second;
+            }
         }
         self.push_operations(plan, targets, OperationKind::Write, class, place);
         if !is_early && !self.has_bug(Bug::AcknowledgeBeforeWrite) {
@@ -120,7 +128,8 @@ impl<M: Memory> Array<M> {
         }
         let is_fresh = self.is_fresh(plan);
         let updated = wanted | dirty;
-        let rmw = (updated & !kept) | parity;
+        let unread = if self.has_bug(Bug::UnreadParityUpdated) { parity & lost } else { 0 };
+        let rmw = (updated & !kept) | (parity & !unread);
         let rcw = (data & !updated) | partial;
         if rcw == 0 {
             return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
