@@ -11,8 +11,8 @@ use stripewise_sim::Content;
 
 use crate::stamp::ERASED;
 
-/// Faults of pages: chances in a million, and one that is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Faults of pages: chances in a million, and reads that are chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
     /// A programmed page cannot be read until it is written again.
@@ -21,9 +21,9 @@ pub struct Faults {
     pub failed_read_ppm: u32,
     /// One read returns content that is known to be wrong.
     pub corrupt_read_ppm: u32,
-    /// The read of this number, counted from 0 over all elements, ends with a medium error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_read: Option<u64>,
+    /// The reads of these numbers, counted from 0 over all elements, end with a medium error.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_reads: Vec<u64>,
 }
 
 /// How an element is lost.
@@ -199,7 +199,7 @@ impl PageMedia {
             return Outcome::Done;
         }
         self.reads += 1;
-        let is_chosen = self.faults.failed_read == Some(self.reads - 1);
+        let is_chosen = self.faults.failed_reads.contains(&(self.reads - 1));
         if self.cargo(id).is_lost || is_chosen || self.happens(self.faults.failed_read_ppm) {
             Outcome::MediumError
         } else if self.happens(self.faults.corrupt_read_ppm) {
@@ -350,11 +350,11 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_read_fails_and_no_other() {
-        let (mut media, ..) = media(Faults { failed_read: Some(2), ..Faults::default() });
+    fn chosen_reads_fail_and_no_others() {
+        let (mut media, ..) = media(Faults { failed_reads: vec![2, 3], ..Faults::default() });
         media.read(1, None, 3);
         let failed: Vec<bool> = (0..5).map(|_| media.outcome(3, &READ) != Outcome::Done).collect();
-        assert_eq!(failed, [false, false, true, false, false]);
+        assert_eq!(failed, [false, false, true, true, false]);
     }
 
     #[test]

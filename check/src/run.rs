@@ -125,8 +125,13 @@ impl<'a> Run<'a> {
         let page_bytes = case.page_bytes();
         let shape = stripewise_flash::Shape::new(&case.device, case.elements.level, case.elements.devices)
             .map_err(|error| text(&error))?;
-        let media =
-            PageMedia::new(shape.elements, shape.pages_per_element, page_bytes, case.faults, case.seed);
+        let media = PageMedia::new(
+            shape.elements,
+            shape.pages_per_element,
+            page_bytes,
+            case.faults.clone(),
+            case.seed,
+        );
         #[allow(unused_mut)]
         let mut flash =
             Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)

@@ -64,9 +64,11 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
 }
 
 /// What makes a case simpler as a whole.
-const SIMPLER: [fn(&mut Case); 9] = [
+const SIMPLER: [fn(&mut Case); 11] = [
     |case| case.faults = Faults::default(),
     |case| case.faults.lost_ppm = 0,
+    |case| case.faults.failed_reads.truncate(1),
+    |case| case.faults.failed_reads.clear(),
     |case| case.faults.failed_read_ppm = 0,
     |case| case.faults.corrupt_read_ppm = 0,
     |case| case.fail_each = false,

@@ -243,7 +243,7 @@ fn faults(draw: &mut Draw) -> Faults {
         lost_ppm: draw.one_of(&rates),
         failed_read_ppm: draw.one_of(&rates),
         corrupt_read_ppm: draw.one_of(&rates),
-        failed_read: None,
+        failed_reads: Vec::new(),
     }
 }
 

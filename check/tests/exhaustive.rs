@@ -2,110 +2,13 @@
 //! before every event of the run, every read failed in turn, under each update policy. Nothing is drawn at
 //! random.
 
+mod small;
+
+use small::{Before, POLICIES, case, check, patterns, requests};
 use stripewise_array::WindowSize;
-use stripewise_array::placement::FirstWrites;
-use stripewise_array::update::{Tie, Update};
+use stripewise_array::update::Update;
 use stripewise_base::units::Span;
-use stripewise_check::{Ask, Case, Loss, Manner, Options, Summary, What, run};
-
-/// Four pages an element, two sectors a page: a row of an array of `n` elements has `2 (n - 1)` sectors.
-const SMALL: &str = r#"
-seed = 1
-elements = "ssd:4"
-depth = 64
-fail_each = false
-losses = []
-requests = []
-[faults]
-[scheme]
-name = "small"
-[scheme.parity]
-xor = "5us"
-[device]
-name = "small"
-[device.geometry]
-channels = 1
-chips = 1
-dies = 1
-planes = 1
-blocks = 5
-pages = 2
-page_bytes = "1KiB"
-[device.timing]
-read = "25us"
-program = "200us"
-erase = "1ms"
-bus = "25ns/B"
-[device.ftl]
-over_provisioning = "60%"
-[device.gc]
-victim = "greedy"
-low_watermark = { block-count = 1 }
-blocking = "plane"
-"#;
-const PAGE: u64 = 2;
-
-const POLICIES: [Update; 4] = [
-    Update::Baseline { tie: Tie::Rmw },
-    Update::Baseline { tie: Tie::Rcw },
-    Update::AlwaysRmw {},
-    Update::AlwaysRcw {},
-];
-
-/// What the row holds before the writes that matter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
-    Nothing,
-    /// Nothing, and first writes are gathered.
-    Gathering,
-    AFullStripe,
-}
-
-fn case(elements: u32, update: Update, before: Before) -> Case {
-    let mut case = Case::from_toml("small", SMALL).unwrap_or_else(|error| panic!("{error}"));
-    case.elements.devices = elements;
-    case.scheme.update = update;
-    if before == Before::Gathering {
-        case.scheme.placement.first_writes = FirstWrites::Gather;
-        case.scheme.placement.gather_wait = Span(100_000);
-    }
-    case
-}
-
-fn ask(what: What, sector: u64, sectors: u64) -> Ask {
-    Ask { gap_ns: 0, what, sector, sectors }
-}
-
-/// The requests: each chunk of the row is left alone, written in its first sector, or written as a whole, all
-/// at once; and everything is read while that goes on.
-fn requests(before: Before, data: u64, mut pattern: u64) -> Vec<Ask> {
-    let row = data * PAGE;
-    let mut requests = Vec::new();
-    let mut writes = Vec::new();
-    for chunk in 0..data {
-        match pattern % 3 {
-            1 => writes.push(ask(What::Write, chunk * PAGE, 1)),
-            2 => writes.push(ask(What::Write, chunk * PAGE, PAGE)),
-            _ => {}
-        }
-        pattern /= 3;
-    }
-    if before == Before::AFullStripe {
-        requests.push(ask(What::Write, 0, row));
-        writes[0].gap_ns = 10_000_000;
-    }
-    requests.extend(writes);
-    requests.push(ask(What::Read, 0, row));
-    requests
-}
-
-fn patterns(data: u64) -> std::ops::Range<u64> {
-    1..3u64.pow(data as u32)
-}
-
-fn check(case: &Case) -> Summary {
-    run(case, Options::default()).unwrap_or_else(|failure| panic!("{failure}\n{}", case.to_toml()))
-}
+use stripewise_check::{Loss, Manner};
 
 /// Every element lost before every event, for every set of chunks.
 fn lose_each_before_each(elements: u32, update: Update, before: Before, manner: Manner) -> u64 {
@@ -194,7 +97,7 @@ fn any_read_may_fail_and_the_row_bears_it_as_long_as_no_element_is_lost() {
                 case.requests = requests(Before::AFullStripe, data, pattern);
                 let reads: u64 = check(&case).operations.iter().sum();
                 for failed_read in 0..reads {
-                    case.faults.failed_read = Some(failed_read);
+                    case.faults.failed_reads = vec![failed_read];
                     case.losses = Vec::new();
                     assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
                     // With an element lost as well some requests must fail; which of them may, the checker
