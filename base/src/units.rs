@@ -104,6 +104,8 @@ const SPAN: Kind = Kind {
         ("min", 60 * SECOND),
         ("h", 3_600 * SECOND),
         ("d", 86_400 * SECOND),
+        // Of 365.25 days.
+        ("y", 31_557_600 * SECOND),
     ],
     aliases: &[("µs", 1_000), ("μs", 1_000)],
     bare: false,

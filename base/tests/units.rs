@@ -32,6 +32,7 @@ fn spans_are_read_exactly() {
         ("0.000000001s", 1),
         ("1.5h", 5_400_000_000_000),
         ("2d", 172_800_000_000_000),
+        ("4y", 126_230_400_000_000_000),
         ("10min", 600_000_000_000),
         ("0", 0),
     ] {
@@ -54,11 +55,11 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
         (parse_bytes("4096"), "`4096` has no unit; write for example `4096B` (units: B, kB, KiB,"),
         (
             parse_duration("25"),
-            "`25` has no unit; write for example `25ns` (units: ns, us, ms, s, min, h, d)",
+            "`25` has no unit; write for example `25ns` (units: ns, us, ms, s, min, h, d, y)",
         ),
         (parse_bytes("4kib"), "did you mean `4KiB`?"),
         (parse_duration("4msec"), "unknown unit in `4msec`; "),
-        (parse_duration("25 parsecs"), "units are ns, us, ms, s, min, h, d"),
+        (parse_duration("25 parsecs"), "units are ns, us, ms, s, min, h, d, y"),
         (parse_bytes("0.3B"), "`0.3B` is not a whole number of bytes"),
         (parse_bytes("0.0001KiB"), "use a finer unit or fewer decimals"),
         (parse_bytes("16777216TiB"), "`16777216TiB` is too large; the largest is 18446744073709551615B"),
