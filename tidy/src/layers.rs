@@ -3,11 +3,12 @@
 use crate::Complaint;
 
 /// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
     ("trace", &["base"]),
+    ("reliability", &["base"]),
     ("array", &["base", "code"]),
     ("sim", &["base", "code", "flash", "trace", "array"]),
     ("results", &["base", "sim"]),
@@ -17,7 +18,20 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("engine", &["base", "code", "trace", "array"]),
     (
         "cli",
-        &["base", "code", "flash", "trace", "array", "sim", "results", "report", "study", "papers", "engine"],
+        &[
+            "base",
+            "code",
+            "flash",
+            "trace",
+            "array",
+            "sim",
+            "results",
+            "report",
+            "study",
+            "papers",
+            "engine",
+            "reliability",
+        ],
     ),
     ("check", &["base", "code", "flash", "array", "sim"]),
     ("validate", &["base", "flash", "trace", "array", "sim"]),
@@ -25,7 +39,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
 ];
 
 /// Crates that drivers drive: they know no clock, no thread, no file.
-const PURE: [&str; 5] = ["base", "code", "flash", "trace", "array"];
+const PURE: [&str; 6] = ["base", "code", "flash", "trace", "array", "reliability"];
 
 /// What of `std` the pure crates do not touch; only `trace` may read and write files.
 const IMPURE: [&str; 6] = ["time", "thread", "fs", "net", "process", "env"];

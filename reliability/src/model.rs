@@ -1,0 +1,153 @@
+//! What is known of an array: its groups, and how fast its elements fail and are repaired.
+
+use std::fmt;
+use std::str::FromStr;
+
+use stripewise_base::suggest;
+
+use crate::chain;
+
+/// How the failed elements of one group are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repair {
+    /// One after the other, in the order of their failures.
+    ///
+    /// Source: paper 001, section V-E.
+    #[default]
+    Single,
+    /// Each by itself, all at the same time.
+    Parallel,
+    /// All by one repair, as a rebuild that decodes several lost elements in one pass. One that fails meanwhile joins.
+    Together,
+}
+
+impl Repair {
+    /// All ways, in the order in which they are listed.
+    pub const ALL: [Self; 3] = [Self::Single, Self::Parallel, Self::Together];
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Single => "single",
+            Self::Parallel => "parallel",
+            Self::Together => "together",
+        })
+    }
+}
+
+impl FromStr for Repair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(|repair| repair.to_string());
+        let found = Self::ALL.into_iter().find(|repair| repair.to_string() == text);
+        found.ok_or_else(|| suggest::unknown("way of repair", text, &names.each_ref().map(String::as_str)))
+    }
+}
+
+/// An array of equal parity groups. Elements fail independently of each other and of their age: lifetimes and repairs
+/// are exponential.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// Elements of a group, parity included.
+    pub elements: u32,
+    /// How many of them a group can lose: 0 for RAID-0, 1 for RAID-5, 2 for RAID-6.
+    pub parity: u32,
+    /// Groups of the array. Each repairs by itself, and data is lost with the first that loses any.
+    pub groups: u32,
+    /// Failures of one working element, a year.
+    pub failures_per_year: f64,
+    /// Repairs, a year of repairing.
+    pub repairs_per_year: f64,
+    /// How a group repairs.
+    pub repair: Repair,
+}
+
+/// The most elements of a group, and the most groups.
+const MOST: u32 = 4096;
+
+/// Why there is no such array.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// More parities than the elements can hold beside data.
+    #[error("{parity} parities leave no data on {elements} elements; a group has at least {} elements", parity + 1)]
+    NoData {
+        /// Elements of a group.
+        elements: u32,
+        /// Parities.
+        parity: u32,
+    },
+    /// A number of elements or groups that is none.
+    #[error("{count} {what}: use 1 to {MOST}")]
+    Count {
+        /// Of what.
+        what: &'static str,
+        /// How many were asked for.
+        count: u32,
+    },
+    /// A rate that is none.
+    #[error("the rate of {what} is {rate} a year; it must be above 0 and finite")]
+    Rate {
+        /// Of what.
+        what: &'static str,
+        /// What it was.
+        rate: f64,
+    },
+}
+
+impl Model {
+    /// The setting of paper 001's evaluation, with one parity: 8 elements that live four years each, and 10,000 repairs
+    /// a year.
+    ///
+    /// Source: paper 001, section V-E.
+    pub const PAPER001: Self = Self {
+        elements: 8,
+        parity: 1,
+        groups: 1,
+        failures_per_year: 0.25,
+        repairs_per_year: 1e4,
+        repair: Repair::Single,
+    };
+
+    /// Whether there is such an array; all else expects it.
+    ///
+    /// # Errors
+    /// When counts or rates have no meaning.
+    pub fn check(&self) -> Result<(), ModelError> {
+        for (what, count) in [("elements", self.elements), ("groups", self.groups)] {
+            if !(1..=MOST).contains(&count) {
+                return Err(ModelError::Count { what, count });
+            }
+        }
+        if self.parity >= self.elements {
+            return Err(ModelError::NoData { elements: self.elements, parity: self.parity });
+        }
+        for (what, rate) in [("failures", self.failures_per_year), ("repairs", self.repairs_per_year)] {
+            if !(rate.is_finite() && rate > 0.0) {
+                return Err(ModelError::Rate { what, rate });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same array of elements that fail `alpha` times as often: paper 001 takes the ratio of erases for it.
+    ///
+    /// Source: paper 001, section V-E.
+    #[must_use]
+    pub fn aged(self, alpha: f64) -> Self {
+        Self { failures_per_year: self.failures_per_year * alpha, ..self }
+    }
+
+    /// The mean time to data loss in years, by the chain of one group. Rates of loss add over groups, which is exact
+    /// for one group and for many as good as losses are rarer than repairs.
+    ///
+    /// # Panics
+    /// If there is no such array ([`Model::check`]).
+    pub fn mttdl_years(&self) -> f64 {
+        let Self { elements, parity, repair, .. } = *self;
+        let group =
+            chain::mean_time_to_loss(elements, parity, repair, self.failures_per_year, self.repairs_per_year);
+        group / f64::from(self.groups)
+    }
+}

@@ -1,0 +1,110 @@
+//! Rare losses, by regeneration and failure biasing.
+//!
+//! An array with all elements working forgets its past. So its life is a row of independent cycles, from one such moment
+//! to the next or to the loss, and MTTDL = E[length of a cycle] / P(a cycle ends in loss). The lengths come from cycles
+//! as they are. The probability, which is tiny, comes from cycles in which the next event of an array that repairs is a
+//! failure half of the time; a cycle that ends in loss counts with the ratio of its likelihoods.
+//!
+//! Source: E. E. Lewis, F. Böhm, "Monte Carlo Simulation of Markov Unreliability Models", Nuclear Engineering and Design
+//! 77(1), 1984; A. Goyal et al., "A Unified Framework for Simulating Markovian Models of Highly Dependable Systems",
+//! IEEE Transactions on Computers 41(1), 1992.
+
+use stripewise_base::prng::Prng;
+
+use super::{Estimate, LOSSES_MIN, Moments, NoEstimate, Patience, exponential};
+use crate::{Model, Repair};
+
+/// Least probability that the next event is a failure, where it is biased.
+const FAILURE_BIAS: f64 = 0.5;
+
+/// Plays `cycles` cycles as they are, for their length, and as many biased ones, for the probability of loss. `go_on` is
+/// asked now and then. The standard error is that of the ratio to first order: the two parts are independent.
+///
+/// # Errors
+/// [`NoEstimate::FewLosses`], [`NoEstimate::Stopped`].
+pub fn biased(
+    model: &Model,
+    cycles: u64,
+    seed: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Estimate, NoEstimate> {
+    let mut patience = Patience::new(go_on);
+    let (mut lengths, mut losses) = (Moments::default(), Moments::default());
+    let mut seen = 0;
+    let (mut plain, mut bent) = (Prng::stream(seed, 0), Prng::stream(seed, 1));
+    for _ in 0..cycles {
+        lengths.add(cycle(model, None, &mut plain, &mut patience)?.years);
+        let loss = cycle(model, Some(FAILURE_BIAS), &mut bent, &mut patience)?.loss;
+        seen += u64::from(loss > 0.0);
+        losses.add(loss);
+    }
+    if seen < LOSSES_MIN {
+        return Err(NoEstimate::FewLosses { losses: seen, samples: cycles });
+    }
+    let mean_years = lengths.mean / losses.mean;
+    let relative = |moments: &Moments| moments.variance_of_mean() / (moments.mean * moments.mean);
+    let standard_error_years = mean_years * (relative(&lengths) + relative(&losses)).sqrt();
+    Ok(Estimate { mean_years, standard_error_years, samples: cycles })
+}
+
+/// How a cycle went.
+struct Cycle {
+    years: f64,
+    /// The ratio of likelihoods when it ended in loss, else 0.
+    loss: f64,
+}
+
+/// From all elements working to all working again, or to the loss.
+fn cycle(
+    model: &Model,
+    bias: Option<f64>,
+    prng: &mut Prng,
+    patience: &mut Patience<'_>,
+) -> Result<Cycle, NoEstimate> {
+    let mut failed = vec![0u32; model.groups as usize];
+    let mut cycle = Cycle { years: 0.0, loss: 0.0 };
+    let mut likelihood = 1.0;
+    loop {
+        patience.event()?;
+        let working = |failed: u32| u64::from(model.elements - failed);
+        let repairs = |failed: u32| match model.repair {
+            Repair::Parallel => u64::from(failed),
+            Repair::Single | Repair::Together => u64::from(failed.min(1)),
+        };
+        let all_working: u64 = failed.iter().map(|&failed| working(failed)).sum();
+        let all_repairs: u64 = failed.iter().map(|&failed| repairs(failed)).sum();
+        let failing = all_working as f64 * model.failures_per_year;
+        let repairing = all_repairs as f64 * model.repairs_per_year;
+        cycle.years += exponential(prng, failing + repairing);
+        let share = failing / (failing + repairing);
+        let drawn = bias.map_or(share, |bias| share.max(bias));
+        if prng.unit() < drawn {
+            likelihood *= share / drawn;
+            let group = pick(&failed, prng.below(all_working), working);
+            failed[group] += 1;
+            if failed[group] > model.parity {
+                cycle.loss = likelihood;
+                return Ok(cycle);
+            }
+        } else {
+            likelihood *= (1.0 - share) / (1.0 - drawn);
+            let group = pick(&failed, prng.below(all_repairs), repairs);
+            failed[group] = if model.repair == Repair::Together { 0 } else { failed[group] - 1 };
+            if failed.iter().all(|&failed| failed == 0) {
+                return Ok(cycle);
+            }
+        }
+    }
+}
+
+/// The group that holds place `at` when each group has as many places as `places` says.
+fn pick(failed: &[u32], mut at: u64, places: impl Fn(u32) -> u64) -> usize {
+    for (group, &failed) in failed.iter().enumerate() {
+        let here = places(failed);
+        if at < here {
+            return group;
+        }
+        at -= here;
+    }
+    unreachable!("the places of all groups are counted before one is drawn")
+}
