@@ -12,6 +12,7 @@ mod error;
 pub mod human;
 mod named;
 mod observer;
+pub mod overhead;
 mod policy;
 mod setting;
 mod spec;
