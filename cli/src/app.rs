@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
-use crate::{compare, completions, explain, paper, report, run, timeline, trace};
+use crate::{compare, completions, explain, overhead, paper, reliability, report, run, timeline, trace};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies on a built-in workload"),
@@ -45,6 +45,8 @@ enum Command {
     Timeline(timeline::Args),
     Paper(paper::Args),
     Explain(explain::Args),
+    Overhead(overhead::Args),
+    Reliability(reliability::Args),
     Trace(trace::Args),
     Scheme(presets::Args<Schemes>),
     Device(presets::Args<Devices>),
@@ -81,6 +83,8 @@ impl App {
             Command::Timeline(args) => timeline::run(args, context),
             Command::Paper(args) => paper::run(args, context),
             Command::Explain(args) => explain::run(args, context),
+            Command::Overhead(args) => overhead::run(args, context),
+            Command::Reliability(args) => reliability::run(args, context),
             Command::Trace(args) => trace::run(args, context),
             Command::Scheme(args) => presets::run(args, context),
             Command::Device(args) => presets::run(args, context),

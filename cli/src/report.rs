@@ -66,7 +66,7 @@ pub(crate) fn write(report: Report, out: &Path, context: &mut Context<'_>) -> Ou
 }
 
 /// The run in a directory, or all runs of a directory of results.
-fn runs_at(path: &Path) -> Outcome<Vec<FinishedRun>> {
+pub(crate) fn runs_at(path: &Path) -> Outcome<Vec<FinishedRun>> {
     if path.join("run.toml").is_file() {
         return Ok(vec![FinishedRun::at(path)?]);
     }

@@ -156,7 +156,7 @@ pub(crate) struct StudyArgs {
 }
 
 impl WorkloadArgs {
-    fn spec(&self) -> Outcome<WorkloadSpec> {
+    pub(crate) fn spec(&self) -> Outcome<WorkloadSpec> {
         let mut requests = self.requests.map(|count| count.0);
         if requests == Some(0) {
             return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
