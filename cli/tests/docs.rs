@@ -18,18 +18,21 @@ fn commands(text: &str) -> Vec<String> {
         if line.starts_with("```") {
             shell = line == "```sh";
         } else if shell && line.starts_with("stripewise ") {
-            found.push(line.split(" > ").next().unwrap_or(line).to_owned());
+            let typed = line.split(" > ").next().unwrap_or(line);
+            found.push(typed.split(" #").next().unwrap_or(typed).to_owned());
         }
     }
     found
 }
 
 #[test]
-fn every_command_of_the_guide_and_of_the_page_of_traces_is_understood() {
+fn every_command_of_the_guide_and_of_other_pages_is_understood() {
     let text = |name| std::fs::read_to_string(document(name)).unwrap();
     let (guide, traces) = (commands(&text("guide.md")), commands(&text("traces.md")));
     assert!(guide.len() > 15 && traces.len() > 8, "{} and {} commands", guide.len(), traces.len());
-    for line in guide.into_iter().chain(traces) {
+    let others = ["reliability.md", "parity-logging.md"].map(|name| commands(&text(name)));
+    assert!(others.iter().all(|commands| commands.len() > 1), "{others:?}");
+    for line in guide.into_iter().chain(traces).chain(others.into_iter().flatten()) {
         // Quotes are the shell's.
         let words = line.split_whitespace().map(|word| word.trim_matches('\''));
         let parsed = stripewise::command().try_get_matches_from(words);

@@ -208,7 +208,8 @@ struct Line {
     mttdl_years: f64,
     /// Over the MTTDL of the reference.
     times: f64,
-    estimate: Option<Estimate>,
+    /// What was simulated, and from which seed.
+    estimate: Option<(Estimate, u64)>,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
@@ -238,9 +239,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     if let Some(samples) = args.monte_carlo {
         for (line, seed) in lines.iter_mut().zip(args.seed..) {
-            line.estimate = Some(simulate(&args, line, samples.0, seed)?);
+            line.estimate = Some((simulate(&args, line, samples.0, seed)?, seed));
         }
-        let disagrees = |line: &Line| line.estimate.is_some_and(|found| !found.holds(line.mttdl_years));
+        let disagrees = |line: &Line| line.estimate.is_some_and(|(found, _)| !found.holds(line.mttdl_years));
         if lines.iter().any(|line| line.model.groups > 1 && disagrees(line)) {
             context.remark(
                 "the rates at which groups lose data add only while repairs are short beside lives; where the \
@@ -335,7 +336,7 @@ fn simulate(args: &Args, line: &Line, samples: u64, seed: u64) -> Outcome<Estima
 impl Line {
     fn json(&self) -> Value {
         let Model { elements, parity, groups, failures_per_year, repairs_per_year, repair } = self.model;
-        let simulated = self.estimate.map(|estimate| {
+        let simulated = self.estimate.map(|(estimate, seed)| {
             let (low, high) = estimate.interval_years();
             json!({
                 "mean_years": estimate.mean_years,
@@ -343,6 +344,7 @@ impl Line {
                 "low_99_years": low,
                 "high_99_years": high,
                 "samples": estimate.samples,
+                "seed": seed,
                 "agrees": estimate.holds(self.mttdl_years),
             })
         });
@@ -369,7 +371,7 @@ impl Line {
         let mut cells: Vec<Value> = self.worn.iter().flat_map(Worn::cells).collect();
         cells.extend([name(parity).to_string().into(), stripe.into(), rounded(self.alpha, 4)]);
         cells.extend([rounded(self.mttdl_years, 5), rounded(self.times, 4)]);
-        if let Some(estimate) = &self.estimate {
+        if let Some((estimate, _)) = &self.estimate {
             let (low, high) = estimate.interval_years();
             cells.extend([estimate.mean_years, low, high].map(|years| rounded(years, 5)));
             cells.push(if estimate.holds(self.mttdl_years) { "yes" } else { "no" }.into());
