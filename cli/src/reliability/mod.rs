@@ -437,6 +437,9 @@ fn name(parity: u32) -> impl fmt::Display {
 
 /// A number to so many digits, as a whole number where it is one.
 fn rounded(value: f64, digits: usize) -> Value {
+    if !value.is_finite() {
+        return "beyond counting".into();
+    }
     let text = format!("{value:.*e}", digits.max(1) - 1);
     let rounded: f64 = text.parse().unwrap_or(value);
     if rounded.fract() == 0.0 && (0.0..1e18).contains(&rounded) {
@@ -461,6 +464,7 @@ mod tests {
         for (value, text) in [(2858.214, "2858.2"), (19_053_570.1, "19054000"), (0.37, "0.37"), (1.0, "1")] {
             assert_eq!(rounded(value, 5).to_string(), text);
         }
+        assert_eq!(rounded(f64::INFINITY, 5), "beyond counting");
     }
 
     #[test]
