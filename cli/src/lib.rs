@@ -8,6 +8,7 @@ mod app;
 mod compare;
 mod completions;
 mod context;
+mod elements;
 mod examples;
 mod explain;
 mod failure;

@@ -1,4 +1,4 @@
-//! `stripewise run`: one scheme, every total.
+//! `stripewise run`: one scheme, every total, every element.
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -7,6 +7,7 @@ use stripewise_results::{Figure, Table};
 
 use crate::compare::{print_place, print_settings, remarks};
 use crate::context::Context;
+use crate::elements;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
@@ -25,7 +26,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise run --requests 50k --seed 2 --out elsewhere", "another seed, another directory"),
 ];
 
-/// Run one scheme, and print every total
+/// Run one scheme, and print every total and what each element did
 ///
 /// The tables are left in the directory of results, one directory a run, as Parquet files.
 #[derive(Debug, ClapArgs)]
@@ -63,6 +64,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
         value["settings"] = settings.collect::<serde_json::Map<_, _>>().into();
         value["computed"] = json!(finished.cpu_ns.is_some());
+        value["elements"] = elements::json(&finished.run)?;
         return context.json(&value);
     }
     for total in entry.totals.iter() {
@@ -74,6 +76,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         writeln!(context.out, "{name:<28}{value:>20}  {unit}")?;
     }
     writeln!(context.out)?;
+    elements::print(&finished.run, context)?;
     for remark in remarks(&entry) {
         writeln!(context.out, "{remark}")?;
     }

@@ -259,6 +259,26 @@ fn the_totals_of_a_run_are_named_with_their_units() {
 }
 
 #[test]
+fn a_run_tells_what_each_ssd_did() {
+    let sandbox = Sandbox::with_trace();
+    let line = "run --trace trace.csv --device paper001 --elements ssd:4";
+    let text = sandbox.run(line).success();
+    let table = text.split("\n\n").nth(2).expect("the elements stand between the totals and the remarks");
+    let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let firsts: Vec<String> = table.lines().filter_map(first).collect();
+    assert_eq!(firsts, ["ELEMENT", "0", "1", "2", "3"], "{table}");
+
+    let run: Value = serde_json::from_str(&sandbox.run(&format!("{line} --json")).success()).unwrap();
+    let elements = run["elements"].as_array().expect("a row an element");
+    assert_eq!(elements.len(), 4);
+    for name in ["host_write_pages", "erase_blocks"] {
+        let sum: u64 = elements.iter().map(|row| row[name].as_u64().expect("a count")).sum();
+        assert_eq!(sum, total(&run, name), "{name}");
+    }
+    assert!(elements.iter().all(|row| row["dies"] == 8 && row["busiest_die_ns"].as_u64() > Some(0)));
+}
+
+#[test]
 fn quiet_prints_the_table_alone() {
     let sandbox = Sandbox::with_trace();
     let ended = sandbox.run("compare --trace trace.csv --quiet");

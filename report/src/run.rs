@@ -1,11 +1,6 @@
 //! What a report takes from a finished run: its tables, read once.
 
-use std::collections::BTreeMap;
-
-use arrow_array::ArrayRef;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
-use stripewise_results::{Error as ResultsError, Figure, Figures, FinishedRun, Table};
+use stripewise_results::{Columns, Figure, Figures, FinishedRun, Table};
 use stripewise_sim::tables::LatencyKind;
 
 use crate::distribution::Distribution;
@@ -47,9 +42,6 @@ pub(crate) struct Run {
     pub(crate) operations: Vec<Distribution>,
 }
 
-/// Columns of a table by name.
-pub(crate) type Columns = BTreeMap<String, Vec<u64>>;
-
 /// Digits of a digest that a report shows.
 const DIGITS: usize = 12;
 
@@ -57,10 +49,10 @@ impl Run {
     pub(crate) fn read(source: &Source) -> Result<Self, Error> {
         let run = &source.run;
         let settings = settings::settings(run.inputs());
-        let elements = columns(run, Table::Elements, |_| true)?.unwrap_or_default();
+        let elements = run.columns(Table::Elements)?.unwrap_or_default();
         let count = elements.get("element").map_or(0, Vec::len);
         let named = source.workload.clone().or_else(|| run.inputs().workload.clone());
-        let latencies = columns(run, Table::Latencies, |_| true)?.unwrap_or_default();
+        let latencies = run.columns(Table::Latencies)?.unwrap_or_default();
         let kept = |kind, element| distribution(&latencies, kind, element);
         Ok(Self {
             digest: run.inputs().digest().to_string().chars().take(DIGITS).collect(),
@@ -123,33 +115,4 @@ fn structure(settings: &Settings, elements: usize) -> String {
     }
     let stripe = format!("{}+{parity}", members.saturating_sub(parity));
     if groups > 1 { format!("{groups} groups of {stripe}") } else { stripe }
-}
-
-/// The unsigned columns of a table; none when the run left out that table.
-fn columns(run: &FinishedRun, table: Table, wanted: impl Fn(&str) -> bool) -> Result<Option<Columns>, Error> {
-    let Some(batches) = run.batches(table)? else { return Ok(None) };
-    let name = run.path().join(table.file()).display().to_string();
-    let mut columns = Columns::new();
-    for batch in batches {
-        let batch =
-            batch.map_err(|error| ResultsError::Read { table: name.clone(), message: error.to_string() })?;
-        for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-            if wanted(field.name()) {
-                let values = columns.entry(field.name().clone()).or_default();
-                extend(values, column);
-            }
-        }
-    }
-    Ok(Some(columns))
-}
-
-/// Appends the values of a column of numbers; one of another type has none.
-fn extend(values: &mut Vec<u64>, column: &ArrayRef) {
-    if let Some(column) = column.as_primitive_opt::<UInt64Type>() {
-        values.extend_from_slice(column.values());
-    } else if let Some(column) = column.as_primitive_opt::<UInt32Type>() {
-        values.extend(column.values().iter().map(|&value| u64::from(value)));
-    } else if let Some(column) = column.as_primitive_opt::<UInt8Type>() {
-        values.extend(column.values().iter().map(|&value| u64::from(value)));
-    }
 }

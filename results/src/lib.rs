@@ -20,7 +20,7 @@ pub mod summary;
 pub use digest::{Digest, RunInputs};
 pub use error::Error;
 pub use figures::{Figure, Figures};
-pub use read::Batches;
+pub use read::{Batches, Columns};
 pub use schema::Table;
 pub use sink::{MemoryRun, MemorySink, Optional, TableSink};
 pub use store::{FinishedRun, RunWriter, Store};

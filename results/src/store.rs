@@ -7,11 +7,9 @@
 use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
 use crate::error::Error;
 use crate::figures::Figures;
-use crate::read::Batches;
+use crate::read::{Batches, Columns};
 use crate::schema::Table;
 use crate::sink::{Optional, Output, TableSink};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt32Type, UInt64Type};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -397,25 +395,23 @@ impl FinishedRun {
         Batches::new(file, &path.display().to_string()).map(Some)
     }
 
-    /// A column of whole numbers of a table.
+    /// A table of fixed columns, all of it at once; none when the run left out that table.
     ///
     /// # Errors
-    /// When the run left out that table, the file cannot be read, or there is no such column of 64 or 32 bits.
+    /// When the file cannot be read, or is not a Parquet file.
+    pub fn columns(&self, table: Table) -> Result<Option<Columns>, Error> {
+        self.batches(table)?.map(Batches::columns).transpose()
+    }
+
+    /// A column of whole numbers of a table of fixed columns.
+    ///
+    /// # Errors
+    /// When the run left out that table, the file cannot be read, or there is no such column.
     pub fn numbers(&self, table: Table, column: &str) -> Result<Vec<u64>, Error> {
         let name = self.path.join(table.file()).display().to_string();
-        let wrong = |message: String| Error::Read { table: name.clone(), message };
-        let mut numbers = Vec::new();
-        for batch in self.batches(table)?.ok_or_else(|| wrong("the run left out this table".to_owned()))? {
-            let batch = batch.map_err(|error| wrong(error.to_string()))?;
-            let found = batch.column_by_name(column);
-            let found = found.ok_or_else(|| wrong(format!("there is no column `{column}`")))?;
-            match (found.as_primitive_opt::<UInt64Type>(), found.as_primitive_opt::<UInt32Type>()) {
-                (Some(wide), _) => numbers.extend_from_slice(wide.values()),
-                (_, Some(narrow)) => numbers.extend(narrow.values().iter().map(|&value| u64::from(value))),
-                _ => return Err(wrong(format!("column `{column}` is {}, no number", found.data_type()))),
-            }
-        }
-        Ok(numbers)
+        let wrong = |message: &str| Error::Read { table: name.clone(), message: message.to_owned() };
+        let mut columns = self.columns(table)?.ok_or_else(|| wrong("the run left out this table"))?;
+        columns.remove(column).ok_or_else(|| wrong(&format!("there is no column `{column}`")))
     }
 
     /// The totals.
