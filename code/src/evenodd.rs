@@ -89,7 +89,7 @@ pub(crate) fn decode(
         1 if lost & p != 0 => decode_by_diagonals(kernels, prime, data, members, lost, wanted),
         1 => {
             if wanted & lost_data != 0 {
-                decode_row(kernels, &mut members[..=data], lost_data.trailing_zeros() as usize);
+                kernels.xor_of_others(&mut members[..=data], lost.trailing_zeros() as usize);
             }
             if wanted & q != 0 {
                 restore_q(kernels, prime, data, members, lost_data & !wanted);
@@ -97,20 +97,13 @@ pub(crate) fn decode(
         }
         _ => {
             if wanted & p != 0 {
-                decode_row(kernels, &mut members[..=data], data);
+                kernels.xor_of_others(&mut members[..=data], data);
             }
             if wanted & q != 0 {
                 restore_q(kernels, prime, data, members, 0);
             }
         }
     }
-}
-
-/// Member `index` of data and P as the sum of the others.
-fn decode_row(kernels: Kernels, members: &mut [&mut [u8]], index: usize) {
-    let (before, rest) = members.split_at_mut(index);
-    let (target, after) = rest.split_first_mut().expect("the member is there");
-    kernels.xor_of(target, before.iter().chain(&*after).map(|member| &**member));
 }
 
 /// Q, where one data member may be lost and not be wanted: it is the sum of P and the others, so each of them counts

@@ -47,16 +47,53 @@ pub(crate) const fn inverse_power(exponent: u32) -> u8 {
     power(ORDER - exponent % ORDER)
 }
 
-/// One over `a`, which is not zero: `a` to the power 254.
-pub(crate) fn inverse(a: u8) -> u8 {
-    assert_ne!(a, 0, "zero has no inverse");
-    (1..8)
-        .fold((1, a), |(product, square), _| {
-            let square = multiply(square, square);
-            (multiply(product, square), square)
-        })
-        .0
+/// The power of the generator that each element is, and zero for zero.
+const LOGARITHMS: [u8; 256] = {
+    let mut logarithms = [0; 256];
+    let mut exponent = 0;
+    while exponent < POWERS.len() {
+        logarithms[POWERS[exponent] as usize] = exponent as u8;
+        exponent += 1;
+    }
+    logarithms
+};
+
+/// The logarithm of `a`, which is not zero.
+pub(crate) const fn logarithm(a: u8) -> u32 {
+    assert!(a != 0, "zero is no power of the generator");
+    LOGARITHMS[a as usize] as u32
 }
+
+/// A table with a value for each element.
+macro_rules! table {
+    ($of:path, $T:ty, $empty:expr) => {{
+        let mut table: [$T; 256] = [$empty; 256];
+        let mut element = 0;
+        while element < table.len() {
+            table[element] = $of(element as u8);
+            element += 1;
+        }
+        table
+    }};
+}
+pub(crate) use table;
+
+/// The multiples of `factor` by 0 to 15, and by those times 16: a product is the sum of one of each.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) const fn multiples(factor: u8) -> [[u8; 16]; 2] {
+    let mut multiples = [[0; 16]; 2];
+    let mut nibble = 0;
+    while nibble < 16 {
+        multiples[0][nibble] = multiply(factor, nibble as u8);
+        multiples[1][nibble] = multiply(factor, (nibble as u8) << 4);
+        nibble += 1;
+    }
+    multiples
+}
+
+/// [`multiples`] of every element.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) static MULTIPLES: [[[u8; 16]; 2]; 256] = table!(multiples, [[u8; 16]; 2], [[0; 16]; 2]);
 
 #[cfg(test)]
 mod tests {
@@ -72,7 +109,7 @@ mod tests {
 
     #[test]
     fn an_element_times_its_inverse_is_one() {
-        assert!((1..=255).all(|a| multiply(a, inverse(a)) == 1));
+        assert!((1..=255).all(|a| multiply(a, inverse_power(logarithm(a))) == 1));
         assert!((0..600).all(|exponent| multiply(power(exponent), inverse_power(exponent)) == 1));
     }
 

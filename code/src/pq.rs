@@ -24,10 +24,9 @@ fn factors(data: usize, member: usize, lost_data: &[u32], p_lost: bool) -> [u8; 
         [x] => [if is_q { field::power(x) } else { 1 }, u8::from(is_q)],
         // D_x = A P' + B Q', D_y = P' + D_x.
         [x, y] => {
-            let ratio = field::power(y - x);
-            let under = field::inverse(ratio ^ 1);
-            let a = field::multiply(ratio, under);
-            [if member as u32 == x { a } else { a ^ 1 }, field::multiply(field::inverse_power(x), under)]
+            let under = 255 - field::logarithm(field::power(y - x) ^ 1);
+            let a = field::power(y - x + under);
+            [if member as u32 == x { a } else { a ^ 1 }, field::power(255 - x + under)]
         }
         _ => unreachable!("two parities bear the loss of at most two members"),
     }
@@ -49,10 +48,6 @@ pub(crate) fn decode(kernels: Kernels, data: usize, members: &mut [&mut [u8]], l
         .filter(is_wanted)
         .map(|(index, bytes)| Output { factors: factors(data, *index, lost_data, p_lost), bytes });
     match (outputs.next(), outputs.next()) {
-        (Some(one), None) if one.factors == [1, 0] => {
-            let present = sources.iter().map(|member| &**member).chain([p]);
-            kernels.xor_of(one.bytes, present.filter(|member| !member.is_empty()));
-        }
         (Some(one), None) => kernels.pq_solve([one], sources, p, q),
         (Some(x), Some(y)) => kernels.pq_solve([x, y], sources, p, q),
         (None, _) => {}

@@ -59,7 +59,7 @@ pub(crate) fn decode(
         2 => decode_two(kernels, prime, data, members, lost, wanted),
         1 => {
             if lost & wanted & in_rows != 0 {
-                decode_row(kernels, data, members, lost);
+                kernels.xor_of_others(&mut members[..=data], lost.trailing_zeros() as usize);
             }
             if wanted & q != 0 {
                 let still_lost = lost & in_rows & !wanted;
@@ -69,14 +69,6 @@ pub(crate) fn decode(
         // R is not read: it follows from the data.
         _ => encode_diagonals(kernels, prime, data, members, 1 << data),
     }
-}
-
-/// The one lost column as the sum of the others.
-fn decode_row(kernels: Kernels, data: usize, members: &mut [&mut [u8]], lost: u64) {
-    let index = lost.trailing_zeros() as usize;
-    let (before, rest) = members[..=data].split_at_mut(index);
-    let (target, after) = rest.split_first_mut().expect("the member is there");
-    kernels.xor_of(target, before.iter().chain(&*after).map(|member| &**member));
 }
 
 /// Q, where one column may be lost and not be wanted: it is the sum of the others, so each of them counts on its own

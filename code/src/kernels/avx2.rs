@@ -32,8 +32,8 @@ impl Vector for Bytes32 {
     // SAFETY: the caller says that the processor has AVX2.
     #[inline(always)]
     unsafe fn factor(value: u8) -> Self::Factor {
-        [0, 4].map(|bits| {
-            let multiples: [u8; 16] = std::array::from_fn(|low| field::multiply(value, (low as u8) << bits));
+        let [low, high] = &field::MULTIPLES[usize::from(value)];
+        [low, high].map(|multiples| {
             // SAFETY: as above; the array has the 16 bytes that are read.
             unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(multiples.as_ptr().cast())) }
         })

@@ -26,6 +26,9 @@ const fn matrix(factor: u8) -> i64 {
     matrix
 }
 
+/// The matrix of every element.
+static MATRICES: [i64; 256] = field::table!(matrix, i64, 0);
+
 impl Vector for Bytes64 {
     const BYTES: usize = 64;
     type Factor = __m512i;
@@ -46,7 +49,7 @@ impl Vector for Bytes64 {
     #[inline(always)]
     unsafe fn factor(value: u8) -> Self::Factor {
         // SAFETY: as above.
-        unsafe { _mm512_set1_epi64(matrix(value)) }
+        unsafe { _mm512_set1_epi64(MATRICES[usize::from(value)]) }
     }
     // SAFETY: the caller says that 64 bytes may be written; the value exists, so the processor has AVX-512.
     #[inline(always)]

@@ -84,14 +84,25 @@ fn multiply<V: Vector, const N: usize>(mut vectors: [V; N], factor: V::Factor) -
     vectors
 }
 
+/// The ends of members, which pages do not have: kept out of the way of what is fast.
+#[cold]
+#[inline(never)]
+fn rest(work: impl FnOnce()) {
+    work();
+}
+
 /// Calls `$part` for blocks of `N` vectors, then single vectors, then words, then bytes; each begins where the one
 /// before it ended.
 macro_rules! in_parts {
     ($part:ident, $V:ty, $N:expr, ($($argument:expr),*), $length:expr $(, $more:tt)?) => {{
         let at = $part::<$V, $N $(, $more)?>($($argument,)* 0, $length);
         let at = $part::<$V, 1 $(, $more)?>($($argument,)* at, $length);
-        let at = $part::<u64, 1 $(, $more)?>($($argument,)* at, $length);
-        $part::<Byte, 1 $(, $more)?>($($argument,)* at, $length);
+        if at < $length {
+            rest(|| {
+                let at = $part::<u64, 1 $(, $more)?>($($argument,)* at, $length);
+                $part::<Byte, 1 $(, $more)?>($($argument,)* at, $length);
+            });
+        }
     }};
 }
 

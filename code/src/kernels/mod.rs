@@ -17,7 +17,7 @@ macro_rules! instances {
         // SAFETY: the caller keeps what `generic::xor` asks for.
         pub(super) unsafe fn xor_add(target: *mut u8, sources: &[*const u8], length: usize) {
             // SAFETY: as the caller promises.
-            unsafe { generic::xor::<$V, { 2 * $N }, true>(target, sources, length) }
+            unsafe { generic::xor::<$V, $N, true>(target, sources, length) }
         }
         $(#[$feature])?
         // SAFETY: the caller keeps what `generic::pq` asks for.
@@ -86,43 +86,51 @@ pub(crate) struct Output<'a> {
 
 const ONE_LENGTH: &str = "members of a stripe have one length";
 
-/// Addresses of members, on the stack; that of a missing member is null.
-struct Pointers {
-    places: [MaybeUninit<*const u8>; MEMBERS_MAX],
-    count: usize,
+/// Room on the stack for the addresses of members.
+type Places = [MaybeUninit<*const u8>; MEMBERS_MAX];
+const NO_PLACES: Places = [const { MaybeUninit::uninit() }; MEMBERS_MAX];
+
+/// The first `count` places.
+///
+/// # Safety
+/// They were written.
+#[inline(always)]
+unsafe fn written(places: &Places, count: usize) -> &[*const u8] {
+    // SAFETY: as the caller promises, and `MaybeUninit<T>` lies in memory as `T` does.
+    unsafe { std::slice::from_raw_parts(places[..count].as_ptr().cast(), count) }
 }
 
-impl Pointers {
-    /// The addresses of the next `sources`, as many as fit.
-    #[inline(always)]
-    fn present<'a>(sources: impl Iterator<Item = &'a [u8]>, length: usize) -> Self {
-        let mut pointers = Self { places: [const { MaybeUninit::uninit() }; MEMBERS_MAX], count: 0 };
-        for source in sources.take(MEMBERS_MAX) {
-            assert_eq!(source.len(), length, "{ONE_LENGTH}");
-            pointers.places[pointers.count].write(source.as_ptr());
-            pointers.count += 1;
-        }
-        pointers
+/// The addresses of the next `sources`, as many as fit.
+#[inline(always)]
+fn addresses<'a, 'p>(
+    places: &'p mut Places,
+    sources: &mut impl Iterator<Item = &'a [u8]>,
+    length: usize,
+) -> &'p [*const u8] {
+    let mut count = 0;
+    for (place, source) in places.iter_mut().zip(sources) {
+        assert_eq!(source.len(), length, "{ONE_LENGTH}");
+        place.write(source.as_ptr());
+        count += 1;
     }
+    // SAFETY: so many were written.
+    unsafe { written(places, count) }
+}
 
-    /// The addresses of `members`, of which the missing ones are empty.
-    #[inline(always)]
-    fn or_missing<S: Deref<Target = [u8]>>(members: &[S], length: usize) -> Self {
-        assert!(members.len() <= MEMBERS_MAX, "a row has at most {MEMBERS_MAX} members");
-        let mut pointers =
-            Self { places: [const { MaybeUninit::uninit() }; MEMBERS_MAX], count: members.len() };
-        for (place, member) in pointers.places.iter_mut().zip(members) {
-            assert!(member.is_empty() || member.len() == length, "{ONE_LENGTH}");
-            place.write(if member.is_empty() { std::ptr::null() } else { member.as_ptr() });
-        }
-        pointers
+/// The addresses of `members`, null for those that are missing and therefore empty.
+#[inline(always)]
+fn addresses_or_null<'p, S: Deref<Target = [u8]>>(
+    places: &'p mut Places,
+    members: &[S],
+    length: usize,
+) -> &'p [*const u8] {
+    assert!(members.len() <= MEMBERS_MAX, "a row has at most {MEMBERS_MAX} members");
+    for (place, member) in places.iter_mut().zip(members) {
+        assert!(member.is_empty() || member.len() == length, "{ONE_LENGTH}");
+        place.write(if member.is_empty() { std::ptr::null() } else { member.as_ptr() });
     }
-
-    #[inline(always)]
-    fn get(&self) -> &[*const u8] {
-        // SAFETY: the first `count` places were written, and `MaybeUninit<T>` lies in memory as `T` does.
-        unsafe { std::slice::from_raw_parts(self.places.as_ptr().cast(), self.count) }
-    }
+    // SAFETY: so many were written, as there is room for all.
+    unsafe { written(places, members.len()) }
 }
 
 /// The kernels of a level that the processor has.
@@ -143,24 +151,39 @@ impl Kernels {
     /// `target` becomes the sum of `sources`, zero if there are none.
     #[inline]
     pub(crate) fn xor_of<'a>(self, target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
-        let mut sources = sources.into_iter();
-        let pointers = Pointers::present(&mut sources, target.len());
+        let (mut sources, mut places) = (sources.into_iter(), NO_PLACES);
+        let sources_now = addresses(&mut places, &mut sources, target.len());
         // SAFETY: every source has the target's length, and the processor the level.
-        unsafe { dispatch!(self, xor_of(target.as_mut_ptr(), pointers.get(), target.len())) };
-        if pointers.count == MEMBERS_MAX {
+        unsafe { dispatch!(self, xor_of(target.as_mut_ptr(), sources_now, target.len())) };
+        if sources_now.len() == MEMBERS_MAX {
             self.xor_add(target, sources);
         }
+    }
+
+    /// Member `index` becomes the sum of the others.
+    pub(crate) fn xor_of_others(self, members: &mut [&mut [u8]], index: usize) {
+        assert!(members.len() <= MEMBERS_MAX, "a row has at most {MEMBERS_MAX} members");
+        let target = std::mem::take(&mut members[index]);
+        let (mut places, mut count, length) = (NO_PLACES, 0, target.len());
+        for (other, member) in members.iter().enumerate() {
+            assert!(member.len() == length || other == index, "{ONE_LENGTH}");
+            places[count].write(member.as_ptr());
+            count += usize::from(other != index);
+        }
+        // SAFETY: so many were written, each of the target's length; and the processor has the level.
+        unsafe { dispatch!(self, xor_of(target.as_mut_ptr(), written(&places, count), length)) };
+        members[index] = target;
     }
 
     /// Adds the sum of `sources` to `target`.
     #[inline]
     pub(crate) fn xor_add<'a>(self, target: &mut [u8], sources: impl IntoIterator<Item = &'a [u8]>) {
-        let mut sources = sources.into_iter();
+        let (mut sources, mut places) = (sources.into_iter(), NO_PLACES);
         loop {
-            let pointers = Pointers::present(&mut sources, target.len());
+            let sources_now = addresses(&mut places, &mut sources, target.len());
             // SAFETY: every source has the target's length, and the processor the level.
-            unsafe { dispatch!(self, xor_add(target.as_mut_ptr(), pointers.get(), target.len())) };
-            if pointers.count < MEMBERS_MAX {
+            unsafe { dispatch!(self, xor_add(target.as_mut_ptr(), sources_now, target.len())) };
+            if sources_now.len() < MEMBERS_MAX {
                 return;
             }
         }
@@ -169,10 +192,11 @@ impl Kernels {
     /// P and Q of `data`: `p` becomes the sum of all, `q` the sum of each times its power of the generator.
     pub(crate) fn pq_of(self, p: &mut [u8], q: &mut [u8], data: &[&[u8]]) {
         assert_eq!(p.len(), q.len(), "{ONE_LENGTH}");
-        let pointers = Pointers::present(data.iter().copied(), p.len());
-        assert_eq!(pointers.count, data.len(), "a row has at most {MEMBERS_MAX} members");
+        let mut places = NO_PLACES;
+        let sources = addresses(&mut places, &mut data.iter().copied(), p.len());
+        assert_eq!(sources.len(), data.len(), "a row has at most {MEMBERS_MAX} members");
         // SAFETY: every member has the length of P.
-        unsafe { dispatch!(self, pq_of(p.as_mut_ptr(), q.as_mut_ptr(), pointers.get(), p.len())) };
+        unsafe { dispatch!(self, pq_of(p.as_mut_ptr(), q.as_mut_ptr(), sources, p.len())) };
     }
 
     /// Adds `change` to `p`, and `factor` times `change` to `q`.
@@ -195,12 +219,13 @@ impl Kernels {
     ) {
         let length = outputs[0].bytes.len();
         assert!(outputs.iter().all(|output| output.bytes.len() == length), "{ONE_LENGTH}");
-        let data = Pointers::or_missing(data, length);
-        let parity = Pointers::or_missing(&[p, q], length);
-        let (p, q) = (parity.get()[0], parity.get()[1]);
+        let (mut places, mut parities) = (NO_PLACES, NO_PLACES);
+        let data = addresses_or_null(&mut places, data, length);
+        let parity = addresses_or_null(&mut parities, &[p, q], length);
+        let (p, q) = (parity[0], parity[1]);
         let factors = std::array::from_fn(|index| outputs[index].factors);
         let targets = outputs.each_mut().map(|output| output.bytes.as_mut_ptr());
         // SAFETY: whatever is not null has the length of the outputs.
-        unsafe { dispatch!(self, solve(targets, factors, data.get(), p, q, length)) };
+        unsafe { dispatch!(self, solve(targets, factors, data, p, q, length)) };
     }
 }

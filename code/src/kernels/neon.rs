@@ -32,8 +32,8 @@ impl Vector for Bytes16 {
     // SAFETY: every processor of this kind has NEON.
     #[inline(always)]
     unsafe fn factor(value: u8) -> Self::Factor {
-        [0, 4].map(|bits| {
-            let multiples: [u8; 16] = std::array::from_fn(|low| field::multiply(value, (low as u8) << bits));
+        let [low, high] = &field::MULTIPLES[usize::from(value)];
+        [low, high].map(|multiples| {
             // SAFETY: the array has the 16 bytes that are read.
             unsafe { vld1q_u8(multiples.as_ptr()) }
         })
