@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm lint fmt speed bench validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -60,6 +60,9 @@ fmt: ## Format all sources
 
 speed: ## Measure the simulator's speed beside a bare yardstick; close other programs first
 	$(CARGO) run --release --locked -p stripewise-bench
+
+bench-codes: ## Measure the parity codes beside ISA-L, a crate and memcpy (ISA-L: apt install libisal2)
+	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-codes
 
 bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked

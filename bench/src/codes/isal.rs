@@ -3,17 +3,23 @@
 //! Its functions: `isa-l/raid.h` and `isa-l/erasure_code.h`.
 #![allow(unsafe_code)]
 
-use std::ffi::{c_int, c_uchar};
+use std::ffi::c_int;
 
 use anyhow::{Context, Result, ensure};
 use libloading::Library;
 
+// SAFETY: whoever calls passes as many members as the first argument says, each as long as the second.
 type Gen = unsafe extern "C" fn(c_int, c_int, *mut *mut u8) -> c_int;
-type InitTables = unsafe extern "C" fn(c_int, c_int, *mut c_uchar, *mut c_uchar);
-type Encode = unsafe extern "C" fn(c_int, c_int, c_int, *mut c_uchar, *mut *mut c_uchar, *mut *mut c_uchar);
-type Update = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *mut c_uchar, *mut c_uchar, *mut *mut c_uchar);
-type Matrix = unsafe extern "C" fn(*mut c_uchar, c_int, c_int);
-type Invert = unsafe extern "C" fn(*mut c_uchar, *mut c_uchar, c_int) -> c_int;
+// SAFETY: whoever calls passes columns, rows, as many coefficients, and 32 bytes for each of them.
+type InitTables = unsafe extern "C" fn(c_int, c_int, *mut u8, *mut u8);
+// SAFETY: whoever calls passes a length, columns, rows, tables for them, as many sources and as many targets.
+type Encode = unsafe extern "C" fn(c_int, c_int, c_int, *mut u8, *mut *mut u8, *mut *mut u8);
+// SAFETY: as `Encode`, but one source and its index.
+type Update = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *mut u8, *mut u8, *mut *mut u8);
+// SAFETY: whoever calls passes room for as many rows and columns as the other arguments say.
+type Matrix = unsafe extern "C" fn(*mut u8, c_int, c_int);
+// SAFETY: whoever calls passes two square matrices of as many rows as the last argument says.
+type Invert = unsafe extern "C" fn(*mut u8, *mut u8, c_int) -> c_int;
 
 /// The library, and the functions that are measured.
 pub(crate) struct Isal {
@@ -103,9 +109,9 @@ impl Isal {
         let mut kept: Vec<u8> =
             survivors.iter().flat_map(|&row| &matrix[row * data..(row + 1) * data]).copied().collect();
         let mut inverse = vec![0; data * data];
+        let (from, to) = (kept.as_mut_ptr(), inverse.as_mut_ptr());
         // SAFETY: both are square matrices of `data` rows.
-        let failed =
-            unsafe { (self.gf_invert_matrix)(kept.as_mut_ptr(), inverse.as_mut_ptr(), data as c_int) };
+        let failed = unsafe { (self.gf_invert_matrix)(from, to, data as c_int) };
         ensure!(failed == 0, "gf_invert_matrix failed");
         let rows = lost.iter().flat_map(|&row| &inverse[row * data..(row + 1) * data]).copied().collect();
         Ok(self.expand(rows, data))
