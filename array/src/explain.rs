@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::holds::Hold;
 use crate::operation::OperationKind;
 use crate::plan::{PlanView, Purpose, Step};
-use crate::update::{Cost, Decision, Reason};
+use crate::update::{Cost, Decision, Reason, Routine};
 
 /// The plan in words: its row, why its routine was chosen, and every step with its operations.
 pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
@@ -37,6 +37,11 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     if plan.lost != 0 {
         let _ = writeln!(text, "  lost: {}", names(plan.lost));
     }
+    let bearable = geometry.parity();
+    if plan.steps().is_empty() && plan.lost.count_ones() > bearable {
+        let _ = writeln!(text, "  fails, because the row bears the loss of {bearable} at most");
+        return text;
+    }
     if matches!(plan.purpose, Purpose::Write | Purpose::Parity) {
         let decision = &plan.decision;
         let _ =
@@ -55,8 +60,11 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             }
             Step::Compute { pages: 0 } => text.push_str("merge with old content"),
             Step::Compute { pages } => {
-                let work =
-                    if plan.purpose == Purpose::Read { "decode what is lost" } else { "compute parity" };
+                let work = match plan.decision.routine {
+                    _ if plan.purpose == Purpose::Read => "decode what is lost",
+                    Routine::Reconstruct => "decode what is lost and compute parity",
+                    _ => "compute parity",
+                };
                 let unit = if geometry.parity() > 1 { "page operation" } else { "exclusive-or" };
                 let plural = if pages == 1 { "" } else { "s" };
                 let _ = write!(text, "{work} over {pages} {unit}{plural}");
@@ -122,7 +130,6 @@ fn name(member: u32, geometry: &Geometry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::Routine;
 
     fn words(reason: Reason) -> String {
         let mut text = String::new();

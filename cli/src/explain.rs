@@ -294,8 +294,9 @@ fn settings(
         ("stripe", stripe),
     ];
     if !failed.is_empty() {
+        let plural = if failed.len() == 1 { "" } else { "s" };
         let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
-        settings.push(("failed", format!("element {}", failed.join(", "))));
+        settings.push(("failed", format!("element{plural} {}", failed.join(", "))));
     }
     Ok(settings)
 }

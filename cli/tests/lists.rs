@@ -61,6 +61,18 @@ fn a_plan_is_printed_step_by_step() {
         ("explain --fail 2 --read 8KiB@16KiB --write 8KiB@16KiB", "explain-failed.txt"),
         ("explain --scheme raid0 --write 4KiB@0", "explain-raid0.txt"),
         (
+            "explain --scheme raid6 --fail 2 --read 8KiB@8KiB --write 8KiB@0 --write 4KiB@8KiB",
+            "explain-raid6-one-failed.txt",
+        ),
+        (
+            "explain --scheme raid6 --fail 1 --fail 2 --read 16KiB@0 --write 4KiB@0 --write 8KiB@16KiB",
+            "explain-raid6-two-failed.txt",
+        ),
+        (
+            "explain --scheme raid6 --fail 0 --fail 5 --fail 1 --read 8KiB@0 --write 8KiB@0 --write 8KiB@8KiB",
+            "explain-raid6-three-failed.txt",
+        ),
+        (
             "explain --scheme paper000-baseline --write 40KiB@0 --write 8KiB@8KiB --write 8KiB@80KiB",
             "explain-gather.txt",
         ),
