@@ -64,6 +64,20 @@ pub enum Bug {
     DegradedQSkipped,
     /// A flush does not wait for the Q of a write that was acknowledged after its data.
     FlushWithoutQ,
+    /// A flush does not wait for what a volatile write cache holds.
+    CacheNotDrained,
+    /// A read forgets what the write cache has of a page.
+    CacheOverlayForgotten,
+    /// A read does not wait for what is on its way from the write cache.
+    CacheReadNotHeld,
+    /// Of a row that leaves the write cache only one chunk is written.
+    CacheDropsChunk,
+    /// A write to a chunk that the write cache has keeps only the first writer's sectors.
+    CacheLosesSectors,
+    /// A page that the write cache has in part is written as if it had all of it.
+    CacheTakesPartForWhole,
+    /// Content that was acknowledged and lost on its way from the write cache is forgotten.
+    CacheLossHidden,
 }
 
 impl Bug {
@@ -99,5 +113,12 @@ impl Bug {
         Self::UnreadParityUpdated,
         Self::DegradedQSkipped,
         Self::FlushWithoutQ,
+        Self::CacheNotDrained,
+        Self::CacheOverlayForgotten,
+        Self::CacheReadNotHeld,
+        Self::CacheDropsChunk,
+        Self::CacheLosesSectors,
+        Self::CacheTakesPartForWhole,
+        Self::CacheLossHidden,
     ];
 }

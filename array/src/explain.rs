@@ -13,6 +13,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     let mut text = String::new();
     let purpose = match plan.purpose {
         Purpose::Read => "read",
+        Purpose::Write if plan.destages => "destage",
         Purpose::Write => "write",
         Purpose::Parity => "update parity of",
         Purpose::Trim => "trim",

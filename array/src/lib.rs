@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bugs;
+pub mod cache;
 mod controller;
 pub mod dispatch;
 mod driver;

@@ -72,6 +72,10 @@ pub(crate) struct Plan {
     pub(crate) pinned: u64,
     /// Whether it writes data and leaves parity late.
     pub(crate) defers: bool,
+    /// Chunks that it writes from the write cache; 0 if hosts wait for what it writes.
+    pub(crate) destages: u32,
+    /// Of a read: members of which it has noted what the write cache has.
+    pub(crate) overlaid: u64,
     /// Whether it ends without having done its work.
     pub(crate) gave_up: bool,
     pub(crate) decision: Decision,
@@ -128,6 +132,8 @@ impl Plan {
             written: 0,
             pinned: 0,
             defers: false,
+            destages: 0,
+            overlaid: 0,
             gave_up: false,
             decision: Decision::default(),
             told: false,
@@ -228,6 +234,8 @@ pub struct PlanView<'a> {
     pub lost: u64,
     /// The routine of a parity update, and why.
     pub decision: Decision,
+    /// Whether it writes what the write cache had, for which no host waits.
+    pub destages: bool,
     /// The step after which hosts are acknowledged.
     pub ack_after: u8,
     steps: &'a [Step],
@@ -245,6 +253,7 @@ impl<'a> PlanView<'a> {
             dirty: plan.dirty,
             lost: plan.missing,
             decision: plan.decision,
+            destages: plan.destages > 0,
             ack_after: plan.ack_after,
             steps: &plan.steps[..plan.step_count as usize],
             slots,

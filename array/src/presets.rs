@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 17] = [
+pub const PRESETS: [(&str, &str); 19] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -23,6 +23,8 @@ pub const PRESETS: [(&str, &str); 17] = [
     ("raid6-adaptive", include_str!("../../schemes/raid6-adaptive.toml")),
     ("raid6-rdp", include_str!("../../schemes/raid6-rdp.toml")),
     ("raid6-evenodd", include_str!("../../schemes/raid6-evenodd.toml")),
+    ("parity-caching", include_str!("../../schemes/parity-caching.toml")),
+    ("parity-caching-raid6", include_str!("../../schemes/parity-caching-raid6.toml")),
 ];
 
 impl Scheme {

@@ -65,6 +65,8 @@ pub(crate) struct RequestSlot {
     pub(crate) failed: bool,
     /// A flush that waits, or waited, for what was in volatile controller memory.
     pub(crate) drained: bool,
+    /// A flush that waits, or waited, for what was in a volatile write cache.
+    pub(crate) emptied: bool,
     /// A flush that waits, or waited, for late parity.
     pub(crate) settled: bool,
     /// A flush whose element flushes were issued.

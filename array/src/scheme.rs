@@ -5,6 +5,7 @@ use stripewise_base::suggest::read_toml;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::{Code, CodeError, Kind};
 
+use crate::cache::{CHUNKS_MAX, CacheSection};
 use crate::dispatch::Dispatch;
 use crate::geometry::{Geometry, GeometryError, Level, Rotation, Shape};
 use crate::placement::Placement;
@@ -31,6 +32,9 @@ pub struct Scheme {
     /// Where written chunks go.
     #[serde(default)]
     pub placement: Placement,
+    /// What is kept in memory before it goes to the elements.
+    #[serde(default, skip_serializing_if = "CacheSection::is_default")]
+    pub cache: CacheSection,
     /// In which order an element's queue is served.
     #[serde(default)]
     pub dispatch: Dispatch,
@@ -291,6 +295,14 @@ impl Scheme {
             let reason = "would overwrite bytes that nobody wrote; over real bytes use \"merge\"";
             return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
         }
+        for (key, chunks) in
+            [("cache.chunks", self.cache.chunks), ("cache.destaging", self.cache.destaging())]
+        {
+            if !(1..=CHUNKS_MAX).contains(&chunks) {
+                let reason = "must be 1 to 16777216 chunks; for no cache at all use policy = \"none\"";
+                return refuse(key, chunks.to_string(), reason);
+            }
+        }
         let window = self.parity.window.slots(elements.count);
         if window > WINDOW_MAX {
             return refuse("parity.window", window.to_string(), "must be at most 1024 chunks");
@@ -406,6 +418,15 @@ mod tests {
         assert!(of("raid6", "kind = 'x-code'").contains("needs a log placement"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 7").contains("use 5, 17 or 257"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 9").contains("prime"));
+    }
+
+    #[test]
+    fn a_cache_without_room_is_refused_with_the_remedy() {
+        let cache =
+            |text: &str| refused(&format!("name = 'test'\n[cache]\npolicy = 'parity-caching'\n{text}"));
+        assert!(cache("chunks = 0").contains("cache.chunks = 0 must be 1 to 16777216 chunks"));
+        assert!(cache("destaging = 0").contains("cache.destaging = 0"));
+        assert!(cache("chunks = 20000000").contains("policy = \"none\""));
     }
 
     #[test]

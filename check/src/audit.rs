@@ -1,5 +1,6 @@
 //! What lies on the elements, held against the model without asking the controller for it.
 
+use stripewise_array::cache::CachePolicy;
 use stripewise_array::{Acknowledge, Array, PageMemory};
 use stripewise_flash::Flash;
 
@@ -212,13 +213,45 @@ impl Audit<'_> {
         if !must_be_there && self.gathers() && !self.is_settled(row) {
             return Ok(());
         }
-        let Content::Bytes(bytes) = self.content(row, member) else { return Ok(()) };
-        for (sector, bytes) in (first..).zip(bytes.chunks_exact(SECTOR)) {
+        // So may what a write cache had; and what was lost on that way is told of by reads.
+        if (!must_be_there && self.array.is_destaging(row)) || self.has_lost(row, member) {
+            return Ok(());
+        }
+        let (cached, sectors) = if must_be_there { (&[][..], 0) } else { self.cached(row, member) };
+        let check = |index: usize, bytes: &[u8], place: &str| {
+            let sector = first + index as u64;
             self.model
                 .check(sector, Found::of(bytes), floor(sector))
-                .map_err(|what| format!("on the elements (row {row}, member {member}), {what}"))?;
+                .map_err(|what| format!("{place} (row {row}, member {member}), {what}"))
+        };
+        for (index, bytes) in cached.chunks_exact(SECTOR).enumerate() {
+            if sectors >> index & 1 != 0 {
+                check(index, bytes, "in the write cache")?;
+            }
+        }
+        let Content::Bytes(bytes) = self.content(row, member) else { return Ok(()) };
+        for (index, bytes) in bytes.chunks_exact(SECTOR).enumerate() {
+            if sectors >> index & 1 == 0 {
+                check(index, bytes, "on the elements")?;
+            }
         }
         Ok(())
+    }
+
+    /// What a write cache has of a chunk, and of which sectors.
+    fn cached(&self, row: u64, member: u32) -> (&[u8], u64) {
+        let cached = self.array.cached_content(row, member);
+        cached.map_or((&[], 0), |(page, sectors)| (self.array.memory_ref().page(page), sectors))
+    }
+
+    /// Whether acknowledged content of a chunk was lost on its way from a write cache.
+    pub(crate) fn has_lost(&self, row: u64, member: u32) -> bool {
+        self.array.lost_content().any(|lost| lost == (row, member))
+    }
+
+    /// Whether writes are acknowledged from a write cache.
+    pub(crate) fn caches(&self) -> bool {
+        self.array.scheme().cache.policy != CachePolicy::None
     }
 
     /// Whether first writes wait in controller memory.
@@ -235,6 +268,7 @@ impl Audit<'_> {
         (0..geometry.pages())
             .try_for_each(|page| self.page(page, false, |sector| self.model.floor(sector)))?;
         (0..geometry.rows()).try_for_each(|row| self.row(row))?;
+        self.array.lost_content().try_for_each(|(row, _)| self.lost_too_much(row))?;
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
@@ -259,6 +293,7 @@ impl Audit<'_> {
         is_read: bool,
         faults: &[Fault],
         was_stale: impl Fn(u64) -> bool,
+        was_lost: impl Fn(u64, u32) -> bool,
     ) -> bool {
         let geometry = self.array.geometry();
         pages.filter_map(|page| self.array.locate(page)).any(|(row, member)| {
@@ -271,7 +306,7 @@ impl Audit<'_> {
             };
             let lost = (0..geometry.members).filter(|&member| is_lost(member)).count() as u32;
             let stands_alone = is_read || geometry.parity() == 0;
-            lost > geometry.parity() && (!stands_alone || is_lost(member))
+            was_lost(row, member) || lost > geometry.parity() && (!stands_alone || is_lost(member))
         })
     }
 }

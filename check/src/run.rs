@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use stripewise_array::{Class, PageMemory};
+use stripewise_array::placement::Persistence;
+use stripewise_array::{Class, PageMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_flash::Flash;
 use stripewise_sim::Simulation;
@@ -117,6 +118,8 @@ struct Run<'a> {
     played: u64,
     /// Rows that were given up, with the last event after which they were: a write may have healed them since.
     stale: BTreeMap<u64, u64>,
+    /// Chunks, by row and member, whose acknowledged content was lost, with the last event after which it was.
+    lost: BTreeMap<(u64, u32), u64>,
 }
 
 impl<'a> Run<'a> {
@@ -186,6 +189,7 @@ impl<'a> Run<'a> {
             bug: options.bug,
             played: 0,
             stale: BTreeMap::new(),
+            lost: BTreeMap::new(),
         })
     }
 
@@ -276,6 +280,9 @@ impl<'a> Run<'a> {
         for row in self.simulation.array.stale_rows() {
             self.stale.insert(row, self.event.get());
         }
+        for chunk in self.simulation.array.lost_content() {
+            self.lost.insert(chunk, self.event.get());
+        }
         if self.simulation.world.host.ended.is_empty() {
             return Ok(());
         }
@@ -299,10 +306,15 @@ impl<'a> Run<'a> {
             let since = ended.request.event;
             let may = match ask.what {
                 // A row whose parity could not be told may have been healed by a later write meanwhile.
-                What::Flush => audit.is_broken() || self.stale.values().any(|&last| last >= since),
+                What::Flush => {
+                    let mut losses = self.stale.values().chain(self.lost.values());
+                    audit.is_broken() || losses.any(|&last| last >= since)
+                }
                 _ => {
                     let was_stale = |row| self.stale.get(&row).is_some_and(|&last| last >= since);
-                    audit.may_fail(pages, ask.what == What::Read, faults, was_stale)
+                    let was_lost =
+                        |row, member| self.lost.get(&(row, member)).is_some_and(|&last| last >= since);
+                    audit.may_fail(pages, ask.what == What::Read, faults, was_stale, was_lost)
                 }
             };
             return if may { Ok(()) } else { Err("it failed though its rows are redundant enough".into()) };
@@ -311,8 +323,9 @@ impl<'a> Run<'a> {
             What::Read => Ok(()),
             What::Write | What::Trim => {
                 // A gathered write is acknowledged before it is anywhere.
+                let in_place = !audit.gathers() && !audit.caches();
                 let is_alone =
-                    !audit.gathers() && audit.waits_for_parity() && self.simulation.world.host.is_alone(ask);
+                    in_place && audit.waits_for_parity() && self.simulation.world.host.is_alone(ask);
                 let audit = Audit { is_alone, ..audit };
                 pages.into_iter().try_for_each(|page| {
                     audit.page(page, false, |sector| self.model().floor(sector))?;
@@ -320,14 +333,16 @@ impl<'a> Run<'a> {
                 })
             }
             What::Flush => {
-                let is_volatile = self.case.scheme.placement.buffer_persistence
-                    == stripewise_array::placement::Persistence::Volatile;
+                let Scheme { placement, cache, .. } = &self.case.scheme;
+                // A cache holds what memory that gathers has written out once.
+                let is_volatile = (!audit.gathers() || placement.buffer_persistence == Persistence::Volatile)
+                    && (!audit.caches() || cache.persistence == Persistence::Volatile);
                 let floor = |sector: u64| ended.request.floors[sector as usize];
                 (0..audit.array.geometry().pages())
                     .try_for_each(|page| audit.page(page, is_volatile, floor))?;
                 let rows = 0..audit.array.geometry().rows();
-                let mut covered =
-                    rows.filter(|&row| !audit.gathers() && self.is_covered(row, &ended.request));
+                let mut covered = rows
+                    .filter(|&row| !audit.gathers() && is_volatile && self.is_covered(row, &ended.request));
                 covered.try_for_each(|row| audit.durable_row(row))
             }
         }
@@ -387,8 +402,10 @@ impl<'a> Run<'a> {
     /// controller finds everything where its address says.
     fn fail_each(&mut self) -> Result<(), String> {
         let losses = self.bearable_losses();
-        // So are its marks of rows whose parity covers nothing any more.
-        if self.audit().gathers() || self.simulation.array.stale_rows().next().is_some() {
+        // So are its marks of rows whose parity covers nothing any more, and of content that was lost.
+        let array = &self.simulation.array;
+        let has_marks = array.stale_rows().next().is_some() || array.lost_content().next().is_some();
+        if self.audit().gathers() || has_marks {
             let Some(lost) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());
             };

@@ -4,6 +4,7 @@
 //! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
 //! write.
 
+use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};
 use stripewise_array::placement::{FirstWrites, Persistence};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
@@ -52,7 +53,9 @@ fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
     let layout = layout(draw, elements);
     let device = device::device(draw, layout, elements)?;
     let page_bytes = device.geometry.page_bytes.0;
-    let scheme = scheme(draw, raid, elements, groups, page_bytes);
+    let mut scheme = scheme(draw, raid, elements, groups, page_bytes);
+    // From numbers of its own: what is drawn beside it is what it was without.
+    scheme.cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)));
     let mut case = Case {
         seed,
         elements: layout,
@@ -166,6 +169,20 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
         }
     }
     scheme
+}
+
+/// A write cache, mostly none, mostly smaller than a stripe or two.
+fn cache(draw: &mut Draw) -> CacheSection {
+    if !draw.percent(30) {
+        return CacheSection::default();
+    }
+    CacheSection {
+        policy: CachePolicy::ParityCaching,
+        chunks: draw.one_of(&[1, 1, 2, 3, 5, 8, 20, 1000]),
+        destaging: draw.one_of(&[None, Some(1), Some(4), Some(1000)]),
+        persistence: draw.one_of(&[Persistence::Persistent, Persistence::Volatile]),
+        latency: Span(draw.one_of(&[0, 1_000, 100_000])),
+    }
 }
 
 /// How requests come.

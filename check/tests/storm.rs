@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use stripewise_array::Class;
+use stripewise_array::cache::CachePolicy;
 use stripewise_array::geometry::Level as Raid;
 use stripewise_check::{Case, Options, Seen, Summary, run, storm};
 
@@ -138,6 +139,13 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         count(format!("{:?}", case.scheme.parity.acknowledge));
         count(format!("{:?} late", case.scheme.parity.window));
         count(format!("hides old versions {}", case.hides_old_versions));
+        let cache = &case.scheme.cache;
+        if cache.policy != CachePolicy::None {
+            count(format!("cache of {}", cache.chunks));
+            count(format!("cache destaging {:?}", cache.destaging));
+            count(format!("{:?} cache", cache.persistence));
+            count(format!("cache of {}", cache.latency));
+        }
         for loss in &case.losses {
             count(format!("{:?}", loss.manner));
         }

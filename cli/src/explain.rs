@@ -34,6 +34,10 @@ const EXAMPLES: &[Example] = &[
     ),
     ("stripewise explain --fail 2 --read 8KiB@16KiB --write 8KiB@16KiB", "with an element that failed"),
     (
+        "stripewise explain --scheme parity-caching --write 4KiB@0 --write 4KiB@8KiB --read 4KiB@0",
+        "what waits in a write cache, and leaves it together",
+    ),
+    (
         "stripewise explain --elements ssd:5 --device mqsim --set geometry.chunk=64KiB --write 4KiB@1MiB",
         "over SSDs",
     ),
@@ -138,6 +142,9 @@ impl FromArgMatches for Requests {
         Ok(())
     }
 }
+
+/// The heading of what happens when all requests were answered.
+const END: &str = "at the end, controller memory is written out";
 
 /// Takes every operation and completes it at once; keeps the plans in words.
 #[derive(Default)]
@@ -253,6 +260,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         settle(&mut array, &mut listener, &mut now);
         answers.push((title, std::mem::take(&mut listener.plans)));
     }
+    // What controller memory still has goes to the elements, as at the end of a run.
+    listener.acknowledged = true;
+    array.drain(now, &mut listener);
+    settle(&mut array, &mut listener, &mut now);
+    if !listener.plans.is_empty() {
+        answers.push((END.to_owned(), std::mem::take(&mut listener.plans)));
+    }
     if args.json {
         let answer = |(title, plans): &(String, Vec<Heard>)| {
             let plans: Vec<Value> = plans
@@ -307,12 +321,12 @@ fn print(answers: &[(String, Vec<Heard>)], context: &mut Context<'_>) -> Outcome
             writeln!(context.out)?;
         }
         writeln!(context.out, "{title}")?;
-        if plans.iter().all(|plan| plan.late) {
+        if title != END && plans.iter().all(|plan| plan.late) {
             writeln!(context.out, "acknowledged from controller memory")?;
         }
         let mut late = false;
         for plan in plans {
-            if plan.late && !late {
+            if plan.late && !late && title != END {
                 writeln!(context.out, "after the acknowledgement:")?;
                 late = true;
             }

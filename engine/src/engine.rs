@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use stripewise_array::placement::FirstWrites;
+use stripewise_array::cache::CachePolicy;
+use stripewise_array::placement::{FirstWrites, Persistence};
 use stripewise_array::{
     Array, Elements, HostRequest, Memory, PageMemory, PlanView, RequestKind, Scheme, SchemeError,
     SubmitError, Timing,
@@ -91,7 +92,7 @@ impl Engine<ElementFile> {
     ) -> Result<Self, EngineError> {
         let pages = element_bytes / u64::from(options.page_bytes.max(1));
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
-        keeps_its_map(scheme)?;
+        keeps_what_it_has(scheme)?;
         scheme.resolve(&capabilities(paths.len(), pages, options), PageMemory::CARRIES_DATA)?;
         Self::new(scheme, ElementFile::create_all(paths, element_bytes, options.page_bytes)?, options)
     }
@@ -111,7 +112,7 @@ impl<S: Store> Engine<S> {
     /// # Errors
     /// When the scheme cannot run over these elements, with the reason.
     pub fn new(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
-        keeps_its_map(scheme)?;
+        keeps_what_it_has(scheme)?;
         Self::scratch(scheme, stores, options)
     }
 
@@ -344,18 +345,21 @@ fn capabilities(count: usize, pages: u32, options: Options) -> Elements {
     }
 }
 
-/// Refuses a scheme whose data could not be found again.
-fn keeps_its_map(scheme: &Scheme) -> Result<(), SchemeError> {
-    if scheme.placement.first_writes == FirstWrites::InPlace {
-        return Ok(());
+/// Refuses a scheme whose data could not be found again, or that calls durable what is in memory alone.
+fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
+    let refuse = |key, value: &str, reason| {
+        Err(SchemeError::Setting { scheme: scheme.name.clone(), key, value: value.into(), reason })
+    };
+    if scheme.placement.first_writes != FirstWrites::InPlace {
+        let reason = "keeps its map in memory only, and without a map on the media the data could not be found again; \
+                      use \"in-place\"";
+        return refuse("placement.first_writes", "\"gather\"", reason);
     }
-    Err(SchemeError::Setting {
-        scheme: scheme.name.clone(),
-        key: "placement.first_writes",
-        value: "\"gather\"".into(),
-        reason: "keeps its map in memory only, and without a map on the media the data could not be found again; \
-                 use \"in-place\"",
-    })
+    if scheme.cache.policy != CachePolicy::None && scheme.cache.persistence == Persistence::Persistent {
+        let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
+        return refuse("cache.persistence", "\"persistent\"", reason);
+    }
+    Ok(())
 }
 
 fn length(bytes: u64) -> Result<u32, EngineError> {

@@ -1,6 +1,7 @@
 //! A run: one trace through one scheme on one device.
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::cache::CacheCounts;
 use stripewise_array::update::Update;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
 use stripewise_base::Nanos;
@@ -228,7 +229,9 @@ fn replay_on<'a>(
     let elements = meter.elements(&simulation);
     let requests = std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0, 0));
     requests.latencies(&mut |row| simulation.world.host.sink().latency(row));
-    Ok(Totals { requests, elements, simulated_ns: simulation.now() - meter.began_ns, page_bytes })
+    let cache = simulation.array.cache_counts().since(&meter.cache);
+    let simulated_ns = simulation.now() - meter.began_ns;
+    Ok(Totals { requests, elements, cache, simulated_ns, page_bytes })
 }
 
 pub(crate) fn page_bytes(config: &RunConfig) -> u32 {
@@ -244,6 +247,8 @@ struct Meter {
     began_ns: Nanos,
     /// Operations by class at the end of warm-up.
     base: Vec<ClassCounts>,
+    /// What the write cache did until then.
+    cache: CacheCounts,
     arrivals: u64,
     served: u64,
     blocked: Vec<u64>,
@@ -266,6 +271,7 @@ impl Meter {
             warm: config.warmup_requests == 0,
             began_ns: 0,
             base: simulation.world.counts.clone(),
+            cache: CacheCounts::default(),
             arrivals: 0,
             served: 0,
             blocked: vec![0; count],
@@ -297,6 +303,7 @@ impl Meter {
         self.began_ns = now;
         self.next_sample = now;
         self.base.clone_from(&simulation.world.counts);
+        self.cache = simulation.array.cache_counts();
         simulation.world.flash.reset_counters(now);
         simulation.world.flash.drain_gc_log().for_each(drop);
     }

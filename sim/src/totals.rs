@@ -1,5 +1,6 @@
 //! The totals of a run.
 
+use stripewise_array::cache::CacheCounts;
 use stripewise_base::Nanos;
 
 use crate::metrics::Metrics;
@@ -22,6 +23,8 @@ pub struct Totals {
     pub requests: Metrics,
     /// Of each element.
     pub elements: Vec<ElementRow>,
+    /// Of the write cache; zeros without one.
+    pub cache: CacheCounts,
     /// Simulated time from the first arrival that counts to the end.
     pub simulated_ns: Nanos,
     /// Page size of the elements.
@@ -78,6 +81,12 @@ impl Totals {
             ("updates_adjusted", Count(requests.updates.adjusted)),
             ("updates_adjusted_rcw", Count(requests.updates.adjusted_rcw)),
             ("updates_adjusted_share", Real(ratio(requests.updates.adjusted, requests.updates.all))),
+            ("cache_write_chunks", Count(self.cache.written)),
+            ("cache_absorbed_chunks", Count(self.cache.absorbed)),
+            ("cache_hit_chunks", Count(self.cache.hits)),
+            ("destages", Count(self.cache.destages)),
+            ("destaged_chunks", Count(self.cache.destaged)),
+            ("chunks_per_destage", Real(ratio(self.cache.destaged, self.cache.destages))),
         ];
         let responses = [
             (

@@ -119,6 +119,13 @@ impl<M: Memory> Array<M> {
             let page = self.buffer(plan, member, Version::Old);
             self.store_host(page, self.array_page(row, member), id);
         }
+        // Over what the elements have comes what the write cache had. The old buffers stay as they are: they may be written
+        // back, and parity covers nothing newer.
+        for member in members(self.plans[plan as usize].overlaid) {
+            let page = self.buffer(plan, member, Version::New);
+            let cover = self.covers[plan as usize * self.geometry.data as usize + member as usize];
+            self.store_sectors(page, self.array_page(row, member), id, cover);
+        }
     }
 
     /// Copies what request `id` reads of the array's page from a buffer into the host's payload.
@@ -130,6 +137,19 @@ impl<M: Memory> Array<M> {
         let (at, to) = ((start - array_page * page_bytes) as usize, (start - host.offset) as usize);
         if let Some(payload) = &mut self.payloads[id as usize] {
             self.memory.store(page, at, payload, to, (end - start) as usize);
+        }
+    }
+
+    /// Copies what request `id` reads of `sectors` of the array's page from a buffer into the host's payload.
+    fn store_sectors(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
+        let sectors = sectors & self.sectors_of_page(id, array_page);
+        let start = array_page * u64::from(self.elements.page_bytes);
+        let offset = self.requests[id as usize].host.offset;
+        let Some(payload) = &mut self.payloads[id as usize] else { return };
+        for sector in members(sectors) {
+            let at = (sector * SECTOR_BYTES) as usize;
+            let to = (start + at as u64 - offset) as usize;
+            self.memory.store(page, at, payload, to, SECTOR_BYTES as usize);
         }
     }
 
@@ -228,6 +248,20 @@ impl<M: Memory> Array<M> {
             let into = self.buffer(plan, member, Version::Old);
             let new = self.window.page(entry, member, Held::New);
             self.memory.copy(into, new, 0, self.elements.page_bytes as usize);
+        }
+    }
+
+    /// Copies `sectors` of a page of the write cache into the plan's new content of `member`.
+    pub(super) fn copy_to_new(&mut self, plan: u32, member: u32, page: PageId, sectors: u64) {
+        if M::CARRIES_DATA {
+            let into = self.buffer(plan, member, Version::New);
+            self.copy_sectors(into, page, sectors);
+        }
+    }
+
+    fn copy_sectors(&mut self, into: PageId, from: PageId, sectors: u64) {
+        for sector in members(sectors) {
+            self.memory.copy(into, from, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
         }
     }
 

@@ -23,7 +23,7 @@ impl<M: Memory> Array<M> {
             return self.cut_gathering(id, driver);
         }
         while !self.requests[id as usize].cursor.is_done() {
-            if !self.has_plans_for(kind) {
+            if !self.may_cut(kind) {
                 return false;
             }
             let Some(piece) = self.requests[id as usize].cursor.next(&self.geometry) else { return true };
@@ -45,8 +45,8 @@ impl<M: Memory> Array<M> {
         if slot.remaining > 0 {
             return;
         }
-        let latency = self.scheme.placement.buffer_latency.0;
-        let from_memory = self.gather.is_some() && slot.host.bytes > 0;
+        let latency = self.memory_latency;
+        let from_memory = (self.gather.is_some() || self.cache.is_some()) && slot.host.bytes > 0;
         if from_memory && latency > 0 {
             let at = self.now + latency;
             self.buffered.push_back((at, id));
@@ -66,14 +66,25 @@ impl<M: Memory> Array<M> {
         hold: Hold,
         driver: &mut D,
     ) {
+        let (mask, hold) = self.read_cached(id, row, mask, hold);
+        if mask == 0 {
+            return;
+        }
         let plan = self.take_plan(row, Purpose::Read);
         self.plans[plan as usize].wanted = mask;
         self.attach(plan, id);
+        if hold != Hold::None {
+            // What leaves the cache while the read waits would come behind it.
+            self.note_cached(plan);
+        }
         self.acquire(plan, hold, driver);
     }
 
     /// Writes members `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
     pub(super) fn write_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
+        if self.cache.is_some() {
+            return self.write_cached(id, row, mask);
+        }
         if self.has_bug(Bug::HoldSkipped) {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
@@ -134,7 +145,7 @@ impl<M: Memory> Array<M> {
         let partial = self.partial_members(id, row, mask);
         let mask = mask & !partial;
         let whole = self.geometry.parity() == 0 || mask == self.geometry.data_members();
-        if !self.elements.discard || mask == 0 || !whole {
+        if !self.elements.discard || mask == 0 || !whole || self.cached_members(row) != 0 {
             return;
         }
         let plan = self.take_plan(row, Purpose::Trim);
@@ -145,7 +156,7 @@ impl<M: Memory> Array<M> {
 
     /// A flush first drains volatile controller memory, then flushes every element.
     fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
-        if !self.gather_flush_for(id) || !self.settle_for(id, driver) {
+        if !self.gather_flush_for(id) || !self.cache_flush_for(id, driver) || !self.settle_for(id, driver) {
             return false;
         }
         let slot = &mut self.requests[id as usize];
@@ -224,6 +235,8 @@ impl<M: Memory> Array<M> {
         plan.pinned = 0;
         plan.defers = false;
         plan.gave_up = false;
+        plan.destages = 0;
+        plan.overlaid = 0;
         plan.looked_again = false;
         plan.decision = Decision::default();
         plan.told = false;

@@ -107,11 +107,12 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Whether more elements are lost than parity can bear, so that nothing can be called durable.
+    /// Whether more elements are lost than parity can bear, or what was acknowledged is lost, so that nothing can be called
+    /// durable.
     fn has_lost_data(&self) -> bool {
         let lost = |group: &[bool]| group.iter().filter(|&&failed| failed).count() as u32;
         let mut groups = self.failed.chunks(self.geometry.members as usize);
-        self.any_failed && groups.any(|group| lost(group) > self.geometry.parity())
+        self.has_lost_cached() || self.any_failed && groups.any(|group| lost(group) > self.geometry.parity())
     }
 
     /// Tells the host, and frees the request's slot.

@@ -16,7 +16,7 @@ impl<M: Memory> Array<M> {
         let kind = self.requests[id as usize].host.kind;
         let overlooks = self.has_bug(Bug::FreshRowRead);
         while let Some(page) = self.requests[id as usize].cursor.first_page() {
-            if !self.has_plans_for(kind) {
+            if !self.has_plans_for(kind) || !self.may_cut(kind) {
                 return false;
             }
             let Some(gather) = &mut self.gather else { return true };

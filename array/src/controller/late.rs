@@ -110,7 +110,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    fn is_attached(&self, plan: u32, id: u32) -> bool {
+    pub(super) fn is_attached(&self, plan: u32, id: u32) -> bool {
         let mut node = self.plans[plan as usize].first_request;
         while node != NONE && self.attachments[node as usize].request != id {
             node = self.attachments[node as usize].next;
@@ -259,13 +259,13 @@ impl<M: Memory> Array<M> {
 
     /// The end of an update: whether its row's parity can be relied on from now on.
     pub(super) fn end_update<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
-        let Plan { row, defers, gave_up, dirty, decision, .. } = self.plans[plan as usize];
+        let Plan { row, defers, gave_up, destages, dirty, decision, .. } = self.plans[plan as usize];
         if defers {
             return self.leave_late(plan);
         }
         self.release_versions(plan, driver);
         if gave_up {
-            if dirty != 0 {
+            if (dirty != 0 || destages > 0) && self.geometry.parity() > 0 {
                 self.window.set_stale(row, true);
             }
         } else if decision.routine != Routine::Plain {

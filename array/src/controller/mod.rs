@@ -11,6 +11,7 @@
 //! each row in use, one for each element.
 
 mod bytes;
+mod caching;
 mod cut;
 mod finish;
 mod gathering;
@@ -24,6 +25,7 @@ use std::collections::VecDeque;
 use stripewise_base::Nanos;
 use stripewise_code::Code;
 
+use crate::cache::Cache;
 use crate::dispatch::Queues;
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
@@ -88,6 +90,9 @@ pub struct Array<M: Memory> {
     failed: Vec<bool>,
     any_failed: bool,
     gather: Option<Gather>,
+    cache: Option<Cache>,
+    /// Time of an access to controller memory.
+    memory_latency: Nanos,
     window: Window,
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
@@ -108,6 +113,7 @@ impl<M: Memory> Array<M> {
         let stride = (geometry.members * 2).max(geometry.elements);
         let sectors = elements.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
+        let cache = Cache::new(&scheme.cache, geometry.data);
         let buffers = if M::CARRIES_DATA { plans as usize * geometry.members as usize * 2 } else { 0 };
         // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
         // that merge.
@@ -143,6 +149,12 @@ impl<M: Memory> Array<M> {
             failed: vec![false; geometry.elements as usize],
             any_failed: false,
             gather,
+            memory_latency: if cache.is_some() {
+                scheme.cache.latency.0
+            } else {
+                scheme.placement.buffer_latency.0
+            },
+            cache,
             window: Window::new(
                 scheme.parity.window.slots(geometry.elements),
                 plans,
@@ -283,8 +295,8 @@ impl<M: Memory> Array<M> {
             self.buffered.pop_front();
             let host = self.requests[id as usize].host;
             let acknowledgement = Acknowledgement {
-                buffer_ns: self.scheme.placement.buffer_latency.0,
-                pending_ns: now - host.arrival - self.scheme.placement.buffer_latency.0,
+                buffer_ns: self.memory_latency,
+                pending_ns: now - host.arrival - self.memory_latency,
                 ..self.acknowledgement(id)
             };
             self.acknowledge(id, &acknowledgement, driver);
@@ -312,6 +324,7 @@ impl<M: Memory> Array<M> {
     pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.advance(now);
         self.gather_flush();
+        self.drain_cache();
         self.window.settling = !self.window.is_empty();
         self.settle(driver);
     }
@@ -371,12 +384,14 @@ impl<M: Memory> Array<M> {
         loop {
             if let Some(plan) = self.woken.pop_front() {
                 self.begin(plan, driver);
+            } else if self.destage_due(driver) {
+                // What must leave goes first: writes that wait for its room are behind it.
             } else if let Some(&id) = self.pending.front()
                 && self.cut(id, driver)
             {
                 self.pending.pop_front();
                 self.cutting_done(id, driver);
-            } else if !self.settle_one(driver) && self.woken.is_empty() {
+            } else if !self.settle_one(driver) && self.woken.is_empty() && !self.destage_due(driver) {
                 return;
             }
         }

@@ -305,6 +305,7 @@ impl<M: Memory> Array<M> {
         match self.plans[plan as usize].purpose {
             Purpose::Write => {
                 self.gather_settled(self.plans[plan as usize].row);
+                self.destaged(plan);
                 self.end_update(plan, driver);
             }
             Purpose::Parity => self.end_update(plan, driver),

@@ -40,6 +40,9 @@ impl<M: Memory> Array<M> {
             return Ok(());
         }
         let bearable = if self.has_bug(Bug::FailureInvented) { 0 } else { self.geometry.parity() };
+        if lost.count_ones() > bearable && self.plans[plan as usize].destages > 0 {
+            return self.build_abandoning(plan, lost, driver);
+        }
         if lost.count_ones() > bearable {
             // Without parity every chunk stands for itself: those that are left are written. So are those of a gathered
             // row, which hosts know to be written: what is lost must not be found to be zeros.
