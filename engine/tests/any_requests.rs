@@ -100,11 +100,20 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
         select(vec!["0ns", "5us"]),
     );
     let run = (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>());
-    (geometry, policies, run).prop_map(move |(geometry, policies, run)| {
+    let cache = (
+        // Mostly none, mostly smaller than a stripe.
+        select(vec!["none", "none", "parity-caching"]),
+        select(vec![1u32, 2, 3, 8, 100]),
+        select(vec![1u32, 3, 100]),
+        select(vec!["persistent", "volatile"]),
+        select(vec!["0ns", "5us"]),
+    );
+    (geometry, policies, cache, run).prop_map(move |(geometry, policies, cache, run)| {
         let ((level, parity, code), members, groups, chunk_pages, rotation, rotate_every) = geometry;
         let (update, (read_first, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
             policies;
         let (page_bytes, window, seed) = run;
+        let (policy, chunks, destaging, survives, access) = cache;
         // One element fewer for one parity chunk fewer.
         let members = members - u32::from(parity < 2);
         let late = if parity > 0 { late } else { "0" };
@@ -118,6 +127,8 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
              {code}[update]\n{update}\n\
              [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              gather_wait = \"{wait}\"\nbuffer_latency = \"{latency}\"\n\
+             [cache]\npolicy = \"{policy}\"\nchunks = {chunks}\ndestaging = {destaging}\n\
+             persistence = \"{survives}\"\nlatency = \"{access}\"\n\
              [dispatch]\nread_first = {read_first}\nlookahead = {lookahead}\n\
              [queues]\nplans = {plans}\nrequests = {requests}\n\
              [parity]\nwindow = {late}\nidle = \"20us\"\nacknowledge = \"{acknowledge}\"\n",

@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::FirstWrites;
 use stripewise_array::update::Reason;
 use stripewise_array::{
@@ -56,6 +57,10 @@ impl Case {
         let first_writes = one_of(&["in-place", "in-place", "gather"]);
         let persistence = one_of(&["persistent", "volatile"]);
         let read_first = one_of(&["true", "false"]);
+        let cache = one_of(&["none", "none", "parity-caching"]);
+        let chunks = one_of(&["1", "3", "20"]);
+        // Pages that gather while a write waits for the cache's room gather for as long as that takes.
+        let destaging = if first_writes == "gather" { "10000" } else { chunks };
         let members = if level == "raid6" { 4 } else { 3 } + prng.below(4) as u32;
         let groups = 1 + prng.below(2) as u32;
         let page_bytes = 512 << prng.below(4) as u32;
@@ -67,6 +72,7 @@ impl Case {
              rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
              {code}[update]\n{update}\n\
              [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
+             [cache]\npolicy = \"{cache}\"\nchunks = {chunks}\ndestaging = {destaging}\npersistence = \"{persistence}\"\n\
              [dispatch]\nread_first = {read_first}\n\
              [parity]\nwindow = {window}\nacknowledge = \"{acknowledge}\"\n"
         ));
@@ -211,7 +217,8 @@ fn both_drivers_get_the_same_plans_step_by_step() {
         case.ask(seed, capacity);
         let (mut simulated, mut real) = (simulated(&case), engine(&case, flash.logical_pages()));
         let is_late = case.scheme.parity.window != WindowSize::default();
-        if is_late || case.scheme.placement.first_writes == FirstWrites::Gather {
+        let caches = case.scheme.cache.policy != CachePolicy::None;
+        if is_late || caches || case.scheme.placement.first_writes == FirstWrites::Gather {
             // A request may then have several plans for a row. Each waits for the one before, and which row's comes
             // first depends on time; the order within a row does not.
             simulated.iter_mut().chain(&mut real).for_each(|plans| plans.sort_by_key(|plan| plan.row));
