@@ -24,7 +24,7 @@ pub const PRESETS: [(&str, &str); 19] = [
     ("raid6-rdp", include_str!("../../schemes/raid6-rdp.toml")),
     ("raid6-evenodd", include_str!("../../schemes/raid6-evenodd.toml")),
     ("parity-caching", include_str!("../../schemes/parity-caching.toml")),
-    ("parity-caching-raid6", include_str!("../../schemes/parity-caching-raid6.toml")),
+    ("raid6-caching", include_str!("../../schemes/raid6-caching.toml")),
 ];
 
 impl Scheme {
