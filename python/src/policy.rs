@@ -22,7 +22,7 @@ pub(crate) struct ParityUpdate {
     /// Elements of the data chunks that are updated, wholly or in part.
     #[pyo3(get)]
     updated: Vec<u16>,
-    /// Elements of the row's parity.
+    /// Elements of the row's parity: of P, then of Q if there are two.
     #[pyo3(get)]
     parity: Vec<u16>,
     /// Elements that read-modify-write would read: old data and old parity.

@@ -187,7 +187,7 @@ class ParityUpdate:
 
     @property
     def parity(self) -> list[int]:
-        """Elements of the row's parity."""
+        """Elements of the row's parity: of P, then of Q if there are two."""
 
     @property
     def rmw_reads(self) -> list[int]:
