@@ -7,6 +7,7 @@ mod catalog;
 mod errors;
 mod patience;
 mod policy;
+mod reliability;
 mod run;
 mod study;
 mod table;
@@ -22,6 +23,8 @@ mod _stripewise {
     use crate::patience::Stop;
     #[pymodule_export]
     use crate::policy::ParityUpdate;
+    #[pymodule_export]
+    use crate::reliability::mttdl_years;
     #[pymodule_export]
     use crate::run::{Run, open_run, summary, totals_table, write_report};
     #[pymodule_export]

@@ -25,6 +25,7 @@ __all__ = [
     "devices",
     "formats",
     "generators",
+    "mttdl_years",
     "open_run",
     "profile",
     "profiles",
@@ -363,3 +364,17 @@ def generators() -> list[dict[str, Any]]:
 
 def formats() -> list[dict[str, Any]]:
     """The trace formats."""
+
+def mttdl_years(
+    *,
+    elements: int = 8,
+    parity: int = 1,
+    groups: int = 1,
+    failures_per_year: float = 0.25,
+    repairs_per_year: float = 1e4,
+    repair: str = "single",
+    alpha: float = 1.0,
+) -> float:
+    """The mean time to data loss of an array in years, by its Markov chain: `groups` parity groups of `elements` elements
+    each, `parity` of them parity, that fail and are repaired at these rates; `repair` is `single`, `parallel` or
+    `together`. Failures come `alpha` times as often as they say. Without arguments: paper 001's RAID-5."""
