@@ -78,6 +78,24 @@ pub enum Bug {
     CacheTakesPartForWhole,
     /// Content that was acknowledged and lost on its way from the write cache is forgotten.
     CacheLossHidden,
+    /// An update that was logged ends, and its deltas are forgotten.
+    DeltaDropped,
+    /// A row knows only its newest deltas.
+    OlderDeltasForgotten,
+    /// A row's deltas are read, and not taken into what its parity covers.
+    DeltaNotFolded,
+    /// A delta is read from the page behind the one that holds it.
+    DeltaOfOtherRow,
+    /// Deltas are made of new content alone.
+    DeltaWithoutOld,
+    /// The parity of a row whose deltas are lost with their element is taken for good.
+    LostDeltasIgnored,
+    /// A row's slots are vacant as soon as an update is about to read its deltas.
+    DeltasFreedEarly,
+    /// A trim of a row leaves it its deltas.
+    TrimKeepsDeltas,
+    /// A chunk that was written is taken for one that never was.
+    WrittenForgotten,
 }
 
 impl Bug {
@@ -120,5 +138,14 @@ impl Bug {
         Self::CacheLosesSectors,
         Self::CacheTakesPartForWhole,
         Self::CacheLossHidden,
+        Self::DeltaDropped,
+        Self::OlderDeltasForgotten,
+        Self::DeltaNotFolded,
+        Self::DeltaOfOtherRow,
+        Self::DeltaWithoutOld,
+        Self::LostDeltasIgnored,
+        Self::DeltasFreedEarly,
+        Self::TrimKeepsDeltas,
+        Self::WrittenForgotten,
     ];
 }

@@ -29,9 +29,12 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             crate::controller_members(mask).map(|member| name(member, geometry)).collect();
         names.join(" ")
     };
+    let is_commit = plan.purpose == Purpose::Parity && plan.dirty == 0;
     let written = if plan.purpose == Purpose::Parity { plan.dirty } else { plan.wanted };
     if plan.purpose == Purpose::Flush {
         let _ = writeln!(text, "flush of every element");
+    } else if is_commit {
+        let _ = writeln!(text, "row {}, {hold}: commit its deltas", plan.row);
     } else {
         let _ = writeln!(text, "row {}, {hold}: {purpose} {}", plan.row, names(written));
     }
@@ -59,11 +62,15 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             Step::Compute { pages: 0 } if plan.purpose == Purpose::Read => {
                 text.push_str("take what memory has")
             }
+            Step::Compute { pages: 0 } if plan.decision.routine == Routine::Log => {
+                text.push_str("take new data for the delta")
+            }
             Step::Compute { pages: 0 } => text.push_str("merge with old content"),
             Step::Compute { pages } => {
                 let work = match plan.decision.routine {
                     _ if plan.purpose == Purpose::Read => "decode what is lost",
                     Routine::Reconstruct => "decode what is lost and compute parity",
+                    Routine::Log => "compute deltas",
                     _ => "compute parity",
                 };
                 let unit = if geometry.parity() > 1 { "page operation" } else { "exclusive-or" };
@@ -80,8 +87,10 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
                             OperationKind::Trim => "trim",
                             OperationKind::Flush => return format!("flush element {}", operation.element),
                         };
+                        let is_delta = u32::from(operation.element) >= geometry.elements;
                         format!(
-                            "{verb} {} (element {} page {}, {})",
+                            "{verb} {}{} (element {} page {}, {})",
+                            if is_delta { "delta of " } else { "" },
                             name(u32::from(operation.member), geometry),
                             operation.element,
                             operation.page,

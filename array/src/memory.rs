@@ -26,6 +26,8 @@ pub trait Memory {
     fn copy(&mut self, into: PageId, from: PageId, at: usize, bytes: usize);
     /// Clears a page.
     fn zero(&mut self, page: PageId);
+    /// Adds one page to another: exclusive or.
+    fn add(&mut self, into: PageId, from: PageId);
     /// Makes parity of data: `row` names the pages of a row in the order of `code`, data first.
     fn encode(&mut self, code: &Code, row: &[PageId]);
     /// Adds to the pages of `parity` the change of the data member that `code` knows by `index`: from `old` (zeros if
@@ -52,6 +54,7 @@ impl Memory for NoMemory {
     fn store(&self, _: PageId, _: usize, (): &mut (), _: usize, _: usize) {}
     fn copy(&mut self, _: PageId, _: PageId, _: usize, _: usize) {}
     fn zero(&mut self, _: PageId) {}
+    fn add(&mut self, _: PageId, _: PageId) {}
     fn encode(&mut self, _: &Code, _: &[PageId]) {}
     fn update(&mut self, _: &Code, _: u32, _: Option<PageId>, _: PageId, _: &[PageId]) {}
     fn decode(&mut self, _: &Code, _: &[PageId], _: u64, _: u64) {}
@@ -142,6 +145,11 @@ impl Memory for PageMemory {
 
     fn zero(&mut self, page: PageId) {
         self.page_mut(page).fill(0);
+    }
+
+    fn add(&mut self, into: PageId, from: PageId) {
+        let [into, from] = self.pages.get_disjoint_mut([into as usize, from as usize]).expect("two pages");
+        stripewise_code::xor_into(into, from);
     }
 
     fn encode(&mut self, code: &Code, row: &[PageId]) {

@@ -33,6 +33,8 @@ pub enum Class {
     PreRead,
     /// Parity.
     Parity,
+    /// Deltas of parity that are written to a log.
+    Log,
     /// What a degraded or redirected read decodes from.
     Decode,
     /// Content written back after it was decoded.
@@ -43,7 +45,7 @@ pub enum Class {
 
 impl Class {
     /// Number of classes.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
 
     /// The name that tables and plans print.
     pub fn name(self) -> &'static str {
@@ -52,6 +54,7 @@ impl Class {
             Self::HostWrite => "host write",
             Self::PreRead => "pre-read",
             Self::Parity => "parity",
+            Self::Log => "log",
             Self::Decode => "decode",
             Self::Repair => "repair",
             Self::Metadata => "metadata",
@@ -70,7 +73,7 @@ pub struct Operation {
     pub kind: OperationKind,
     /// On whose behalf.
     pub class: Class,
-    /// The row's member that the page belongs to (0 for flushes).
+    /// The row's member that the page belongs to (0 for flushes); of a delta, the parity member that it changes.
     pub member: u8,
     /// Of a write: the element keeps the version that it replaces, unless it keeps an older one already, until
     /// [`crate::Driver::release`]. Of a read: the kept version is read where there is one.

@@ -22,7 +22,7 @@ pub enum Purpose {
     Read,
     /// Updating chunks of a row, parity included or left late.
     Write,
-    /// Updating the late parity of a row.
+    /// Updating the late parity of a row, or committing its deltas.
     Parity,
     /// Telling elements that a row is unused.
     Trim,
@@ -76,6 +76,11 @@ pub(crate) struct Plan {
     pub(crate) destages: u32,
     /// Of a read: members of which it has noted what the write cache has.
     pub(crate) overlaid: u64,
+    /// The slot of the log that its deltas go to, or [`NONE`].
+    pub(crate) delta: u32,
+    /// Its reads of deltas: the first of them among its operations, and how many there are.
+    pub(crate) delta_first: u16,
+    pub(crate) delta_reads: u16,
     /// Whether it ends without having done its work.
     pub(crate) gave_up: bool,
     pub(crate) decision: Decision,
@@ -134,6 +139,9 @@ impl Plan {
             defers: false,
             destages: 0,
             overlaid: 0,
+            delta: NONE,
+            delta_first: 0,
+            delta_reads: 0,
             gave_up: false,
             decision: Decision::default(),
             told: false,
@@ -163,6 +171,7 @@ impl Plan {
         self.ack_after = 0;
         self.current = 0;
         self.operations = 0;
+        self.delta_reads = 0;
         self.trouble = false;
     }
 
@@ -170,6 +179,15 @@ impl Plan {
     pub(crate) fn push_step(&mut self, step: Step) {
         self.steps[self.step_count as usize] = step;
         self.step_count += 1;
+    }
+
+    /// The operation behind those that it has belongs to its last step.
+    #[inline]
+    pub(crate) fn add_to_step(&mut self) {
+        self.operations += 1;
+        if let Step::Operations { count, .. } = &mut self.steps[self.step_count as usize - 1] {
+            *count += 1;
+        }
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 19] = [
+pub const PRESETS: [(&str, &str); 21] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -25,6 +25,8 @@ pub const PRESETS: [(&str, &str); 19] = [
     ("raid6-evenodd", include_str!("../../schemes/raid6-evenodd.toml")),
     ("parity-caching", include_str!("../../schemes/parity-caching.toml")),
     ("raid6-caching", include_str!("../../schemes/raid6-caching.toml")),
+    ("parity-logging", include_str!("../../schemes/parity-logging.toml")),
+    ("raid6-logging", include_str!("../../schemes/raid6-logging.toml")),
 ];
 
 impl Scheme {

@@ -8,7 +8,8 @@ use stripewise_code::{Code, CodeError, Kind};
 use crate::cache::{CHUNKS_MAX, CacheSection};
 use crate::dispatch::Dispatch;
 use crate::geometry::{Geometry, GeometryError, Level, Rotation, Shape};
-use crate::placement::Placement;
+use crate::placement::parity_logging::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
+use crate::placement::{LogSection, Placement, PlacementPolicy};
 use crate::update::Update;
 
 /// A named choice of one policy on every axis.
@@ -35,6 +36,9 @@ pub struct Scheme {
     /// What is kept in memory before it goes to the elements.
     #[serde(default, skip_serializing_if = "CacheSection::is_default")]
     pub cache: CacheSection,
+    /// The log of the placement `parity-logging`.
+    #[serde(default, skip_serializing_if = "LogSection::is_default")]
+    pub log: LogSection,
     /// In which order an element's queue is served.
     #[serde(default)]
     pub dispatch: Dispatch,
@@ -315,9 +319,15 @@ impl Scheme {
             let reason = "has no meaning without parity; use \"after-parity\" with RAID-0";
             return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
         }
+        let logs = self.log_elements();
+        if self.placement.policy == PlacementPolicy::InPlace && !self.log.is_default() {
+            let reason =
+                "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
+            return refuse("section", "[log]".into(), reason);
+        }
         let geometry = Geometry::new(&Shape {
             level: self.geometry.level,
-            elements: elements.count,
+            elements: elements.count.saturating_sub(logs),
             groups: self.geometry.groups,
             chunk_bytes: self.geometry.chunk.map_or(u64::from(elements.page_bytes), |chunk| chunk.0),
             page_bytes: elements.page_bytes,
@@ -332,7 +342,64 @@ impl Scheme {
             let reason = "must be more than the data chunks of a stripe with a parity window";
             return refuse("queues.plans", self.queues.plans.to_string(), reason);
         }
+        if self.placement.policy == PlacementPolicy::ParityLogging {
+            self.check_log(&geometry, elements)?;
+        }
         Ok(geometry)
+    }
+
+    /// The last elements of the array that hold deltas of parity, one for each parity chunk of a stripe; the geometry spans
+    /// the others.
+    pub fn log_elements(&self) -> u32 {
+        match self.placement.policy {
+            PlacementPolicy::InPlace => 0,
+            PlacementPolicy::ParityLogging => self.geometry.level.parity(),
+        }
+    }
+
+    /// Pages that the log takes of each log element.
+    pub(crate) fn log_pages(&self, elements: &Elements) -> u64 {
+        let page = u64::from(elements.page_bytes);
+        self.log.capacity.map_or(u64::from(elements.pages), |capacity| capacity.0 / page)
+    }
+
+    /// Whether parity logging has a meaning here.
+    fn check_log(&self, geometry: &Geometry, elements: &Elements) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let LogSection { row_deltas, high_watermark, low_watermark, commits, .. } = self.log;
+        if geometry.level == Level::Raid0 {
+            let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
+            return refuse("placement.policy", "\"parity-logging\"".into(), reason);
+        }
+        if self.parity.window != WindowSize::default() {
+            let reason =
+                "leaves parity late, as a log does; use 0 with placement.policy = \"parity-logging\"";
+            return refuse("parity.window", self.parity.window.slots(elements.count).to_string(), reason);
+        }
+        if row_deltas == 0 || row_deltas > ROW_DELTAS_MAX {
+            return refuse("log.row_deltas", row_deltas.to_string(), "must be 1 to 64");
+        }
+        if commits == 0 || commits > COMMITS_MAX {
+            return refuse("log.commits", commits.to_string(), "must be 1 to 1024");
+        }
+        if low_watermark > high_watermark {
+            let reason = "must not be above log.high_watermark: commits end where it says";
+            return refuse("log.low_watermark", low_watermark.to_string(), reason);
+        }
+        let pages = self.log_pages(elements);
+        if pages == 0 || pages > u64::from(elements.pages) {
+            let reason =
+                "must be at least a page and no more than an element; leave it out for a whole element";
+            let capacity = self.log.capacity.unwrap_or_default();
+            return refuse("log.capacity", format!("\"{capacity}\""), reason);
+        }
+        if geometry.rows() > ROWS_MAX {
+            let reason = "can tell 4294967294 rows apart; use larger pages or smaller elements";
+            return refuse("placement.policy", "\"parity-logging\"".into(), reason);
+        }
+        Ok(())
     }
 
     /// The code of this scheme's parity over rows of pages of `page_bytes`; none without parity.
@@ -405,6 +472,58 @@ mod tests {
         );
         assert!(refused("name = 'test'\n[parity]\nwindow = 2000").contains("at most 1024"));
         assert!(refused("name = 'test'\n[parity]\nwindow = 2\n[queues]\nplans = 5").contains("data chunks"));
+    }
+
+    #[test]
+    fn a_log_without_meaning_is_refused_with_the_reason() {
+        let log =
+            |text: &str| refused(&format!("name = 'test'\n[placement]\npolicy = 'parity-logging'\n{text}"));
+        assert!(log("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
+        assert!(log("[parity]\nwindow = 2").contains("leaves parity late, as a log does"));
+        assert!(log("[log]\nrow_deltas = 0").contains("log.row_deltas = 0 must be 1 to 64"));
+        assert!(log("[log]\nrow_deltas = 65").contains("must be 1 to 64"));
+        assert!(log("[log]\ncommits = 0").contains("must be 1 to 1024"));
+        assert!(log("[log]\nlow_watermark = '80%'").contains("must not be above log.high_watermark"));
+        assert!(log("[log]\ncapacity = '2KiB'").contains("at least a page"));
+        assert!(log("[log]\ncapacity = '260KiB'").contains("no more than an element"));
+        assert!(refused("name = 'test'\n[log]\nrow_deltas = 3").contains("has no meaning without a log"));
+    }
+
+    #[test]
+    fn the_geometry_spans_all_elements_but_one_for_the_log_of_each_parity_chunk() {
+        for (level, members) in [("raid5", 5), ("raid6", 4)] {
+            let text = format!(
+                "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'parity-logging'"
+            );
+            let scheme = Scheme::from_toml("test", &text).unwrap();
+            assert_eq!(scheme.resolve(&ELEMENTS, true).unwrap().members, members);
+        }
+    }
+
+    #[test]
+    fn a_log_without_meaning_is_refused_with_the_reason() {
+        let log =
+            |text: &str| refused(&format!("name = 'test'\n[placement]\npolicy = 'parity-logging'\n{text}"));
+        assert!(log("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
+        assert!(log("[parity]\nwindow = 2").contains("leaves parity late, as a log does"));
+        assert!(log("[log]\nrow_deltas = 0").contains("log.row_deltas = 0 must be 1 to 64"));
+        assert!(log("[log]\nrow_deltas = 65").contains("must be 1 to 64"));
+        assert!(log("[log]\ncommits = 0").contains("must be 1 to 1024"));
+        assert!(log("[log]\nlow_watermark = '80%'").contains("must not be above log.high_watermark"));
+        assert!(log("[log]\ncapacity = '2KiB'").contains("at least a page"));
+        assert!(log("[log]\ncapacity = '260KiB'").contains("no more than an element"));
+        assert!(refused("name = 'test'\n[log]\nrow_deltas = 3").contains("has no meaning without a log"));
+    }
+
+    #[test]
+    fn the_geometry_spans_all_elements_but_one_for_the_log_of_each_parity_chunk() {
+        for (level, members) in [("raid5", 5), ("raid6", 4)] {
+            let text = format!(
+                "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'parity-logging'"
+            );
+            let scheme = Scheme::from_toml("test", &text).unwrap();
+            assert_eq!(scheme.resolve(&ELEMENTS, true).unwrap().members, members);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What lies on the elements, held against the model without asking the controller for it.
 
+use std::collections::BTreeMap;
+
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::{Acknowledge, Array, PageMemory};
 use stripewise_flash::Flash;
@@ -7,6 +9,9 @@ use stripewise_flash::Flash;
 use crate::media::{Fault, PageMedia};
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR};
+
+/// Rows and parity chunks of which a delta could not be read, with the last event in which that was so.
+pub(crate) type Unlogged = BTreeMap<(u64, u32), u64>;
 
 /// An array and what its elements hold.
 pub(crate) struct Audit<'a> {
@@ -16,6 +21,8 @@ pub(crate) struct Audit<'a> {
     pub flash: &'a Flash<PageMedia>,
     /// What there should be.
     pub model: &'a Model,
+    /// Deltas that could not be read.
+    pub unlogged: &'a Unlogged,
     /// The update that was acknowledged a moment ago had no company: its rows are settled, even if they are
     /// still held.
     pub is_alone: bool,
@@ -54,12 +61,15 @@ impl Audit<'_> {
 
     /// What parity covers of a member, if it can be had: an old version while the row's parity is late. Of a write
     /// that is alone, nothing but the current version will do.
-    fn covered(&self, row: u64, member: u32) -> Option<&[u8]> {
+    fn covered(&self, row: u64, member: u32) -> Option<Vec<u8>> {
+        if member >= self.array.geometry().data {
+            return self.parity(row, member);
+        }
         if self.is_alone {
-            return self.read(row, member);
+            return self.read(row, member).map(<[u8]>::to_vec);
         }
         if let Some(page) = self.array.covered_content(row, member) {
-            return Some(self.array.memory_ref().page(page));
+            return Some(self.array.memory_ref().page(page).to_vec());
         }
         let geometry = self.array.geometry();
         let place = geometry.place(row);
@@ -68,7 +78,24 @@ impl Audit<'_> {
             return None;
         }
         let physical = self.flash.lookup_old(u32::from(element), place.page);
-        self.flash.media().page(u32::from(element), physical)
+        self.flash.media().page(u32::from(element), physical).map(<[u8]>::to_vec)
+    }
+
+    /// A parity member with all its deltas, if all of them can be read.
+    fn parity(&self, row: u64, member: u32) -> Option<Vec<u8>> {
+        let mut content = self.read(row, member)?.to_vec();
+        let Some(element) = self.array.log_element(member - self.array.geometry().data) else {
+            return Some(content);
+        };
+        for page in self.array.delta_pages(row) {
+            if self.array.is_failed(element) {
+                return None;
+            }
+            let physical = self.flash.lookup(u32::from(element), page);
+            let delta = self.flash.media().page(u32::from(element), physical)?;
+            content.iter_mut().zip(delta).for_each(|(byte, delta)| *byte ^= delta);
+        }
+        Some(content)
     }
 
     /// The page of a member, if its element lives and the page can be read.
@@ -85,7 +112,8 @@ impl Audit<'_> {
 
     /// Whether the row's parity must be right.
     fn is_settled(&self, row: u64) -> bool {
-        self.is_alone || !self.array.is_updating(row)
+        // A background commit keeps nobody company, and needs none.
+        (self.is_alone && !self.array.is_committing(row)) || !self.array.is_updating(row)
     }
 
     fn content(&self, row: u64, member: u32) -> Content {
@@ -121,7 +149,7 @@ impl Audit<'_> {
         for member in 0..geometry.members {
             let index = content.index(member);
             content.row[index] = match self.covered(row, member) {
-                Some(bytes) => bytes.to_vec(),
+                Some(bytes) => bytes,
                 None => {
                     content.lost |= 1 << index;
                     vec![0; page_bytes]
@@ -170,6 +198,13 @@ impl Audit<'_> {
         Ok(())
     }
 
+    /// Whether a delta of a parity member could ever not be read, or is on a log element that is lost.
+    fn was_unlogged(&self, row: u64, member: u32) -> bool {
+        let Some(parity) = member.checked_sub(self.array.geometry().data) else { return false };
+        let is_lost = |element| self.array.is_failed(element);
+        self.unlogged.contains_key(&(row, parity)) || self.array.log_element(parity).is_some_and(is_lost)
+    }
+
     /// A row may only be given up if more of it was lost than the code bears.
     fn lost_too_much(&self, row: u64) -> Result<(), String> {
         let geometry = self.array.geometry();
@@ -178,7 +213,7 @@ impl Audit<'_> {
         let was_lost = |&member: &u32| {
             let element = geometry.element(place, member);
             let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
-            self.array.is_failed(element) || faults.iter().any(had_fault)
+            self.array.is_failed(element) || faults.iter().any(had_fault) || self.was_unlogged(row, member)
         };
         if (0..geometry.members).filter(was_lost).count() > geometry.parity() as usize {
             return Ok(());
@@ -283,8 +318,8 @@ impl Audit<'_> {
         (0..geometry.groups).any(|group| lost(group) > geometry.parity())
     }
 
-    /// Whether a request over these pages of the array may fail, given the faults that happened and the rows whose parity
-    /// covered nothing meanwhile:
+    /// Whether a request over these pages of the array may fail, given the faults that happened and the parity members
+    /// that could not be told meanwhile:
     /// because a row has lost more than its code bears and, for a read or without parity, one of its pages is
     /// among what is lost.
     pub(crate) fn may_fail(
@@ -292,7 +327,7 @@ impl Audit<'_> {
         pages: impl Iterator<Item = u64>,
         is_read: bool,
         faults: &[Fault],
-        was_stale: impl Fn(u64) -> bool,
+        parity_lost: impl Fn(u64) -> u64,
         was_lost: impl Fn(u64, u32) -> bool,
     ) -> bool {
         let geometry = self.array.geometry();
@@ -301,8 +336,9 @@ impl Audit<'_> {
             let is_lost = |member: u32| {
                 let element = geometry.element(place, member);
                 let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
-                let is_stale = member >= geometry.data && was_stale(row);
-                is_stale || self.array.is_failed(element) || faults.iter().any(had_fault)
+                parity_lost(row) >> member & 1 != 0
+                    || self.array.is_failed(element)
+                    || faults.iter().any(had_fault)
             };
             let lost = (0..geometry.members).filter(|&member| is_lost(member)).count() as u32;
             let stands_alone = is_read || geometry.parity() == 0;

@@ -128,10 +128,13 @@ impl Case {
         let mut lost: Vec<u16> = self.losses.iter().map(|loss| loss.element).collect();
         lost.sort_unstable();
         lost.dedup();
+        // A log belongs to every group.
+        let (data, log): (Vec<u16>, _) =
+            lost.into_iter().partition(|&element| u32::from(element) < geometry.elements);
         let group = |element: &u16| u32::from(*element) / geometry.members;
-        (0..geometry.groups)
-            .map(|wanted| lost.iter().filter(|element| group(element) == wanted).count() as u32)
-            .max()
-            .unwrap_or(0)
+        let most = (0..geometry.groups)
+            .map(|wanted| data.iter().filter(|element| group(element) == wanted).count() as u32)
+            .max();
+        most.unwrap_or(0) + log.len() as u32
     }
 }

@@ -1,9 +1,12 @@
 //! The host of a case: sends its requests, and holds what comes back against the model.
 
+use std::collections::BTreeMap;
+
 use stripewise_array::geometry::Geometry;
 use stripewise_array::update::Routine;
 use stripewise_array::{
-    Acknowledgement, Hold, HostRequest, PageMemory, PlanView, Purpose, RequestKind, SubmitError, explain,
+    Acknowledgement, Hold, HostRequest, Operation, OperationKind, PageMemory, PlanView, Purpose, RequestKind,
+    SubmitError, explain,
 };
 use stripewise_base::Nanos;
 use stripewise_sim::{Host, Next};
@@ -52,8 +55,10 @@ pub struct Seen {
     pub failed: u64,
     /// Times that the array's queue was full.
     pub refused: u64,
-    /// Plans of updates, by routine: plain, full stripe, RMW, RCW, reconstruct.
-    pub routines: [u64; 5],
+    /// Plans of updates, by routine: plain, full stripe, RMW, RCW, reconstruct, log.
+    pub routines: [u64; 6],
+    /// Plans that read deltas: of reads, of updates, of commits in the background.
+    pub folds: [u64; 3],
     /// Plans of reads: direct, shared with others, alone.
     pub reads: [u64; 3],
     /// Plans of trims and flushes.
@@ -67,6 +72,7 @@ impl Seen {
         self.refused += other.refused;
         self.routines.iter_mut().zip(other.routines).for_each(|(sum, count)| *sum += count);
         self.reads.iter_mut().zip(other.reads).for_each(|(sum, count)| *sum += count);
+        self.folds.iter_mut().zip(other.folds).for_each(|(sum, count)| *sum += count);
         self.others += other.others;
     }
 }
@@ -86,6 +92,7 @@ pub(crate) struct Player {
     /// See [`Player::faults`].
     pub event: u64,
     geometry: Geometry,
+    delta_rows: BTreeMap<(u16, u32), u64>,
     asks: Vec<Ask>,
     next: usize,
     due: Nanos,
@@ -108,6 +115,7 @@ impl Player {
             faults: 0,
             event: 0,
             geometry,
+            delta_rows: BTreeMap::new(),
             asks: Vec::new(),
             next: 0,
             due: 0,
@@ -152,6 +160,11 @@ impl Player {
             let (other_first, other_last) = stripes(&other.ask);
             other_last < first || last < other_first
         })
+    }
+
+    /// The row of which a delta was last read from this page of a log element.
+    pub(crate) fn delta_row(&self, element: u16, page: u32) -> Option<u64> {
+        self.delta_rows.get(&(element, page)).copied()
     }
 
     /// Adds a line to the trace.
@@ -217,6 +230,24 @@ impl Player {
             self.model.seen(sector, found);
         }
         Ok(())
+    }
+
+    /// Notes whose deltas `plan` reads.
+    fn note_deltas(&mut self, plan: &PlanView<'_>) {
+        let operations = plan.steps().iter().flat_map(|&step| plan.operations(step));
+        let is_delta = |operation: &Operation| u32::from(operation.element) >= self.geometry.elements;
+        let is_read = |operation: &Operation| operation.kind == OperationKind::Read && is_delta(operation);
+        let mut any = false;
+        for operation in operations.filter(is_read) {
+            any = true;
+            self.delta_rows.insert((operation.element, operation.page), plan.row);
+        }
+        match plan.purpose {
+            Purpose::Read => self.seen.folds[0] += u64::from(any),
+            Purpose::Write => self.seen.folds[1] += u64::from(any),
+            Purpose::Parity => self.seen.folds[2] += u64::from(any),
+            Purpose::Trim | Purpose::Flush => {}
+        }
     }
 
     fn broke(&mut self, what: String) {
@@ -314,11 +345,13 @@ impl Host<PageMemory> for Player {
                     Routine::Rmw => 2,
                     Routine::Rcw => 3,
                     Routine::Reconstruct => 4,
+                    Routine::Log => 5,
                 };
                 self.seen.routines[routine] += 1;
             }
             Purpose::Trim | Purpose::Flush => self.seen.others += 1,
         }
+        self.note_deltas(plan);
         if let Some(tracer) = &mut self.tracer {
             let text = explain::explain(plan, &self.geometry);
             tracer(self.event, &format!("plan {}: {}", plan.id, text.trim_end()));

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use stripewise_array::placement::Persistence;
+use stripewise_array::placement::{Commit, Persistence};
 use stripewise_array::{Class, PageMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_flash::Flash;
 use stripewise_sim::Simulation;
 
-use crate::audit::Audit;
+use crate::audit::{Audit, Unlogged};
 use crate::bugs::{Options, Planted};
 use crate::case::{Ask, Case, Loss, What};
 use crate::media::{Manner, PageMedia};
@@ -120,6 +120,10 @@ struct Run<'a> {
     stale: BTreeMap<u64, u64>,
     /// Chunks, by row and member, whose acknowledged content was lost, with the last event after which it was.
     lost: BTreeMap<(u64, u32), u64>,
+    /// Deltas that could not be read.
+    unlogged: Unlogged,
+    /// Faults of media whose meaning for the log is known.
+    faults_seen: usize,
 }
 
 impl<'a> Run<'a> {
@@ -188,6 +192,8 @@ impl<'a> Run<'a> {
             not_before: 0,
             bug: options.bug,
             played: 0,
+            unlogged: BTreeMap::new(),
+            faults_seen: 0,
             stale: BTreeMap::new(),
             lost: BTreeMap::new(),
         })
@@ -203,7 +209,8 @@ impl<'a> Run<'a> {
 
     fn audit(&self) -> Audit<'_> {
         let Simulation { array, world, .. } = &self.simulation;
-        Audit { array, flash: &world.flash, model: &world.host.model, is_alone: false }
+        let Self { unlogged, .. } = self;
+        Audit { array, flash: &world.flash, model: &world.host.model, unlogged, is_alone: false }
     }
 
     /// The whole case.
@@ -283,6 +290,7 @@ impl<'a> Run<'a> {
         for chunk in self.simulation.array.lost_content() {
             self.lost.insert(chunk, self.event.get());
         }
+        self.look_at_log();
         if self.simulation.world.host.ended.is_empty() {
             return Ok(());
         }
@@ -294,6 +302,38 @@ impl<'a> Run<'a> {
         ended.clear();
         self.simulation.world.host.ended = ended;
         Ok(())
+    }
+
+    /// Notes of which rows deltas cannot be read: one is on a log element that is lost, or its read failed.
+    fn look_at_log(&mut self) {
+        let array = &self.simulation.array;
+        let geometry = array.geometry();
+        for parity in 0..geometry.parity() {
+            let Some(element) = array.log_element(parity) else { return };
+            let rows = if array.is_failed(element) { geometry.rows() } else { 0 };
+            for row in (0..rows).filter(|&row| array.delta_pages(row).next().is_some()) {
+                self.unlogged.insert((row, parity), self.event.get());
+            }
+        }
+        let faults = &self.simulation.world.flash.media().log()[self.faults_seen..];
+        self.faults_seen += faults.len();
+        for fault in faults {
+            if let Some(parity) = u32::from(fault.element).checked_sub(geometry.elements)
+                && let Some(row) = self.simulation.world.host.delta_row(fault.element, fault.page)
+            {
+                self.unlogged.insert((row, parity), self.event.get());
+            }
+        }
+    }
+
+    /// Parity members of `row` that could not be told at some time since event `since`.
+    fn parity_lost(&self, row: u64, since: u64) -> u64 {
+        let geometry = self.simulation.array.geometry();
+        if self.stale.get(&row).is_some_and(|&last| last >= since) {
+            return geometry.parity_members();
+        }
+        let is_lost = |parity: &u32| self.unlogged.get(&(row, *parity)).is_some_and(|&last| last >= since);
+        (0..geometry.parity()).filter(is_lost).fold(0, |mask, parity| mask | 1 << (geometry.data + parity))
     }
 
     fn check_ended(&self, ended: &Ended) -> Result<(), String> {
@@ -311,10 +351,10 @@ impl<'a> Run<'a> {
                     audit.is_broken() || losses.any(|&last| last >= since)
                 }
                 _ => {
-                    let was_stale = |row| self.stale.get(&row).is_some_and(|&last| last >= since);
                     let was_lost =
                         |row, member| self.lost.get(&(row, member)).is_some_and(|&last| last >= since);
-                    audit.may_fail(pages, ask.what == What::Read, faults, was_stale, was_lost)
+                    let parity_lost = |row| self.parity_lost(row, since);
+                    audit.may_fail(pages, ask.what == What::Read, faults, parity_lost, was_lost)
                 }
             };
             return if may { Ok(()) } else { Err("it failed though its rows are redundant enough".into()) };
@@ -377,6 +417,10 @@ impl<'a> Run<'a> {
                 "all was written out, but {late} rows are late and {kept} old versions kept"
             ));
         }
+        let taken = self.simulation.array.log_pages_taken();
+        if taken > 0 && self.case.scheme.log.commit == Commit::Watermark {
+            return Err(format!("all was written out, but {taken} pages of the log are taken"));
+        }
         let pages = self.simulation.array.memory().in_use();
         if pages > 0 {
             return Err(format!("all requests have ended, but {pages} page buffers were never given back"));
@@ -402,10 +446,11 @@ impl<'a> Run<'a> {
     /// controller finds everything where its address says.
     fn fail_each(&mut self) -> Result<(), String> {
         let losses = self.bearable_losses();
-        // So are its marks of rows whose parity covers nothing any more, and of content that was lost.
+        // So are its marks of rows whose parity covers nothing any more, and of content that was lost, and what it knows of
+        // a log.
         let array = &self.simulation.array;
         let has_marks = array.stale_rows().next().is_some() || array.lost_content().next().is_some();
-        if self.audit().gathers() || has_marks {
+        if self.audit().gathers() || has_marks || array.log_pages_taken() > 0 {
             let Some(lost) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());
             };
@@ -418,7 +463,8 @@ impl<'a> Run<'a> {
             let options = Options { tracer, bug: self.bug };
             let mut other = Run::over(self.case, flash, self.model().clone(), options, self.event)?;
             other.not_before = self.simulation.now();
-            let elements = 0..self.simulation.array.geometry().elements as u16;
+            other.simulation.array.assume_written(self.simulation.array.geometry().pages());
+            let elements = 0..self.simulation.array.elements() as u16;
             let before = elements.filter(|&element| self.simulation.array.is_failed(element));
             before.chain(lost.iter().copied()).for_each(|element| other.lose(gone(element)));
             let result = other.read_back();
@@ -456,7 +502,7 @@ impl<'a> Run<'a> {
         for counts in &world.counts {
             operations.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
-        let elements = 0..array.geometry().elements;
+        let elements = 0..array.elements();
         let counters: Vec<_> =
             elements.map(|element| world.flash.counters(self.simulation.now(), element)).collect();
         Summary {

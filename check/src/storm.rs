@@ -6,10 +6,11 @@
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};
-use stripewise_array::placement::{FirstWrites, Persistence};
+use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_array::{Acknowledge, EachElement, Scheme, WindowSize};
 use stripewise_base::prng::Prng;
+use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::Kind;
 use stripewise_flash::Level;
@@ -40,22 +41,30 @@ impl Draw {
 /// The case of `seed`.
 pub fn case(seed: u64) -> Case {
     let mut draw = Draw(Prng::stream(seed, 0x7374_6F72));
+    let mut log = Draw(Prng::stream(seed, 0x6C6F_6773));
+    let logs = log.percent(25);
     loop {
-        if let Some(case) = attempt(seed, &mut draw) {
+        if let Some(case) = attempt(seed, &mut draw, logs.then_some(&mut log)) {
             return case;
         }
     }
 }
 
 /// A case, unless what was drawn has no meaning together.
-fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
+fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     let (raid, elements, groups) = array(draw);
-    let layout = layout(draw, elements);
-    let device = device::device(draw, layout, elements)?;
+    let log = log.filter(|_| raid != Raid::Raid0);
+    let all = elements + if log.is_some() { raid.parity() } else { 0 };
+    let layout = layout(draw, all);
+    let device = device::device(draw, layout, all)?;
     let page_bytes = device.geometry.page_bytes.0;
     let mut scheme = scheme(draw, raid, elements, groups, page_bytes);
     // From numbers of its own: what is drawn beside it is what it was without.
     scheme.cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)));
+    if log.is_some() {
+        scheme.placement.policy = PlacementPolicy::ParityLogging;
+        scheme.parity.window = WindowSize::default();
+    }
     let mut case = Case {
         seed,
         elements: layout,
@@ -68,6 +77,10 @@ fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         scheme,
         device,
     };
+    let mut log = log;
+    if let Some(log) = &mut log {
+        case.scheme.log = log_section(log, page_bytes);
+    }
     let geometry = case.geometry().ok()?;
     if geometry.rows() < 2 {
         return None;
@@ -77,6 +90,9 @@ fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         case.faults = faults(draw);
     }
     case.losses = losses(draw, &geometry, case.requests.len() as u64);
+    if let Some(log) = log {
+        log_losses(log, &geometry, case.requests.len() as u64, &mut case.losses);
+    }
     Some(case)
 }
 
@@ -185,6 +201,21 @@ fn cache(draw: &mut Draw) -> CacheSection {
     }
 }
 
+/// A log of few slots, or of all that there are.
+fn log_section(draw: &mut Draw, page_bytes: u64) -> LogSection {
+    let pages = draw.one_of(&[0, 1, 2, 3, 5, 8]);
+    let percent = |percent: u32| Share(percent * 10_000);
+    let (high, low) = draw.one_of(&[(75, 50), (75, 50), (0, 0), (100, 0), (50, 50), (20, 10)]);
+    LogSection {
+        capacity: (pages > 0).then_some(Bytes(page_bytes * pages)),
+        row_deltas: draw.one_of(&[1, 2, 3, 16]),
+        commit: draw.one_of(&[Commit::Watermark, Commit::Watermark, Commit::Never]),
+        high_watermark: percent(high),
+        low_watermark: percent(low),
+        commits: draw.one_of(&[1, 2, 4]),
+    }
+}
+
 /// How requests come.
 struct Manners {
     /// Where most of them go: first sector and length of each place.
@@ -284,4 +315,24 @@ fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
         }
     }
     losses
+}
+
+/// Sometimes a log element is lost, mostly in the place of another one: the code bears no more for it.
+fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
+    if !draw.percent(35) {
+        return;
+    }
+    if draw.percent(85) {
+        let mut others = vec![0; geometry.groups as usize];
+        losses.retain(|loss| {
+            let count = &mut others[usize::from(loss.element) / geometry.members as usize];
+            *count += 1;
+            *count < geometry.parity()
+        });
+    }
+    losses.push(Loss {
+        event: draw.between(0, 20 * requests),
+        element: (geometry.elements + draw.between(0, u64::from(geometry.parity()) - 1) as u32) as u16,
+        manner: draw.one_of(&[Manner::Gone, Manner::Gone, Manner::Silent, Manner::FailedWrite]),
+    });
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use stripewise_array::Class;
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::geometry::Level as Raid;
+use stripewise_array::placement::LogSection;
 use stripewise_check::{Case, Options, Seen, Summary, run, storm};
 
 /// What seeds came to.
@@ -48,6 +49,9 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
         goes_everywhere(&seen, &operations);
     }
     let Summary { seen, faults, lost, moved, erased, .. } = all;
+    for (whose, count) in ["reads", "updates", "commits"].iter().zip(seen.folds) {
+        assert!(count > 200, "{count} {whose} read deltas");
+    }
     assert!(seen.others > 200 && seen.refused > 1_000 && seen.failed > 1_000, "{seen:?}");
     assert!(faults > 1_000 && lost > 500, "{faults} faults, {lost} elements lost");
     assert!(moved > 10_000 && erased > 10_000, "{moved} pages moved, {erased} blocks erased");
@@ -58,7 +62,9 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
 
 /// Every routine, every hold of reads and every class of operations occurs.
 fn goes_everywhere(seen: &Seen, operations: &[u64; Class::COUNT]) {
-    for (routine, count) in ["plain", "full stripe", "RMW", "RCW", "reconstruct"].iter().zip(seen.routines) {
+    for (routine, count) in
+        ["plain", "full stripe", "RMW", "RCW", "reconstruct", "log"].iter().zip(seen.routines)
+    {
         assert!(count > 200, "{routine}: {count} updates");
     }
     for (hold, count) in ["direct", "shared", "alone"].iter().zip(seen.reads) {
@@ -69,6 +75,7 @@ fn goes_everywhere(seen: &Seen, operations: &[u64; Class::COUNT]) {
         Class::HostWrite,
         Class::PreRead,
         Class::Parity,
+        Class::Log,
         Class::Decode,
         Class::Repair,
         Class::Metadata,
@@ -138,6 +145,19 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         count(format!("depth {}", case.depth));
         count(format!("{:?}", case.scheme.parity.acknowledge));
         count(format!("{:?} late", case.scheme.parity.window));
+        count(format!("{:?}", case.scheme.placement.policy));
+        if case.scheme.log_elements() > 0 {
+            let LogSection { capacity, row_deltas, commit, high_watermark, commits, .. } = case.scheme.log;
+            count(format!(
+                "log of {:?} pages",
+                capacity.map(|capacity| capacity.0 / u64::from(case.page_bytes()))
+            ));
+            count(format!("{row_deltas} deltas a row"));
+            count(format!("commit {commit:?} from {high_watermark}"));
+            count(format!("{commits} commits"));
+            let is_log = |loss: &&stripewise_check::Loss| u32::from(loss.element) >= geometry.elements;
+            count(format!("{} log elements lost", case.losses.iter().filter(is_log).count()));
+        }
         count(format!("hides old versions {}", case.hides_old_versions));
         let cache = &case.scheme.cache;
         if cache.policy != CachePolicy::None {
@@ -162,8 +182,9 @@ fn every_member_of_every_axis_is_drawn() {
     // rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4
     // domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old
     // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
-    // plans that windows need.
-    assert_eq!(counts.len(), 127, "{listed}");
+    // plans that windows need. 2 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
+    // numbers of commits, one lost or none.
+    assert_eq!(counts.len(), 153, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

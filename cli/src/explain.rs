@@ -297,8 +297,12 @@ fn settings(
     let data = if parity == 0 { geometry.elements } else { geometry.data };
     let page = device.geometry.page_bytes.0;
     let chunk = human::bytes(u64::from(geometry.chunk_pages) * page);
+    let log = match scheme.log_elements() {
+        0 => String::new(),
+        log => format!(" + {log} log"),
+    };
     let stripe = format!(
-        "{data} data + {parity} parity, chunk {chunk}, page {}, {} in all",
+        "{data} data + {parity} parity{log}, chunk {chunk}, page {}, {} in all",
         human::bytes(page),
         human::bytes(array.capacity())
     );

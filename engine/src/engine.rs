@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::{FirstWrites, Persistence};
+use stripewise_array::placement::{Commit, FirstWrites, Persistence};
 use stripewise_array::{
     Array, Elements, HostRequest, Memory, PageMemory, PlanView, RequestKind, Scheme, SchemeError,
     SubmitError, Timing,
@@ -113,7 +113,11 @@ impl<S: Store> Engine<S> {
     /// When the scheme cannot run over these elements, with the reason.
     pub fn new(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
         keeps_what_it_has(scheme)?;
-        Self::scratch(scheme, stores, options)
+        let mut engine = Self::scratch(scheme, stores, options)?;
+        // Nothing tells what was written before.
+        let pages = engine.array.geometry().pages();
+        engine.array.assume_written(pages);
+        Ok(engine)
     }
 
     /// An array over zeroed `stores` whose content nobody needs after the engine is gone. Takes schemes too that
@@ -345,7 +349,8 @@ fn capabilities(count: usize, pages: u32, options: Options) -> Elements {
     }
 }
 
-/// Refuses a scheme whose data could not be found again, or that calls durable what is in memory alone.
+/// Refuses a scheme whose data could not be found again, that calls durable what is in memory alone, or whose parity
+/// would be in a log that nobody can read.
 fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
     let refuse = |key, value: &str, reason| {
         Err(SchemeError::Setting { scheme: scheme.name.clone(), key, value: value.into(), reason })
@@ -358,6 +363,10 @@ fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
     if scheme.cache.policy != CachePolicy::None && scheme.cache.persistence == Persistence::Persistent {
         let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
         return refuse("cache.persistence", "\"persistent\"", reason);
+    }
+    if scheme.log_elements() > 0 && scheme.log.commit == Commit::Never {
+        let reason = "leaves parity in a log of which only memory knows what it holds; use \"watermark\"";
+        return refuse("log.commit", "\"never\"", reason);
     }
     Ok(())
 }

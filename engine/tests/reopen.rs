@@ -4,7 +4,7 @@ mod support;
 
 use std::path::PathBuf;
 
-use stripewise_array::SchemeError;
+use stripewise_array::{Class, SchemeError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{ElementFile, Engine, EngineError, FileError, FileTrouble, Options, Store};
 use support::{options, raid0, raid5, read, scheme};
@@ -92,6 +92,31 @@ fn gathering_is_refused_where_data_must_be_found_again() {
     assert!(Engine::new(&gathers, stores, options()).is_err());
     let stores = ElementFile::open_all(&paths, 4096).unwrap();
     assert!(Engine::scratch(&gathers, stores, options()).is_ok(), "nobody asks for its data again");
+}
+
+#[test]
+fn a_log_that_is_closed_leaves_parity_that_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = paths(&folder, 4);
+    let text = "name = \"logs\"\n[placement]\npolicy = \"parity-logging\"\n";
+    let logs = scheme(text);
+    let mut engine = Engine::create(&logs, &paths, ELEMENT_BYTES, options()).unwrap();
+    let expected = fill(&mut engine, 11);
+    assert!(engine.array().log_pages_taken() > 0, "something is left to be committed");
+    drop(engine.close().unwrap());
+    for element in 0..4 {
+        let mut engine = Engine::open(&logs, &paths, options()).unwrap();
+        engine.fail(element).unwrap();
+        assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without element {element}");
+    }
+    // A chunk of which nobody knows that it was never written is read before it is updated.
+    let mut engine = Engine::open(&logs, &paths, options()).unwrap();
+    engine.write(0, &[9; 4096]).unwrap();
+    assert_eq!(engine.counts().done[Class::PreRead as usize], 1);
+    drop(engine.close().unwrap());
+    let never = scheme(&format!("{text}[log]\ncommit = \"never\""));
+    let error = Engine::open(&never, &paths, options()).unwrap_err().to_string();
+    assert!(error.contains("log.commit") && error.contains("use \"watermark\""), "{error}");
 }
 
 #[test]

@@ -66,25 +66,44 @@ impl Case {
         let page_bytes = 512 << prng.below(4) as u32;
         let chunk = page_bytes << prng.below(3) as u32;
         let rotate_every = 1 + prng.below(2);
+        let mut log = Prng::stream(seed, 2);
+        let is_logging = level != "raid0" && log.chance(1, 3);
+        let logs = if !is_logging { 0 } else { 1 + u32::from(level == "raid6") };
+        let window = if is_logging { "0" } else { window };
+        // What leaves a cache when, and so what a log then holds, depends on time.
+        let cache = if is_logging { "none" } else { cache };
+        let placement = if is_logging {
+            let section = [
+                "row_deltas = 16\n",
+                "row_deltas = 2\ncommit = \"never\"\n",
+                "capacity = \"16KiB\"\nhigh_watermark = \"50%\"\nlow_watermark = \"20%\"\n",
+            ][log.below(3) as usize];
+            format!("[log]\n{section}[placement]\npolicy = \"parity-logging\"\n")
+        } else {
+            "[placement]\n".into()
+        };
         let scheme = scheme(&format!(
             "name = \"seed {seed}\"\n\
              [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
              rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
              {code}[update]\n{update}\n\
-             [placement]\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
+             {placement}first_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              [cache]\npolicy = \"{cache}\"\nchunks = {chunks}\ndestaging = {destaging}\npersistence = \"{persistence}\"\n\
              [dispatch]\nread_first = {read_first}\n\
              [parity]\nwindow = {window}\nacknowledge = \"{acknowledge}\"\n"
         ));
         let elements = members * groups;
-        let failures = if prng.chance(1, 2) {
+        let mut failures = if prng.chance(1, 2) {
             (0..1 + prng.below(3))
                 .map(|_| (prng.below(60) as usize, prng.below(elements.into()) as u16))
                 .collect()
         } else {
             Vec::new()
         };
-        Self { scheme, elements, page_bytes, failures, requests: Vec::new() }
+        if is_logging && log.chance(1, 4) {
+            failures.push((log.below(60) as usize, elements as u16));
+        }
+        Self { scheme, elements: elements + logs, page_bytes, failures, requests: Vec::new() }
     }
 
     /// Random requests over an array of `capacity` bytes, most in few rows.
@@ -218,10 +237,17 @@ fn both_drivers_get_the_same_plans_step_by_step() {
         let (mut simulated, mut real) = (simulated(&case), engine(&case, flash.logical_pages()));
         let is_late = case.scheme.parity.window != WindowSize::default();
         let caches = case.scheme.cache.policy != CachePolicy::None;
-        if is_late || caches || case.scheme.placement.first_writes == FirstWrites::Gather {
+        let commits = case.scheme.log_elements() > 0;
+        if is_late || caches || commits || case.scheme.placement.first_writes == FirstWrites::Gather {
             // A request may then have several plans for a row. Each waits for the one before, and which row's comes
             // first depends on time; the order within a row does not.
             simulated.iter_mut().chain(&mut real).for_each(|plans| plans.sort_by_key(|plan| plan.row));
+        }
+        if commits {
+            // Whether a row is about to be committed when a full stripe makes its deltas worthless depends on time, too: the
+            // commit then finds nothing to do.
+            let is_some = |plan: &PlanRecord| plan.decision.reason != Reason::NothingLate;
+            simulated.iter_mut().chain(&mut real).for_each(|plans| plans.retain(is_some));
         }
         for (index, (simulated, real)) in simulated.iter().zip(&real).enumerate() {
             let asked = (seed, index, case.requests[index]);
@@ -238,6 +264,7 @@ fn both_drivers_get_the_same_plans_step_by_step() {
     let whole = [
         ("plain", Reason::NoParity),
         ("full stripe", Reason::NothingToRead),
+        ("log", Reason::Logged),
         ("RMW", Reason::FewerPreReads),
         ("RCW", Reason::FewerPreReads),
         ("RMW", Reason::Tie),

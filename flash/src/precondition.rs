@@ -13,8 +13,8 @@ use crate::flash::{Carried, Flash};
 use crate::gc;
 use crate::geometry::Level;
 use crate::media::Media;
-use crate::share::Share;
 use crate::spec::{MultiPlane, Pool};
+use stripewise_base::share::Share;
 
 /// The state of a device before its first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -6,7 +6,7 @@ use stripewise_base::units::{Bytes, Span};
 
 use crate::alloc::Order;
 use crate::rate::Rate;
-use crate::share::Share;
+use stripewise_base::share::Share;
 
 mod gc;
 mod ldpc;

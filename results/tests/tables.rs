@@ -284,5 +284,5 @@ fn known_rows_have_the_same_results_digest_in_every_build() {
     let gcs = rows(257, &mut prng, gc);
     let elements = rows(6, &mut prng, element);
     let digest = run(&requests, &samples, &gcs, &elements).results_digest();
-    assert_eq!(digest.to_string(), "9faa4ebf77f5d4bcea601f17c0ba8bc891b6ced6efc3a7aa0ff28b3cbae242d7");
+    assert_eq!(digest.to_string(), "fcf98e7e10bbb00bf92b543eb37aa5231a78a8ae63db88e416f558467d61eca4");
 }

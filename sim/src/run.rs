@@ -406,6 +406,7 @@ impl Meter {
                     host_write_pages: of(Class::HostWrite),
                     pre_read_pages: of(Class::PreRead),
                     parity_write_pages: of(Class::Parity),
+                    log_write_pages: of(Class::Log),
                     decode_read_pages: of(Class::Decode),
                     repair_write_pages: of(Class::Repair),
                     flash_read_pages: flash.flash_read_pages(),

@@ -55,6 +55,8 @@ pub struct ElementRow {
     pub pre_read_pages: u64,
     /// Pages of parity written.
     pub parity_write_pages: u64,
+    /// Pages of deltas written to a log.
+    pub log_write_pages: u64,
     /// Pages read to decode lost chunks.
     pub decode_read_pages: u64,
     /// Pages written back after they were decoded.
@@ -173,7 +175,7 @@ pub struct UpdateRow {
     pub row: u64,
     /// Data chunks that it updates.
     pub dirty_chunks: u32,
-    /// Its routine: 0 full stripe, 1 RMW, 2 RCW, 3 reconstruct.
+    /// Its routine: 0 full stripe, 1 RMW, 2 RCW, 3 reconstruct, 4 log.
     pub routine: u8,
     /// The routine that Baseline would have taken.
     pub baseline: u8,
@@ -200,6 +202,7 @@ fn routine_code(routine: Routine) -> u8 {
         Routine::Rmw => 1,
         Routine::Rcw => 2,
         Routine::Reconstruct => 3,
+        Routine::Log => 4,
     }
 }
 

@@ -78,6 +78,7 @@ impl Totals {
             ("updates_rmw", Count(requests.updates.rmw)),
             ("updates_rcw", Count(requests.updates.rcw)),
             ("updates_full_stripe", Count(requests.updates.full_stripe)),
+            ("updates_logged", Count(requests.updates.logged)),
             ("updates_adjusted", Count(requests.updates.adjusted)),
             ("updates_adjusted_rcw", Count(requests.updates.adjusted_rcw)),
             ("updates_adjusted_share", Real(ratio(requests.updates.adjusted, requests.updates.all))),
@@ -115,11 +116,12 @@ impl Totals {
             figures.push((p999, Count(responses.percentile_ns(9_990))));
             figures.push((max, Count(responses.max_ns)));
         }
-        let columns: [(&'static str, Column); 12] = [
+        let columns: [(&'static str, Column); 13] = [
             ("host_read_pages", |row| row.host_read_pages),
             ("host_write_pages", |row| row.host_write_pages),
             ("pre_read_pages", |row| row.pre_read_pages),
             ("parity_write_pages", |row| row.parity_write_pages),
+            ("log_write_pages", |row| row.log_write_pages),
             ("decode_read_pages", |row| row.decode_read_pages),
             ("flash_read_pages", |row| row.flash_read_pages),
             ("flash_program_pages", |row| row.flash_program_pages),
@@ -159,9 +161,9 @@ impl Totals {
 /// A column of the elements' table.
 type Column = fn(&ElementRow) -> u64;
 
-/// Pages that the array itself had an element write: data, parity and what it repaired.
+/// Pages that the array itself had an element write: data, parity, deltas and what it repaired.
 fn array_writes(row: &ElementRow) -> u64 {
-    row.host_write_pages + row.parity_write_pages + row.repair_write_pages
+    row.host_write_pages + row.parity_write_pages + row.log_write_pages + row.repair_write_pages
 }
 
 fn ratio(over: u64, under: u64) -> f64 {

@@ -19,6 +19,8 @@ pub struct UpdateCounts {
     pub rcw: u64,
     /// Updates of every data chunk of a row: nothing to pre-read.
     pub full_stripe: u64,
+    /// Updates of a part of a row whose change of parity went to a log.
+    pub logged: u64,
     /// Updates whose routine is not the one that Baseline would have taken (paper 000, Fig. 6).
     pub adjusted: u64,
     /// Of those, the ones by RCW where Baseline would have taken RMW; the rest is the other way round.
@@ -33,6 +35,7 @@ impl UpdateCounts {
             Routine::Rmw => self.rmw += 1,
             Routine::Rcw => self.rcw += 1,
             Routine::FullStripe => self.full_stripe += 1,
+            Routine::Log => self.logged += 1,
             Routine::Plain | Routine::ShortStripe | Routine::Reconstruct => {}
         }
         let adjusted = update.decision.is_adjusted();

@@ -5,8 +5,9 @@ use crate::bugs::Bug;
 use crate::geometry::MEMBERS_MAX;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
-use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::Purpose;
+use crate::operation::{Class, OperationKind};
+use crate::placement::parity_logging::ParityLog;
+use crate::plan::{Plan, Purpose};
 use crate::update::Routine;
 use crate::window::Held;
 
@@ -23,12 +24,24 @@ impl<M: Memory> Array<M> {
     #[inline]
     fn index(&self, plan: u32, member: u32, version: Version) -> usize {
         let width = self.geometry.members;
-        (plan * width * 2 + if version == Version::New { 0 } else { width } + member) as usize
+        (plan * self.buffers_each + if version == Version::New { 0 } else { width } + member) as usize
     }
 
-    /// Where the buffer of an operation of `plan` is noted.
+    /// Where the buffer of a read of a delta is noted, counted from the first of `plan`.
     #[inline]
-    pub(super) fn buffer_index(&self, plan: u32, operation: &Operation) -> usize {
+    fn delta_index(&self, plan: u32, nth: u32) -> usize {
+        (plan * self.buffers_each + self.geometry.members * 2 + nth) as usize
+    }
+
+    /// Where the buffer of operation `id` is noted.
+    #[inline]
+    pub(super) fn buffer_index(&self, id: u32) -> usize {
+        let (plan, nth) = (id / self.stride, id % self.stride);
+        let operation = &self.slots[id as usize].operation;
+        let Plan { delta_first, delta_reads, .. } = self.plans[plan as usize];
+        if let Some(nth) = nth.checked_sub(delta_first.into()).filter(|&nth| nth < delta_reads.into()) {
+            return self.delta_index(plan, nth);
+        }
         let is_old = operation.kind == OperationKind::Read || operation.class == Class::Repair;
         let version = if is_old { Version::Old } else { Version::New };
         let mut member = u32::from(operation.member);
@@ -47,11 +60,14 @@ impl<M: Memory> Array<M> {
         self.buffers[index]
     }
 
-    /// Makes sure that a read of `plan` has a buffer to fill.
+    /// Makes sure that a read has a buffer to fill.
     #[inline]
-    pub(super) fn provide_buffer(&mut self, plan: u32, operation: &Operation) {
-        if M::CARRIES_DATA && operation.kind == OperationKind::Read {
-            self.buffer(plan, u32::from(operation.member), Version::Old);
+    pub(super) fn provide_buffer(&mut self, id: u32) {
+        if M::CARRIES_DATA && self.slots[id as usize].operation.kind == OperationKind::Read {
+            let index = self.buffer_index(id);
+            if self.buffers[index] == NONE {
+                self.buffers[index] = self.memory.take();
+            }
         }
     }
 
@@ -61,7 +77,7 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA {
             return;
         }
-        let width = self.geometry.members as usize * 2;
+        let width = self.buffers_each as usize;
         let missing = self.plans[plan as usize].missing;
         if missing != 0 && self.has_bug(Bug::BufferLeaked) {
             let index = self.index(plan, missing.trailing_zeros(), Version::Old);
@@ -158,6 +174,7 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA {
             return;
         }
+        self.fold_deltas(plan);
         match self.plans[plan as usize].purpose {
             Purpose::Read => {
                 self.decode(plan);
@@ -172,6 +189,20 @@ impl<M: Memory> Array<M> {
                 self.make_parity(plan);
             }
             Purpose::Trim | Purpose::Flush => {}
+        }
+    }
+
+    /// Deltas go into the parity that they change: together they are what parity covers.
+    fn fold_deltas(&mut self, plan: u32) {
+        let Plan { delta_first, delta_reads, .. } = self.plans[plan as usize];
+        if self.has_bug(Bug::DeltaNotFolded) {
+            return;
+        }
+        for nth in 0..u32::from(delta_reads) {
+            let member =
+                self.slots[(plan * self.stride + u32::from(delta_first) + nth) as usize].operation.member;
+            let parity = self.buffer(plan, member.into(), Version::Old);
+            self.memory.add(parity, self.buffers[self.delta_index(plan, nth)]);
         }
     }
 
@@ -331,6 +362,9 @@ impl<M: Memory> Array<M> {
             let cover = self.covers[plan as usize * self.geometry.data as usize + member as usize];
             let new = self.buffer(plan, member, Version::New);
             let old = self.buffer(plan, member, Version::Old);
+            if self.is_unread(plan, member) {
+                self.memory.zero(old);
+            }
             for sector in members(self.whole_page & !cover) {
                 let at = (sector * SECTOR_BYTES) as usize;
                 if self.has_bug(Bug::PartialWriteClears) {
@@ -346,6 +380,7 @@ impl<M: Memory> Array<M> {
         match self.plans[plan as usize].decision.routine {
             Routine::Plain => {}
             Routine::Rmw => self.update_parity_pages(plan),
+            Routine::Log => self.make_deltas(plan),
             Routine::Rcw | Routine::Reconstruct | Routine::FullStripe | Routine::ShortStripe => {
                 self.encode_parity_pages(plan);
             }
@@ -380,6 +415,31 @@ impl<M: Memory> Array<M> {
             let old = self.buffer(plan, member, Version::Old);
             if let Some(code) = &self.code {
                 self.memory.update(code, index, (!forgets).then_some(old), new, pages);
+            }
+        }
+    }
+
+    /// Whether `plan` logs an update of a member that was never written, and did not read it.
+    fn is_unread(&self, plan: u32, member: u32) -> bool {
+        let Plan { row, decision, .. } = self.plans[plan as usize];
+        let is_unwritten = |log: &ParityLog| log.written(row) >> member & 1 == 0;
+        decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
+    }
+
+    /// The change of each parity: that of each updated member, added to zeros.
+    fn make_deltas(&mut self, plan: u32) {
+        let Plan { place, wanted, .. } = self.plans[plan as usize];
+        let pages = self.parity_pages(plan);
+        let pages = &pages[..self.geometry.parity() as usize];
+        pages.iter().for_each(|&page| self.memory.zero(page));
+        let forgets = self.has_bug(Bug::DeltaWithoutOld);
+        for member in members(wanted) {
+            let index = self.geometry.code_index(place, member);
+            let new = self.buffer(plan, member, Version::New);
+            let is_read = !self.is_unread(plan, member) && !forgets;
+            let old = is_read.then(|| self.buffer(plan, member, Version::Old));
+            if let Some(code) = &self.code {
+                self.memory.update(code, index, old, new, pages);
             }
         }
     }

@@ -196,7 +196,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn build_flush(&mut self, plan: u32) {
         let base = (plan * self.stride) as usize;
         let mut count = 0u16;
-        for element in 0..self.geometry.elements as u16 {
+        for element in 0..self.elements.count as u16 {
             if !self.failed[element as usize] {
                 self.slots[base + count as usize].operation = Operation {
                     page: 0,
@@ -234,6 +234,7 @@ impl<M: Memory> Array<M> {
         plan.written = 0;
         plan.pinned = 0;
         plan.defers = false;
+        plan.delta = NONE;
         plan.gave_up = false;
         plan.destages = 0;
         plan.overlaid = 0;

@@ -111,7 +111,8 @@ impl<M: Memory> Array<M> {
     /// durable.
     fn has_lost_data(&self) -> bool {
         let lost = |group: &[bool]| group.iter().filter(|&&failed| failed).count() as u32;
-        let mut groups = self.failed.chunks(self.geometry.members as usize);
+        let mut groups =
+            self.failed[..self.geometry.elements as usize].chunks(self.geometry.members as usize);
         self.has_lost_cached() || self.any_failed && groups.any(|group| lost(group) > self.geometry.parity())
     }
 

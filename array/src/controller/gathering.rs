@@ -172,11 +172,13 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes the first `pages` pages of the array for written, each where its address says: a preconditioned array.
+    /// Takes the first `pages` pages of the array for written, each where its address says: a preconditioned array, or
+    /// one whose content nobody knows.
     pub fn assume_written(&mut self, pages: u64) {
         if let Some(gather) = &mut self.gather {
             gather.assume_written(pages);
         }
+        self.log_assume_written(pages);
     }
 }
 

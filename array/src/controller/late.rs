@@ -260,6 +260,7 @@ impl<M: Memory> Array<M> {
     /// The end of an update: whether its row's parity can be relied on from now on.
     pub(super) fn end_update<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { row, defers, gave_up, destages, dirty, decision, .. } = self.plans[plan as usize];
+        self.end_logging(plan);
         if defers {
             return self.leave_late(plan);
         }

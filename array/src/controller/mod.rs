@@ -16,6 +16,7 @@ mod cut;
 mod finish;
 mod gathering;
 mod late;
+mod logging;
 mod reads;
 mod run;
 mod updates;
@@ -34,7 +35,8 @@ use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
 use crate::placement::gather::Gather;
-use crate::placement::{FirstWrites, PartialWrites};
+use crate::placement::parity_logging::ParityLog;
+use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
 use crate::plan::{Attachment, Plan, Slot};
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
@@ -73,8 +75,10 @@ pub struct Array<M: Memory> {
     /// Operations of all plans: `stride` slots a plan.
     slots: Vec<Slot>,
     stride: u32,
-    /// Page buffers of all plans: for each member one of new content, then for each one of old content.
+    /// Page buffers of all plans, `buffers_each` a plan: for each member one of new content, then for each one of old
+    /// content, then one for each delta that it may read.
     buffers: Vec<PageId>,
+    buffers_each: u32,
     /// Sectors that a plan's write covers, for each data member.
     covers: Vec<u64>,
 
@@ -93,6 +97,7 @@ pub struct Array<M: Memory> {
     cache: Option<Cache>,
     /// Time of an access to controller memory.
     memory_latency: Nanos,
+    log: Option<ParityLog>,
     window: Window,
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
@@ -110,11 +115,16 @@ impl<M: Memory> Array<M> {
         let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
         let code = scheme.code(&geometry, elements.page_bytes)?;
         let (plans, requests) = (scheme.queues.plans, scheme.queues.requests);
-        let stride = (geometry.members * 2).max(geometry.elements);
+        let is_logging = scheme.placement.policy == PlacementPolicy::ParityLogging;
+        let log =
+            is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&elements) as u32, &scheme.log));
+        let deltas = if is_logging { geometry.parity() * scheme.log.row_deltas } else { 0 };
+        let buffers_each = geometry.members * 2 + deltas;
+        let stride = buffers_each.max(elements.count);
         let sectors = elements.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
         let cache = Cache::new(&scheme.cache, geometry.data);
-        let buffers = if M::CARRIES_DATA { plans as usize * geometry.members as usize * 2 } else { 0 };
+        let buffers = if M::CARRIES_DATA { plans as usize * buffers_each as usize } else { 0 };
         // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
         // that merge.
         let attachments = plans * 2;
@@ -139,14 +149,15 @@ impl<M: Memory> Array<M> {
             slots: vec![Slot::default(); plans as usize * stride as usize],
             stride,
             buffers: vec![NONE; buffers],
+            buffers_each,
             covers: vec![0; plans as usize * geometry.data as usize],
             holds: Holds::new(plans),
-            queues: Queues::new(geometry.elements),
-            loads: Loads::new(geometry.elements),
-            times: CellTimes::new(geometry.elements),
+            queues: Queues::new(elements.count),
+            loads: Loads::new(elements.count),
+            times: CellTimes::new(elements.count),
             asks_times: scheme.update.asks_times(),
             woken: VecDeque::with_capacity(plans as usize),
-            failed: vec![false; geometry.elements as usize],
+            failed: vec![false; elements.count as usize],
             any_failed: false,
             gather,
             memory_latency: if cache.is_some() {
@@ -155,6 +166,7 @@ impl<M: Memory> Array<M> {
                 scheme.placement.buffer_latency.0
             },
             cache,
+            log,
             window: Window::new(
                 scheme.parity.window.slots(geometry.elements),
                 plans,
@@ -326,6 +338,7 @@ impl<M: Memory> Array<M> {
         self.gather_flush();
         self.drain_cache();
         self.window.settling = !self.window.is_empty();
+        self.drain_log();
         self.settle(driver);
     }
 
@@ -391,7 +404,11 @@ impl<M: Memory> Array<M> {
             {
                 self.pending.pop_front();
                 self.cutting_done(id, driver);
-            } else if !self.settle_one(driver) && self.woken.is_empty() && !self.destage_due(driver) {
+            } else if !self.settle_one(driver)
+                && !self.commit_one(driver)
+                && self.woken.is_empty()
+                && !self.destage_due(driver)
+            {
                 return;
             }
         }
@@ -414,6 +431,11 @@ impl<M: Memory> Array<M> {
     /// The array's geometry.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Elements of the array, those of a log among them.
+    pub fn elements(&self) -> u32 {
+        self.elements.count
     }
 
     /// The code of its parity, if it has any.
@@ -453,7 +475,7 @@ impl<M: Memory> Array<M> {
             && self.buffered.is_empty()
             && self.woken.is_empty()
             && self.holds.len() == 0
-            && (0..self.geometry.elements as usize).all(|element| self.loads.total(element) == 0)
+            && (0..self.elements.count as usize).all(|element| self.loads.total(element) == 0)
     }
 
     /// Whether an update holds `row`: only then may its parity differ from what it covers.

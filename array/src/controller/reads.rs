@@ -70,7 +70,9 @@ impl<M: Memory> Array<M> {
                 move |member: u32| if wanted >> member & 1 != 0 { Class::HostRead } else { Class::Decode };
             self.push_operations(plan, rest, OperationKind::Read, class, place);
             self.plans[plan as usize].pinned = 0;
-            let pages = self.decoded_pages(lost);
+            let parity = sources & self.geometry.parity_members();
+            let folded = self.push_delta_reads(plan, parity, Class::Decode);
+            let pages = self.decoded_pages(lost) + folded;
             self.plans[plan as usize].push_step(Step::Compute { pages });
         }
         self.plans[plan as usize].acknowledge_here();

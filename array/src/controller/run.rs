@@ -150,7 +150,7 @@ impl<M: Memory> Array<M> {
                 self.plans[plan as usize].trouble = true;
                 continue;
             }
-            self.provide_buffer(plan, &operation);
+            self.provide_buffer(id);
             let slot = &mut self.slots[id as usize];
             slot.queued_at = self.now;
             slot.gc_ns = driver.gc_clock(operation.element);
@@ -262,7 +262,7 @@ impl<M: Memory> Array<M> {
         }
         let is_bad = match self.plans[plan as usize].purpose {
             Purpose::Write | Purpose::Parity => {
-                let lost = self.members_on_failed(plan);
+                let lost = self.members_on_failed(plan) | self.unlogged(plan);
                 if self.geometry.parity() == 0 {
                     // Every chunk stands for itself.
                     self.fail_requests(plan, lost);
@@ -286,6 +286,9 @@ impl<M: Memory> Array<M> {
         self.any_failed = true;
         // Rows on the element bear no other loss: none of them is left late.
         self.window.settling = !self.window.is_empty();
+        if let Some(log) = &mut self.log {
+            log.lose(element);
+        }
         self.queues.reopen(element);
         for level in 0..2 {
             loop {
@@ -312,6 +315,7 @@ impl<M: Memory> Array<M> {
             Purpose::Trim => {
                 self.release_versions(plan, driver);
                 self.window.set_stale(self.plans[plan as usize].row, false);
+                self.forget_row(self.plans[plan as usize].row);
             }
             Purpose::Read | Purpose::Flush => {}
         }
@@ -349,7 +353,6 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA {
             return 0;
         }
-        let operation = &self.slots[id as usize].operation;
-        self.buffers[self.buffer_index(id / self.stride, operation)]
+        self.buffers[self.buffer_index(id)]
     }
 }

@@ -30,12 +30,18 @@ impl<M: Memory> Array<M> {
             return Ok(());
         }
         self.stop_deferring(plan);
+        self.stop_logging(plan);
+        if self.may_log(plan, lost) {
+            self.build_logging(plan, driver);
+            return Ok(());
+        }
         self.take_late(plan);
         if self.has_bug(Bug::ReleasedTooEarly) {
             self.release_versions(plan, driver);
         }
+        let deltas = self.deltas(self.plans[plan as usize].row);
         let slot = &mut self.plans[plan as usize];
-        if slot.wanted | slot.dirty == 0 {
+        if slot.wanted | slot.dirty == 0 && deltas == 0 {
             slot.decision = Decision::forced(Routine::Plain, Reason::NothingLate);
             return Ok(());
         }
@@ -49,7 +55,8 @@ impl<M: Memory> Array<M> {
             let stands_alone = self.geometry.parity() == 0 || self.is_fresh(plan);
             if !stands_alone || self.plans[plan as usize].wanted & !lost == 0 {
                 let slot = &mut self.plans[plan as usize];
-                if slot.dirty == 0 || slot.lost == 0 || slot.looked_again {
+                let has_written = slot.dirty != 0 || slot.purpose == Purpose::Parity;
+                if !has_written || slot.lost == 0 || slot.looked_again {
                     return Err(TooManyLost);
                 }
                 // Data is on the elements already: before its row is given up, everything is read once more.
@@ -69,17 +76,25 @@ impl<M: Memory> Array<M> {
         if reads != 0 {
             self.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
+        let folded = self.push_delta_reads(plan, reads & parity, Class::PreRead);
+        if folded > 0 && self.has_bug(Bug::DeltasFreedEarly) {
+            self.forget_deltas(plan);
+        }
         let with_parity = parity & !failed != 0;
         if with_parity || partial != 0 {
             let live = (parity & !failed).count_ones();
             let updated = (wanted | dirty).count_ones();
             let read = (reads & !parity).count_ones();
             // Page operations: each page that goes into a parity but the first, and the difference of old and new data.
-            let pages = match decision.routine {
-                Routine::Rmw => updated * (1 + live),
-                Routine::Reconstruct => u32::from(self.decoded_pages(lost)) + live * (self.geometry.data - 1),
-                _ => live * ((updated + read).max(1) - 1),
-            };
+            // And each delta that goes into what it changes.
+            let pages = u32::from(folded)
+                + match decision.routine {
+                    Routine::Rmw => updated * (1 + live),
+                    Routine::Reconstruct => {
+                        u32::from(self.decoded_pages(lost)) + live * (self.geometry.data - 1)
+                    }
+                    _ => live * ((updated + read).max(1) - 1),
+                };
             self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
         }
         if self.has_bug(Bug::AcknowledgeBeforeWrite) && self.plans[plan as usize].step().is_some() {
@@ -118,7 +133,8 @@ impl<M: Memory> Array<M> {
     /// Chooses the routine, and the members to pre-read.
     #[inline]
     fn choose<D: Driver<M>>(&self, plan: u32, lost: u64, failed: u64, driver: &mut D) -> (Decision, u64) {
-        let Plan { wanted, partial, dirty, kept, .. } = self.plans[plan as usize];
+        let Plan { row, wanted, partial, dirty, kept, .. } = self.plans[plan as usize];
+        let deltas = self.deltas(row);
         let forced = Decision::forced;
         let data = self.geometry.data_members();
         let parity = self.geometry.parity_members();
@@ -141,6 +157,7 @@ impl<M: Memory> Array<M> {
             return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
         }
         match (rmw & lost == 0 && partial & lost == 0, rcw & lost == 0) {
+            (true, true) if deltas > 0 => self.choose_by_pages(rmw, rcw, deltas * parity.count_ones()),
             (true, true) => self.choose_freely(plan, rmw, rcw, driver),
             (true, false) => (forced(Routine::Rmw, Reason::OtherNeedsLost), rmw),
             (false, true) => (forced(Routine::Rcw, Reason::OtherNeedsLost), rcw),
@@ -148,6 +165,19 @@ impl<M: Memory> Array<M> {
                 (forced(Routine::Reconstruct, Reason::BothNeedLost), self.sources(lost) & !kept)
             }
         }
+    }
+
+    /// The routine that reads fewer pages, where RMW reads `deltas` beside the members of its mask; RMW if they are equal.
+    fn choose_by_pages(&self, rmw: u64, rcw: u64, deltas: u32) -> (Decision, u64) {
+        let (rmw_reads, rcw_reads) = (rmw.count_ones() + deltas, rcw.count_ones());
+        let routine = if rmw_reads <= rcw_reads { Routine::Rmw } else { Routine::Rcw };
+        let reason = if rmw_reads == rcw_reads { Reason::Tie } else { Reason::FewerPreReads };
+        let decision = Decision {
+            rmw_reads: rmw_reads as u8,
+            rcw_reads: rcw_reads as u8,
+            ..Decision::forced(routine, reason)
+        };
+        (decision, if routine == Routine::Rmw { rmw } else { rcw })
     }
 
     /// Whether `plan` is the first write of a gathered row.
@@ -179,7 +209,7 @@ impl<M: Memory> Array<M> {
 
     /// Notes the decision of `plan`, and tells of it if it is the plan's first.
     #[inline]
-    fn decided<D: Driver<M>>(&mut self, plan: u32, decision: Decision, driver: &mut D) {
+    pub(super) fn decided<D: Driver<M>>(&mut self, plan: u32, decision: Decision, driver: &mut D) {
         let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan);
         let slot = &mut self.plans[plan as usize];
         slot.decision = decision;
@@ -233,6 +263,9 @@ impl<M: Memory> Array<M> {
         let mut lost = slot.lost;
         if self.window.is_stale(slot.row) && slot.purpose != Purpose::Flush {
             lost |= self.geometry.parity_members();
+        }
+        if !self.has_bug(Bug::LostDeltasIgnored) {
+            lost |= self.lost_in_log(slot.row);
         }
         if self.any_failed {
             for member in 0..self.geometry.members {

@@ -1,9 +1,12 @@
 //! Placement policies: where a written chunk goes.
 
 pub(crate) mod gather;
+pub(crate) mod parity_logging;
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::units::Span;
+
+pub use parity_logging::{Commit, LogSection};
 
 /// The placement section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,13 +46,22 @@ pub enum PlacementPolicy {
     /// A chunk is rewritten where it lies and its stripe's parity is updated.
     #[default]
     InPlace,
+    /// A chunk is rewritten where it lies; the change of its stripe's parity goes to log elements, the last of the array,
+    /// one for each parity chunk of a stripe.
+    ParityLogging,
 }
 
 /// The members of this axis: name in a scheme, and what it does.
-pub const MEMBERS: &[(&str, &str)] = &[(
-    "in-place",
-    "a chunk is rewritten where it lies and its stripe's parity is updated (paper 000, section II)",
-)];
+pub const MEMBERS: &[(&str, &str)] = &[
+    (
+        "in-place",
+        "a chunk is rewritten where it lies and its stripe's parity is updated (paper 000, section II)",
+    ),
+    (
+        "parity-logging",
+        "a chunk is rewritten where it lies; the change of parity goes to log elements (ISCA 1993; paper 001, section V-F)",
+    ),
+];
 
 /// What the first write of a page does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -36,6 +36,8 @@ pub enum Routine {
     Rmw,
     /// Read-construct-write: the data that is not updated.
     Rcw,
+    /// Old data only: parity stays as it is and its change goes to the log.
+    Log,
     /// Everything that is left, to decode what an update needs of a lost member.
     Reconstruct,
 }
@@ -49,6 +51,7 @@ impl Routine {
             Self::ShortStripe => "short stripe",
             Self::Rmw => "RMW",
             Self::Rcw => "RCW",
+            Self::Log => "log",
             Self::Reconstruct => "reconstruct",
         }
     }
@@ -70,6 +73,8 @@ pub enum Reason {
     OtherNeedsLost,
     /// There was no choice: parity is left late.
     Late,
+    /// There was no choice: the change of parity goes to the log.
+    Logged,
     /// There was no choice: parity covers everything already.
     NothingLate,
     /// There was no choice: whichever routine is taken, it needs a lost member.
@@ -102,6 +107,7 @@ impl Reason {
             Self::OtherNeedsLost => "the other routine would read what is lost",
             Self::FirstWrite => "the row was never written before: nothing to pre-read",
             Self::Late => "the row's parity is updated when the window comes round to it",
+            Self::Logged => "it covers a part of the row, and the log has room for the change of parity",
             Self::NothingLate => "the row's parity covers everything already",
             Self::BothNeedLost => "both routines would read what is lost: its old content is decoded first",
             Self::FewerPreReads => "it pre-reads fewer pages",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::share::Share;
+use stripewise_base::share::Share;
 
 /// How a device collects garbage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,232 @@
+//! Parity logging: updates whose deltas go to the log, plans that take deltas in, background commits.
+//!
+//! [`ParityLog`] knows which deltas a row has while nobody holds the row. An update takes a slot when its steps are made and
+//! the slot joins its row when the update ends; an update that writes parity in place makes the row's deltas worthless.
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::placement::parity_logging::ParityLog;
+use crate::plan::{Plan, Purpose, Step};
+use crate::scheme::Acknowledge;
+use crate::update::{Decision, Reason, Routine};
+
+impl<M: Memory> Array<M> {
+    /// Whether the update `plan` may leave its row's parity as it is and log the change: it covers a part of the row, of
+    /// which nothing is lost, and there is room.
+    #[inline]
+    pub(super) fn may_log(&self, plan: u32, lost: u64) -> bool {
+        let Some(log) = &self.log else { return false };
+        let Plan { row, purpose, wanted, partial, .. } = self.plans[plan as usize];
+        let covers_row = wanted == self.geometry.data_members() && partial == 0;
+        purpose == Purpose::Write && lost == 0 && !covers_row && !self.is_fresh(plan) && log.has_room(row)
+    }
+
+    /// Steps of an update that is logged: the old content of what was written before is read, data and deltas are written.
+    pub(super) fn build_logging<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let Plan { row, place, wanted, .. } = self.plans[plan as usize];
+        let Some(log) = &mut self.log else { return };
+        let reads = wanted & log.written(row);
+        self.plans[plan as usize].delta = log.take();
+        self.decided(plan, Decision::forced(Routine::Log, Reason::Logged), driver);
+        if reads != 0 {
+            self.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
+        }
+        // Page operations: the difference of old and new content, and each change that goes into a delta but the first.
+        let pages = reads.count_ones() + self.geometry.parity() * (wanted.count_ones() - 1);
+        self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        self.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
+        let after_data = self.scheme.parity.acknowledge == Acknowledge::AfterData;
+        if after_data || self.has_bug(Bug::AcknowledgeBeforeParity) {
+            let slot = &mut self.plans[plan as usize];
+            slot.acknowledge_here();
+            slot.push_step(Step::Operations { first: slot.operations, count: 0 });
+            self.push_delta_writes(plan);
+        } else {
+            self.push_delta_writes(plan);
+            self.plans[plan as usize].acknowledge_here();
+        }
+    }
+
+    /// Adds the writes of `plan`'s deltas to its last step.
+    fn push_delta_writes(&mut self, plan: u32) {
+        let Some(log) = &self.log else { return };
+        let page = self.plans[plan as usize].delta;
+        for parity in 0..self.geometry.parity() {
+            let operation = Operation {
+                page,
+                element: log.element(parity),
+                kind: OperationKind::Write,
+                class: Class::Log,
+                member: (self.geometry.data + parity) as u8,
+                old_version: false,
+            };
+            let slot = &mut self.plans[plan as usize];
+            self.slots[(plan * self.stride + u32::from(slot.operations)) as usize].operation = operation;
+            slot.add_to_step();
+        }
+    }
+
+    /// Adds the reads of all deltas of the parity members in `parity` to the last step of `plan`, which reads those members
+    /// in their place. Returns their number.
+    pub(super) fn push_delta_reads(&mut self, plan: u32, parity: u64, class: Class) -> u16 {
+        let (reads_behind, ignores) =
+            (self.has_bug(Bug::DeltaOfOtherRow), self.has_bug(Bug::LostDeltasIgnored));
+        let Some(log) = &self.log else { return 0 };
+        let slot = &mut self.plans[plan as usize];
+        slot.delta_first = slot.operations;
+        for member in members(parity) {
+            let element = log.element(member - self.geometry.data);
+            if ignores && self.failed[element as usize] {
+                continue;
+            }
+            for page in log.slots_of(slot.row) {
+                let page = if reads_behind { log.slot_behind(page) } else { page };
+                let at = (plan * self.stride + u32::from(slot.operations)) as usize;
+                self.slots[at].operation = Operation {
+                    page,
+                    element,
+                    kind: OperationKind::Read,
+                    class,
+                    member: member as u8,
+                    old_version: false,
+                };
+                slot.add_to_step();
+                slot.delta_reads += 1;
+            }
+        }
+        slot.delta_reads
+    }
+
+    /// Deltas of `row`, for each parity chunk.
+    #[inline]
+    pub(super) fn deltas(&self, row: u64) -> u32 {
+        self.log.as_ref().map_or(0, |log| log.count(row))
+    }
+
+    /// Parity members of the plan's row of which a delta is lost with its element.
+    #[inline]
+    pub(super) fn lost_in_log(&self, row: u64) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.lost_of(row) << self.geometry.data)
+    }
+
+    /// Parity members whose delta `plan` could not write.
+    pub(super) fn unlogged(&self, plan: u32) -> u64 {
+        let is_logged = self.plans[plan as usize].delta != NONE;
+        self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << self.geometry.data)
+    }
+
+    /// An update that was to be logged and found on the way that it may not begins anew: nothing is written.
+    pub(super) fn stop_logging(&mut self, plan: u32) {
+        let delta = std::mem::replace(&mut self.plans[plan as usize].delta, NONE);
+        if delta != NONE
+            && let Some(log) = &mut self.log
+        {
+            log.give_back(delta);
+        }
+    }
+
+    /// The end of an update, for the log. What gave up after it had written, and a commit that could not be done, leave
+    /// parity that covers nothing.
+    pub(super) fn end_logging(&mut self, plan: u32) {
+        let drops = self.has_bug(Bug::DeltaDropped);
+        let overtakes = self.has_bug(Bug::OlderDeltasForgotten);
+        let forgets = self.has_bug(Bug::WrittenForgotten);
+        let Some(log) = &mut self.log else { return };
+        let slot = &mut self.plans[plan as usize];
+        let delta = std::mem::replace(&mut slot.delta, NONE);
+        let Plan { row, purpose, wanted, gave_up, .. } = *slot;
+        if !forgets {
+            log.set_written(row, wanted);
+        }
+        if delta != NONE && drops {
+            log.give_back(delta);
+        } else if delta != NONE {
+            log.join(delta, row);
+            if overtakes {
+                log.forget_older(row);
+            }
+        }
+        let is_void = gave_up && log.count(row) > 0 && (delta != NONE || purpose == Purpose::Parity);
+        if is_void {
+            self.window.set_stale(row, true);
+        }
+        if is_void || (delta == NONE && !gave_up) {
+            log.clear(row);
+        }
+        if purpose == Purpose::Parity {
+            log.commit_over(row);
+        }
+    }
+
+    /// The deltas of the plan's row are of no value any more.
+    pub(super) fn forget_deltas(&mut self, plan: u32) {
+        let row = self.plans[plan as usize].row;
+        if let Some(log) = &mut self.log {
+            log.clear(row);
+        }
+    }
+
+    /// All of `row` was trimmed.
+    pub(super) fn forget_row(&mut self, row: u64) {
+        if self.has_bug(Bug::TrimKeepsDeltas) {
+            return;
+        }
+        if let Some(log) = &mut self.log {
+            log.clear(row);
+            log.clear_written(row);
+        }
+    }
+
+    /// Commits the row that is due, if there is one and a plan is free.
+    pub(super) fn commit_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if self.free_plan == NONE {
+            return false;
+        }
+        let Some(row) = self.log.as_mut().and_then(ParityLog::next_due) else { return false };
+        let plan = self.take_plan(row, Purpose::Parity);
+        self.acquire(plan, Hold::Exclusive, driver);
+        true
+    }
+
+    /// At the end of a run all rows are committed, also those that a write cache has yet to write, unless the scheme never does.
+    pub(super) fn drain_log(&mut self) {
+        if let Some(log) = &mut self.log
+            && self.scheme.log.commit == crate::placement::Commit::Watermark
+        {
+            log.settling = true;
+        }
+    }
+
+    /// Chunks of the array's first `pages` pages hold something.
+    pub(super) fn log_assume_written(&mut self, pages: u64) {
+        for page in 0..if self.log.is_some() { pages } else { 0 } {
+            if let (Some((row, member)), Some(log)) = (self.locate(page), &mut self.log) {
+                log.set_written(row, 1 << member);
+            }
+        }
+    }
+
+    /// The pages of the log elements that hold deltas of `row`, from the newest on: on each log element the same ones.
+    pub fn delta_pages(&self, row: u64) -> impl Iterator<Item = u32> + '_ {
+        self.log.iter().flat_map(move |log| log.slots_of(row))
+    }
+
+    /// The element that holds the deltas of the parity chunk of this number, if there is a log.
+    pub fn log_element(&self, parity: u32) -> Option<u16> {
+        self.log.as_ref().map(|log| log.element(parity))
+    }
+
+    /// Whether a commit in the background has `row`, or waits for it.
+    pub fn is_committing(&self, row: u64) -> bool {
+        self.log.as_ref().is_some_and(|log| log.is_due(row))
+    }
+
+    /// Pages of each log element that are taken, vacant ones between them counted.
+    pub fn log_pages_taken(&self) -> u64 {
+        self.log.as_ref().map_or(0, ParityLog::taken)
+    }
+}

@@ -1,0 +1,482 @@
+//! Parity logging: an update that covers a part of a row leaves its parity as it is and appends the change of parity, the
+//! *delta*, to a log; parity takes its deltas in when the row is committed.
+//!
+//! There is one log element for each parity chunk of a stripe. Delta `k` of an update goes to log element `k`, and all
+//! deltas of one update to the same page of their elements: a *slot* of a ring. What parity covers is what lies in its place
+//! plus (exclusive or, since every code here is linear) its deltas.
+//!
+//! Source: Stodolsky, Gibson and Holland, "Parity logging", ISCA 1993; paper 001, sections II-A and V-F, where a dedicated
+//! element takes the log and updates of whole rows go past it.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::share::Share;
+use stripewise_base::units::Bytes;
+
+use crate::geometry::Geometry;
+
+/// The most deltas of a row: a plan that folds them in reads all of them, for each parity chunk.
+pub(crate) const ROW_DELTAS_MAX: u32 = 64;
+
+/// The most rows that are committed in the background at once.
+pub(crate) const COMMITS_MAX: u32 = 1024;
+
+/// The log section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSection {
+    /// How much of each log element the log takes; absent means all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// Most deltas of a row. The next update of such a row updates its parity in place.
+    pub row_deltas: u32,
+    /// When rows are committed in the background.
+    pub commit: Commit,
+    /// The log is committed from its oldest row on when more of it is taken ...
+    pub high_watermark: Share,
+    /// ... until no more than this is.
+    pub low_watermark: Share,
+    /// Most rows that are committed in the background at once.
+    pub commits: u32,
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self {
+            capacity: None,
+            row_deltas: 16,
+            commit: Commit::default(),
+            high_watermark: Share(750_000),
+            low_watermark: Share(500_000),
+            commits: 4,
+        }
+    }
+}
+
+impl LogSection {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// When rows are committed in the background.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commit {
+    /// Between the watermarks, and everything at the end.
+    #[default]
+    Watermark,
+    /// Only the oldest row of a log that is full, and nothing at the end: the overhead model of paper 001, section V-F.
+    Never,
+}
+
+/// A slot that holds nothing of value.
+const VACANT: u32 = u32::MAX;
+/// A slot that an update under way writes.
+const PENDING: u32 = u32::MAX - 1;
+/// The end of a row's list of slots.
+const END: u32 = u32::MAX;
+
+/// The rows that a log can tell apart: their numbers share 32 bits with two marks.
+pub(crate) const ROWS_MAX: u64 = PENDING as u64;
+
+/// Where the deltas of each row are, and which chunks were ever written.
+#[derive(Debug)]
+pub(crate) struct ParityLog {
+    data: u32,
+    /// The first log element; behind it come the others, one for each parity chunk.
+    first_element: u16,
+    row_deltas: u32,
+    /// For each slot its row, or [`VACANT`], or [`PENDING`].
+    rows: Vec<u32>,
+    /// For each slot of a row the next older one of the same row.
+    older: Vec<u32>,
+    /// For each row its newest slot.
+    newest: Vec<u32>,
+    /// For each row its deltas.
+    counts: Vec<u8>,
+    /// A bit for each row that is being committed in the background, or is about to be.
+    due: Vec<u64>,
+    /// A bit for each data chunk of each row that may hold anything but zeros.
+    written: Vec<u64>,
+    /// The ring's oldest slot that is taken, the next one to be committed, and the next one to be taken, all counted from
+    /// the first ever taken. A slot is taken until all that are older are vacant too.
+    head: u64,
+    next_commit: u64,
+    tail: u64,
+    /// More taken slots than `high` start commits, `low` ends them.
+    high: u64,
+    low: u64,
+    is_committing: bool,
+    commits: u32,
+    commits_max: u32,
+    /// A bit for each log element that is lost.
+    lost: u64,
+    /// The whole log is being committed, and from now on whatever comes to it.
+    pub(crate) settling: bool,
+}
+
+impl ParityLog {
+    /// An empty log of `slots` slots (at least one) behind the elements of `geometry`.
+    pub(crate) fn new(geometry: &Geometry, slots: u32, section: &LogSection) -> Self {
+        let rows = geometry.rows() as usize;
+        let chunks = geometry.pages() as usize;
+        let most = u64::from(slots) - 1;
+        let (high, low) = match section.commit {
+            Commit::Watermark => (
+                section.high_watermark.of(slots.into()).min(most),
+                section.low_watermark.of(slots.into()).min(most),
+            ),
+            Commit::Never => (most, most),
+        };
+        Self {
+            data: geometry.data,
+            first_element: geometry.elements as u16,
+            row_deltas: section.row_deltas,
+            rows: vec![VACANT; slots as usize],
+            older: vec![END; slots as usize],
+            newest: vec![END; rows],
+            counts: vec![0; rows],
+            due: vec![0; rows.div_ceil(64)],
+            // A row's bits may end in the word behind the one where they begin.
+            written: vec![0; chunks.div_ceil(64) + 1],
+            head: 0,
+            next_commit: 0,
+            tail: 0,
+            high,
+            low,
+            is_committing: false,
+            commits: 0,
+            commits_max: section.commits,
+            lost: 0,
+            settling: false,
+        }
+    }
+
+    /// The element that takes the deltas of the parity chunk of this number.
+    #[inline]
+    pub(crate) fn element(&self, parity: u32) -> u16 {
+        self.first_element + parity as u16
+    }
+
+    fn slots(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Slots that are taken, vacant ones between them counted.
+    pub(crate) fn taken(&self) -> u64 {
+        self.tail - self.head
+    }
+
+    /// Deltas of `row`.
+    #[inline]
+    pub(crate) fn count(&self, row: u64) -> u32 {
+        u32::from(self.counts[row as usize])
+    }
+
+    /// The slots of `row`, from the newest on.
+    pub(crate) fn slots_of(&self, row: u64) -> impl Iterator<Item = u32> + '_ {
+        let link = |slot: u32| (slot != END).then_some(slot);
+        std::iter::successors(link(self.newest[row as usize]), move |&slot| link(self.older[slot as usize]))
+    }
+
+    /// The slot behind another one, where the wrong delta is: for a planted bug.
+    pub(crate) fn slot_behind(&self, slot: u32) -> u32 {
+        (slot + 1) % self.rows.len() as u32
+    }
+
+    /// Whether an update of `row` can be logged.
+    #[inline]
+    pub(crate) fn has_room(&self, row: u64) -> bool {
+        self.lost == 0 && self.count(row) < self.row_deltas && self.taken() < self.slots()
+    }
+
+    /// Takes the next slot for an update that is about to write it; there must be room.
+    pub(crate) fn take(&mut self) -> u32 {
+        debug_assert!(self.taken() < self.slots());
+        let slot = self.tail % self.slots();
+        self.tail += 1;
+        debug_assert_eq!(self.rows[slot as usize], VACANT);
+        self.rows[slot as usize] = PENDING;
+        self.is_committing |= self.taken() > self.high;
+        slot as u32
+    }
+
+    /// A slot that was taken holds nothing: its update goes another way.
+    pub(crate) fn give_back(&mut self, slot: u32) {
+        debug_assert_eq!(self.rows[slot as usize], PENDING);
+        self.rows[slot as usize] = VACANT;
+        self.free_oldest();
+    }
+
+    /// A slot that was taken holds the newest deltas of `row`.
+    pub(crate) fn join(&mut self, slot: u32, row: u64) {
+        debug_assert_eq!(self.rows[slot as usize], PENDING);
+        self.rows[slot as usize] = row as u32;
+        self.older[slot as usize] = std::mem::replace(&mut self.newest[row as usize], slot);
+        self.counts[row as usize] += 1;
+    }
+
+    /// The deltas of `row` are of no value any more: its parity took them in, or what they were of is gone.
+    pub(crate) fn clear(&mut self, row: u64) {
+        let mut slot = std::mem::replace(&mut self.newest[row as usize], END);
+        while slot != END {
+            self.rows[slot as usize] = VACANT;
+            slot = self.older[slot as usize];
+        }
+        self.counts[row as usize] = 0;
+        self.free_oldest();
+    }
+
+    /// The deltas of `row` but the newest are forgotten: a planted bug.
+    pub(crate) fn forget_older(&mut self, row: u64) {
+        let newest = self.newest[row as usize];
+        self.clear(row);
+        if newest != END {
+            self.rows[newest as usize] = row as u32;
+            self.older[newest as usize] = END;
+            self.newest[row as usize] = newest;
+            self.counts[row as usize] = 1;
+        }
+    }
+
+    fn free_oldest(&mut self) {
+        while self.head < self.tail && self.rows[(self.head % self.slots()) as usize] == VACANT {
+            self.head += 1;
+        }
+        self.next_commit = self.next_commit.max(self.head);
+    }
+
+    /// The row that is to be committed in the background next, if there is one. It is taken for being committed until
+    /// [`Self::commit_over`].
+    pub(crate) fn next_due(&mut self) -> Option<u64> {
+        while self.commits < self.commits_max {
+            let ahead = self.tail - self.next_commit;
+            self.is_committing &= ahead > self.low;
+            if ahead == 0 || !(self.is_committing || self.settling) {
+                return None;
+            }
+            let row = self.rows[(self.next_commit % self.slots()) as usize];
+            if row == PENDING {
+                // Its update will be over soon; to pass it by would be to look for it later.
+                return None;
+            }
+            self.next_commit += 1;
+            if row != VACANT && !self.is_due(row.into()) {
+                self.due[row as usize / 64] |= 1 << (row % 64);
+                self.commits += 1;
+                return Some(row.into());
+            }
+        }
+        None
+    }
+
+    /// The background commit of `row` ended.
+    pub(crate) fn commit_over(&mut self, row: u64) {
+        debug_assert!(self.is_due(row));
+        self.due[row as usize / 64] &= !(1 << (row % 64));
+        self.commits -= 1;
+    }
+
+    /// Whether `row` is being committed in the background, or is about to be.
+    pub(crate) fn is_due(&self, row: u64) -> bool {
+        self.due[row as usize / 64] >> (row % 64) & 1 != 0
+    }
+
+    /// Notes that `element` is lost. If it is a log element, nothing more is logged, and the log is committed.
+    pub(crate) fn lose(&mut self, element: u16) {
+        if let Some(parity) = element.checked_sub(self.first_element) {
+            self.lost |= 1 << parity;
+            self.settling = true;
+        }
+    }
+
+    /// A bit for each parity chunk whose log element is lost.
+    #[inline]
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// A bit for each parity chunk of `row` of which a delta is lost with its element.
+    #[inline]
+    pub(crate) fn lost_of(&self, row: u64) -> u64 {
+        if self.lost != 0 && self.count(row) > 0 { self.lost } else { 0 }
+    }
+
+    /// Word and bit where the bits of `row` in `written` begin.
+    #[inline]
+    fn bits_of(&self, row: u64) -> (usize, u64) {
+        let at = row * u64::from(self.data);
+        ((at / 64) as usize, at % 64)
+    }
+
+    /// The data members of `row` that may hold anything but zeros.
+    #[inline]
+    pub(crate) fn written(&self, row: u64) -> u64 {
+        let (word, bit) = self.bits_of(row);
+        let behind = if bit == 0 { 0 } else { self.written[word + 1] << (64 - bit) };
+        (self.written[word] >> bit | behind) & (u64::MAX >> (64 - self.data))
+    }
+
+    /// Data `members` of `row` were written.
+    #[inline]
+    pub(crate) fn set_written(&mut self, row: u64, members: u64) {
+        let (word, bit) = self.bits_of(row);
+        self.written[word] |= members << bit;
+        if bit != 0 {
+            self.written[word + 1] |= members >> (64 - bit);
+        }
+    }
+
+    /// All of `row` is zeros.
+    pub(crate) fn clear_written(&mut self, row: u64) {
+        let (word, bit) = self.bits_of(row);
+        let members = u64::MAX >> (64 - self.data);
+        self.written[word] &= !(members << bit);
+        if bit != 0 {
+            self.written[word + 1] &= !(members >> (64 - bit));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::geometry::{Level, Rotation, Shape};
+
+    fn log(slots: u32, section: &LogSection) -> ParityLog {
+        let geometry = Geometry::new(&Shape {
+            level: Level::Raid5,
+            elements: 8,
+            groups: 1,
+            chunk_bytes: 4096,
+            page_bytes: 4096,
+            element_pages: 40,
+            rotation: Rotation::LeftSymmetric,
+            rotate_every: 1,
+        });
+        ParityLog::new(&geometry.unwrap(), slots, section)
+    }
+
+    fn add(log: &mut ParityLog, row: u64) -> u32 {
+        let slot = log.take();
+        log.join(slot, row);
+        slot
+    }
+
+    fn due(log: &mut ParityLog) -> Vec<u64> {
+        std::iter::from_fn(|| log.next_due()).collect()
+    }
+
+    #[test]
+    fn the_oldest_rows_are_due_from_the_high_watermark_down_to_the_low_one() {
+        let mut log = log(8, &LogSection::default());
+        for row in 0..6 {
+            add(&mut log, row);
+            assert_eq!(due(&mut log), [], "{row}: three quarters of eight");
+        }
+        add(&mut log, 1);
+        assert_eq!(due(&mut log), [0, 1, 2], "then half of the ring is left");
+        for row in 0..3 {
+            log.clear(row);
+            log.commit_over(row);
+        }
+        assert_eq!((log.taken(), due(&mut log)), (4, vec![]), "row 1 took its newer slot along");
+    }
+
+    #[test]
+    fn no_more_rows_are_committed_at_once_than_said() {
+        let section = LogSection { commits: 2, ..LogSection::default() };
+        let mut log = log(8, &section);
+        (0..8).for_each(|row| drop(add(&mut log, row)));
+        assert_eq!(due(&mut log), [0, 1]);
+        log.clear(1);
+        log.commit_over(1);
+        assert_eq!(due(&mut log), [2]);
+    }
+
+    #[test]
+    fn a_log_that_is_never_committed_makes_room_only_when_it_is_full() {
+        let mut log = log(3, &LogSection { commit: Commit::Never, ..LogSection::default() });
+        [5, 6].map(|row| add(&mut log, row));
+        assert_eq!(due(&mut log), []);
+        add(&mut log, 5);
+        assert!(!log.has_room(7));
+        assert_eq!(due(&mut log), [5]);
+        log.clear(5);
+        log.commit_over(5);
+        assert!(log.has_room(7) && log.taken() == 2, "behind the oldest slot there is a hole");
+    }
+
+    #[test]
+    fn a_row_takes_no_more_deltas_than_said_and_none_once_a_log_element_is_lost() {
+        let mut log = log(8, &LogSection { row_deltas: 2, ..LogSection::default() });
+        [3, 3].map(|row| add(&mut log, row));
+        assert!(!log.has_room(3) && log.has_room(4));
+        log.lose(7);
+        assert!(log.has_room(4), "a data element");
+        log.lose(8);
+        assert!(!log.has_room(4) && log.settling);
+        assert_eq!((log.lost_of(3), log.lost_of(4)), (1, 0), "parity of rows without deltas is whole");
+        assert_eq!(due(&mut log), [3]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_ring_agrees_with_a_map_of_rows(
+            slots in 1u32..12,
+            steps in prop::collection::vec((0u64..6, 0u32..5), 1..200),
+        ) {
+            let mut log = log(slots, &LogSection { row_deltas: 4, ..LogSection::default() });
+            let mut model: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+            let mut pending = Vec::new();
+            for (row, what) in steps {
+                match what {
+                    0 | 1 if log.has_room(row) => pending.push((log.take(), row)),
+                    2 if !pending.is_empty() => {
+                        let (slot, row) = pending.remove(row as usize % pending.len());
+                        if log.count(row) < 4 {
+                            log.join(slot, row);
+                            model.entry(row).or_default().insert(0, slot);
+                        } else {
+                            log.give_back(slot);
+                        }
+                    }
+                    3 => {
+                        log.clear(row);
+                        model.remove(&row);
+                    }
+                    _ => {}
+                }
+                for row in 0..6 {
+                    let slots = model.get(&row).cloned().unwrap_or_default();
+                    prop_assert_eq!(log.slots_of(row).collect::<Vec<_>>(), slots);
+                }
+                let live = model.values().map(Vec::len).sum::<usize>() + pending.len();
+                prop_assert!(log.taken() >= live as u64 && log.taken() <= u64::from(slots));
+                prop_assert!(live > 0 || log.taken() == 0, "what is vacant from the oldest on is free");
+            }
+        }
+
+        #[test]
+        fn written_chunks_are_those_of_a_set(steps in prop::collection::vec((0u64..40, 0u64..128, any::<bool>()), 1..100)) {
+            let mut log = log(1, &LogSection::default());
+            let mut model = [0u64; 40];
+            for (row, members, sets) in steps {
+                if sets {
+                    log.set_written(row, members);
+                    model[row as usize] |= members;
+                } else {
+                    log.clear_written(row);
+                    model[row as usize] = 0;
+                }
+                for row in 0..40 {
+                    prop_assert_eq!(log.written(row), model[row as usize]);
+                }
+            }
+        }
+    }
+}
