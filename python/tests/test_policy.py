@@ -48,6 +48,14 @@ class Raising(stripewise.UpdatePolicy):
         return "rmw"
 
 
+class FewestOfRaid6(Fewest):
+    scheme = "raid6"
+
+
+class RecorderOfRaid6(Recorder):
+    scheme = "raid6"
+
+
 def outcome(run):
     names = ("response_mean_ns", "response_max_ns", "pre_read_pages", "flash_program_pages", "simulated_ns")
     return [run.totals[name] for name in names]
@@ -81,6 +89,28 @@ def test_what_a_policy_is_told_hangs_together(study):
     assert any(any(update["queued_writes"]) for update in Recorder.seen)
     assert any(any(update["collecting"]) for update in Recorder.seen)
     assert any(update["write_ns"] > 0 for update in Recorder.seen)
+
+
+@pytest.mark.parametrize("size", ["8KiB", "16KiB", "20KiB"])
+def test_over_raid6_a_policy_in_python_does_what_the_built_in_one_does(study, size):
+    workload = f"uniform:write=1,size={size},span=64MiB,requests=600"
+    own, other = stripewise.compare([FewestOfRaid6(), "raid6"], workload, **study)
+    assert outcome(own) == outcome(other)
+
+
+def test_over_raid6_a_policy_is_told_of_both_parity_elements(study):
+    stripewise.run(RecorderOfRaid6(), WORKLOAD, pacing="closed:32", **study)
+    assert len(Recorder.seen) > 100
+    places = set()
+    for update in Recorder.seen:
+        p, q = update["parity"]
+        assert q == (p + 1) % 6, "left-symmetric: Q lies on the element behind P"
+        places.add(p)
+        reads = set(update["updated"]) | {p, q}
+        assert reads == set(update["rmw_reads"]) and len(update["rmw_reads"]) == len(update["updated"]) + 2
+        assert reads | set(update["rcw_reads"]) == set(range(6))
+        assert update["baseline"] == ("rcw" if len(update["rcw_reads"]) < len(update["rmw_reads"]) else "rmw")
+    assert places == set(range(6)), "parity moves over all elements"
 
 
 def test_an_exception_ends_the_run_with_its_seed_and_traceback(study):
