@@ -501,32 +501,6 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_meaning_is_refused_with_the_reason() {
-        let log =
-            |text: &str| refused(&format!("name = 'test'\n[placement]\npolicy = 'parity-logging'\n{text}"));
-        assert!(log("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
-        assert!(log("[parity]\nwindow = 2").contains("leaves parity late, as a log does"));
-        assert!(log("[log]\nrow_deltas = 0").contains("log.row_deltas = 0 must be 1 to 64"));
-        assert!(log("[log]\nrow_deltas = 65").contains("must be 1 to 64"));
-        assert!(log("[log]\ncommits = 0").contains("must be 1 to 1024"));
-        assert!(log("[log]\nlow_watermark = '80%'").contains("must not be above log.high_watermark"));
-        assert!(log("[log]\ncapacity = '2KiB'").contains("at least a page"));
-        assert!(log("[log]\ncapacity = '260KiB'").contains("no more than an element"));
-        assert!(refused("name = 'test'\n[log]\nrow_deltas = 3").contains("has no meaning without a log"));
-    }
-
-    #[test]
-    fn the_geometry_spans_all_elements_but_one_for_the_log_of_each_parity_chunk() {
-        for (level, members) in [("raid5", 5), ("raid6", 4)] {
-            let text = format!(
-                "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'parity-logging'"
-            );
-            let scheme = Scheme::from_toml("test", &text).unwrap();
-            assert_eq!(scheme.resolve(&ELEMENTS, true).unwrap().members, members);
-        }
-    }
-
-    #[test]
     fn a_code_without_meaning_is_refused_with_the_reason() {
         let of = |level: &str, code: &str| {
             refused(&format!("name = 'test'\n[geometry]\nlevel = '{level}'\n[code]\n{code}"))
