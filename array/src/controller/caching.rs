@@ -80,15 +80,10 @@ impl<M: Memory> Array<M> {
     /// before stays: it may be on its way by now, in an update that waits behind this read.
     #[inline]
     pub(super) fn note_cached(&mut self, plan: u32) {
-        let Some(cache) = &self.cache else { return };
-        let Plan { row, wanted, .. } = self.plans[plan as usize];
-        if !cache.lost.is_empty() {
-            let is_whole =
-                |member| cache.kept.get(row, member).is_some_and(|chunk| chunk.sectors == self.whole_page);
-            let is_lost = |&member: &u32| cache.lost.contains(&(row, member)) && !is_whole(member);
-            let lost = members(wanted).filter(is_lost).fold(0, |mask, member| mask | 1 << member);
-            self.fail_requests(plan, lost);
+        if self.cache.is_none() {
+            return;
         }
+        let Plan { row, wanted, .. } = self.plans[plan as usize];
         let cached = self.cached_members(row) & wanted;
         if cached == 0 || self.has_bug(Bug::CacheOverlayForgotten) {
             return;
@@ -105,6 +100,20 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].overlaid |= bit;
             self.copy_to_new(plan, member, chunk.page, chunk.sectors);
         }
+    }
+
+    /// The read `plan`, whose turn has come, fails for chunks whose acknowledged content is lost, unless the cache has them
+    /// anew. (Before its turn they may be on their way from the cache, whole again.)
+    pub(super) fn fail_lost_cached(&mut self, plan: u32) {
+        let Some(cache) = self.cache.as_ref().filter(|cache| !cache.lost.is_empty()) else { return };
+        let Plan { row, wanted, overlaid, .. } = self.plans[plan as usize];
+        let base = plan as usize * self.geometry.data as usize;
+        let is_whole = |member: u32| {
+            overlaid >> member & 1 != 0 && self.covers[base + member as usize] == self.whole_page
+        };
+        let is_lost = |&member: &u32| cache.lost.contains(&(row, member)) && !is_whole(member);
+        let lost = members(wanted).filter(is_lost).fold(0, |mask, member| mask | 1 << member);
+        self.fail_requests(plan, lost);
     }
 
     /// The row that must leave the cache is sent on its way, if there is one and plans are free.

@@ -20,6 +20,7 @@ impl<M: Memory> Array<M> {
     /// Makes the steps of the read `plan` from what is lost now.
     pub(super) fn build_read(&mut self, plan: u32) -> Result<Built, TooManyLost> {
         self.note_cached(plan);
+        self.fail_lost_cached(plan);
         let slot = &self.plans[plan as usize];
         let (place, wanted, hold) = (slot.place, slot.wanted, slot.hold);
         let mut lost = self.lost_members(plan);

@@ -1,0 +1,283 @@
+//! What a scheme means over given elements, or why it means nothing there.
+
+use stripewise_code::{Code, Kind};
+
+use super::{Acknowledge, CodeSection, Elements, Scheme, SchemeError, WindowSize};
+use crate::cache::CHUNKS_MAX;
+use crate::geometry::{Geometry, Level, Shape};
+use crate::placement::parity_logging::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
+use crate::placement::{LogSection, PartialWrites, PlacementPolicy};
+
+/// The most slots of a parity window: the ring is searched from end to end.
+const WINDOW_MAX: u32 = 1024;
+
+impl Scheme {
+    /// The geometry of this scheme over `elements`.
+    ///
+    /// # Errors
+    /// When the scheme has no meaning over these elements, with the reason.
+    pub fn resolve(&self, elements: &Elements, carries_data: bool) -> Result<Geometry, SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if !elements.page_bytes.is_power_of_two() || !(512..=32768).contains(&elements.page_bytes) {
+            return refuse(
+                "page size",
+                elements.page_bytes.to_string(),
+                "must be a power of two from 512 bytes to 32 KiB",
+            );
+        }
+        if self.queues.requests == 0 || self.queues.requests > 1 << 20 {
+            return refuse("queues.requests", self.queues.requests.to_string(), "must be 1 to 1048576");
+        }
+        if self.queues.plans == 0 || self.queues.plans > 1 << 20 {
+            return refuse("queues.plans", self.queues.plans.to_string(), "must be 1 to 1048576");
+        }
+        if self.dispatch.lookahead == 0 {
+            return refuse(
+                "dispatch.lookahead",
+                "0".into(),
+                "must be at least 1, or nothing is ever started",
+            );
+        }
+        if self.geometry.rotate_every == 0 {
+            return refuse("geometry.rotate_every", "0".into(), "must be at least 1 stripe");
+        }
+        if carries_data && self.placement.partial_writes == PartialWrites::RoundUp {
+            let reason = "would overwrite bytes that nobody wrote; over real bytes use \"merge\"";
+            return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
+        }
+        for (key, chunks) in
+            [("cache.chunks", self.cache.chunks), ("cache.destaging", self.cache.destaging())]
+        {
+            if !(1..=CHUNKS_MAX).contains(&chunks) {
+                let reason = "must be 1 to 16777216 chunks; for no cache at all use policy = \"none\"";
+                return refuse(key, chunks.to_string(), reason);
+            }
+        }
+        let window = self.parity.window.slots(elements.count);
+        if window > WINDOW_MAX {
+            return refuse("parity.window", window.to_string(), "must be at most 1024 chunks");
+        }
+        if self.geometry.level == Level::Raid0 && self.parity.window != WindowSize::default() {
+            let reason = "has no meaning without parity; use 0 with RAID-0";
+            return refuse("parity.window", window.to_string(), reason);
+        }
+        if self.geometry.level == Level::Raid0 && self.parity.acknowledge == Acknowledge::AfterData {
+            let reason = "has no meaning without parity; use \"after-parity\" with RAID-0";
+            return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
+        }
+        let logs = self.log_elements();
+        if self.placement.policy == PlacementPolicy::InPlace && !self.log.is_default() {
+            let reason =
+                "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
+            return refuse("section", "[log]".into(), reason);
+        }
+        let geometry = Geometry::new(&Shape {
+            level: self.geometry.level,
+            elements: elements.count.saturating_sub(logs),
+            groups: self.geometry.groups,
+            chunk_bytes: self.geometry.chunk.map_or(u64::from(elements.page_bytes), |chunk| chunk.0),
+            page_bytes: elements.page_bytes,
+            element_pages: elements.pages,
+            rotation: self.geometry.rotation,
+            rotate_every: self.geometry.rotate_every,
+        })
+        .map_err(|reason| SchemeError::Geometry { scheme: self.name.clone(), reason })?;
+        self.code(&geometry, elements.page_bytes)?;
+        if window > 0 && self.queues.plans <= geometry.data {
+            // A write of a whole row may make as many parity updates due as it has chunks.
+            let reason = "must be more than the data chunks of a stripe with a parity window";
+            return refuse("queues.plans", self.queues.plans.to_string(), reason);
+        }
+        if self.placement.policy == PlacementPolicy::ParityLogging {
+            self.check_log(&geometry, elements)?;
+        }
+        Ok(geometry)
+    }
+
+    /// The last elements of the array that hold deltas of parity, one for each parity chunk of a stripe; the geometry spans
+    /// the others.
+    pub fn log_elements(&self) -> u32 {
+        match self.placement.policy {
+            PlacementPolicy::InPlace => 0,
+            PlacementPolicy::ParityLogging => self.geometry.level.parity(),
+        }
+    }
+
+    /// Pages that the log takes of each log element.
+    pub(crate) fn log_pages(&self, elements: &Elements) -> u64 {
+        let page = u64::from(elements.page_bytes);
+        self.log.capacity.map_or(u64::from(elements.pages), |capacity| capacity.0 / page)
+    }
+
+    /// Whether parity logging has a meaning here.
+    fn check_log(&self, geometry: &Geometry, elements: &Elements) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let LogSection { row_deltas, high_watermark, low_watermark, commits, .. } = self.log;
+        if geometry.level == Level::Raid0 {
+            let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
+            return refuse("placement.policy", "\"parity-logging\"".into(), reason);
+        }
+        if self.parity.window != WindowSize::default() {
+            let reason =
+                "leaves parity late, as a log does; use 0 with placement.policy = \"parity-logging\"";
+            return refuse("parity.window", self.parity.window.slots(elements.count).to_string(), reason);
+        }
+        if row_deltas == 0 || row_deltas > ROW_DELTAS_MAX {
+            return refuse("log.row_deltas", row_deltas.to_string(), "must be 1 to 64");
+        }
+        if commits == 0 || commits > COMMITS_MAX {
+            return refuse("log.commits", commits.to_string(), "must be 1 to 1024");
+        }
+        if low_watermark > high_watermark {
+            let reason = "must not be above log.high_watermark: commits end where it says";
+            return refuse("log.low_watermark", low_watermark.to_string(), reason);
+        }
+        let pages = self.log_pages(elements);
+        if pages == 0 || pages > u64::from(elements.pages) {
+            let reason =
+                "must be at least a page and no more than an element; leave it out for a whole element";
+            let capacity = self.log.capacity.unwrap_or_default();
+            return refuse("log.capacity", format!("\"{capacity}\""), reason);
+        }
+        if geometry.rows() > ROWS_MAX {
+            let reason = "can tell 4294967294 rows apart; use larger pages or smaller elements";
+            return refuse("placement.policy", "\"parity-logging\"".into(), reason);
+        }
+        Ok(())
+    }
+
+    /// The code of this scheme's parity over rows of pages of `page_bytes`; none without parity.
+    ///
+    /// # Errors
+    /// When the code has no meaning for the geometry, or its parts do not divide a page.
+    pub fn code(&self, geometry: &Geometry, page_bytes: u32) -> Result<Option<Code>, SchemeError> {
+        let CodeSection { kind, prime } = self.code;
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let name = |kind: Kind| format!("\"{}\"", kind.name());
+        let kind = match (geometry.level, kind) {
+            (Level::Raid0, None) => return Ok(None),
+            (Level::Raid0, Some(kind)) => {
+                let reason = "has no meaning without parity; leave it out with RAID-0";
+                return refuse("code.kind", name(kind), reason);
+            }
+            (_, Some(Kind::XCode)) => {
+                let reason =
+                    "keeps parity inside the data columns and needs a log placement; use \"pq\" or \"rdp\"";
+                return refuse("code.kind", name(Kind::XCode), reason);
+            }
+            (Level::Raid5, None | Some(Kind::Xor)) => Kind::Xor,
+            (Level::Raid5, Some(kind)) => {
+                return refuse("code.kind", name(kind), "makes two parity chunks; use \"xor\" with RAID-5");
+            }
+            (Level::Raid6, None) => Kind::Pq,
+            (Level::Raid6, Some(Kind::Xor)) => {
+                let reason = "makes one parity chunk; use \"pq\", \"rdp\" or \"evenodd\" with RAID-6";
+                return refuse("code.kind", name(Kind::Xor), reason);
+            }
+            (Level::Raid6, Some(kind)) => kind,
+        };
+        let code = Code::new(kind, geometry.data, prime)
+            .map_err(|reason| SchemeError::Code { scheme: self.name.clone(), reason })?;
+        if !page_bytes.is_multiple_of(code.granularity()) {
+            let reason =
+                "cuts a page into one part less than it says, which must divide it: use 5, 17 or 257";
+            return refuse("code.prime", code.prime().unwrap_or_default().to_string(), reason);
+        }
+        Ok(Some(code))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ELEMENTS: Elements = Elements {
+        count: 6,
+        page_bytes: 4096,
+        pages: 64,
+        volatile_cache: false,
+        discard: true,
+        old_versions: 8,
+    };
+
+    fn refused(text: &str) -> String {
+        let scheme = Scheme::from_toml("test", text).unwrap_or_else(|error| panic!("{error}"));
+        scheme.resolve(&ELEMENTS, false).expect_err("a refusal").to_string()
+    }
+
+    #[test]
+    fn a_window_without_meaning_is_refused_with_the_reason() {
+        let raid0 = "name = 'test'\n[geometry]\nlevel = 'raid0'\n[parity]\n";
+        assert!(refused(&format!("{raid0}window = 3")).contains("has no meaning without parity"));
+        assert!(
+            refused(&format!("{raid0}acknowledge = 'after-data'")).contains("has no meaning without parity")
+        );
+        assert!(refused("name = 'test'\n[parity]\nwindow = 2000").contains("at most 1024"));
+        assert!(refused("name = 'test'\n[parity]\nwindow = 2\n[queues]\nplans = 5").contains("data chunks"));
+    }
+
+    #[test]
+    fn a_log_without_meaning_is_refused_with_the_reason() {
+        let log =
+            |text: &str| refused(&format!("name = 'test'\n[placement]\npolicy = 'parity-logging'\n{text}"));
+        assert!(log("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
+        assert!(log("[parity]\nwindow = 2").contains("leaves parity late, as a log does"));
+        assert!(log("[log]\nrow_deltas = 0").contains("log.row_deltas = 0 must be 1 to 64"));
+        assert!(log("[log]\nrow_deltas = 65").contains("must be 1 to 64"));
+        assert!(log("[log]\ncommits = 0").contains("must be 1 to 1024"));
+        assert!(log("[log]\nlow_watermark = '80%'").contains("must not be above log.high_watermark"));
+        assert!(log("[log]\ncapacity = '2KiB'").contains("at least a page"));
+        assert!(log("[log]\ncapacity = '260KiB'").contains("no more than an element"));
+        assert!(refused("name = 'test'\n[log]\nrow_deltas = 3").contains("has no meaning without a log"));
+    }
+
+    #[test]
+    fn the_geometry_spans_all_elements_but_one_for_the_log_of_each_parity_chunk() {
+        for (level, members) in [("raid5", 5), ("raid6", 4)] {
+            let text = format!(
+                "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'parity-logging'"
+            );
+            let scheme = Scheme::from_toml("test", &text).unwrap();
+            assert_eq!(scheme.resolve(&ELEMENTS, true).unwrap().members, members);
+        }
+    }
+
+    #[test]
+    fn a_code_without_meaning_is_refused_with_the_reason() {
+        let of = |level: &str, code: &str| {
+            refused(&format!("name = 'test'\n[geometry]\nlevel = '{level}'\n[code]\n{code}"))
+        };
+        assert!(of("raid0", "kind = 'xor'").contains("has no meaning without parity"));
+        assert!(of("raid5", "kind = 'pq'").contains("makes two parity chunks"));
+        assert!(of("raid6", "kind = 'xor'").contains("makes one parity chunk"));
+        assert!(of("raid6", "kind = 'x-code'").contains("needs a log placement"));
+        assert!(of("raid6", "kind = 'rdp'\nprime = 7").contains("use 5, 17 or 257"));
+        assert!(of("raid6", "kind = 'rdp'\nprime = 9").contains("prime"));
+    }
+
+    #[test]
+    fn a_cache_without_room_is_refused_with_the_remedy() {
+        let cache =
+            |text: &str| refused(&format!("name = 'test'\n[cache]\npolicy = 'parity-caching'\n{text}"));
+        assert!(cache("chunks = 0").contains("cache.chunks = 0 must be 1 to 16777216 chunks"));
+        assert!(cache("destaging = 0").contains("cache.destaging = 0"));
+        assert!(cache("chunks = 20000000").contains("policy = \"none\""));
+    }
+
+    #[test]
+    fn a_window_is_a_number_or_one_slot_an_element() {
+        let window = |text: &str| {
+            let text = format!("name = 'test'\n[parity]\nwindow = {text}");
+            Scheme::from_toml("test", &text).map(|scheme| scheme.parity.window.slots(6))
+        };
+        assert_eq!((window("4").unwrap(), window("'elements'").unwrap()), (4, 6));
+        let error = window("'many'").unwrap_err().to_string();
+        assert!(error.contains("a number of chunks"), "{error}");
+    }
+}
