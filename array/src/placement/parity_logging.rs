@@ -367,6 +367,12 @@ mod tests {
         slot
     }
 
+    fn add_all(log: &mut ParityLog, rows: impl IntoIterator<Item = u64>) {
+        for row in rows {
+            add(log, row);
+        }
+    }
+
     fn due(log: &mut ParityLog) -> Vec<u64> {
         std::iter::from_fn(|| log.next_due()).collect()
     }
@@ -391,7 +397,7 @@ mod tests {
     fn no_more_rows_are_committed_at_once_than_said() {
         let section = LogSection { commits: 2, ..LogSection::default() };
         let mut log = log(8, &section);
-        (0..8).for_each(|row| drop(add(&mut log, row)));
+        add_all(&mut log, 0..8);
         assert_eq!(due(&mut log), [0, 1]);
         log.clear(1);
         log.commit_over(1);
@@ -401,7 +407,7 @@ mod tests {
     #[test]
     fn a_log_that_is_never_committed_makes_room_only_when_it_is_full() {
         let mut log = log(3, &LogSection { commit: Commit::Never, ..LogSection::default() });
-        [5, 6].map(|row| add(&mut log, row));
+        add_all(&mut log, [5, 6]);
         assert_eq!(due(&mut log), []);
         add(&mut log, 5);
         assert!(!log.has_room(7));
@@ -414,7 +420,7 @@ mod tests {
     #[test]
     fn a_row_takes_no_more_deltas_than_said_and_none_once_a_log_element_is_lost() {
         let mut log = log(8, &LogSection { row_deltas: 2, ..LogSection::default() });
-        [3, 3].map(|row| add(&mut log, row));
+        add_all(&mut log, [3, 3]);
         assert!(!log.has_room(3) && log.has_room(4));
         log.lose(7);
         assert!(log.has_room(4), "a data element");
