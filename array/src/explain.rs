@@ -102,7 +102,8 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             }
         }
         text.push('\n');
-        if usize::from(plan.ack_after) == index {
+        // What the cache had was acknowledged long before it leaves.
+        if usize::from(plan.ack_after) == index && !plan.destages {
             text.push_str("  -- the host is acknowledged --\n");
         }
     }

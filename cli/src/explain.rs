@@ -205,7 +205,8 @@ impl Driver<NoMemory> for Listener {
 
     fn planned(&mut self, plan: &PlanView<'_>) {
         if let Some(geometry) = &self.geometry {
-            self.plans.push(Heard { text: explain(plan, geometry), late: self.acknowledged });
+            self.plans
+                .push(Heard { text: explain(plan, geometry), late: self.acknowledged || plan.destages });
         }
     }
 }

@@ -76,6 +76,11 @@ fn a_plan_is_printed_step_by_step() {
             "explain --scheme paper000-baseline --write 40KiB@0 --write 8KiB@8KiB --write 8KiB@80KiB",
             "explain-gather.txt",
         ),
+        ("explain --scheme raid6-logging --write 8KiB@0 --write 16KiB@0", "explain-logging.txt"),
+        (
+            "explain --scheme parity-caching --set cache.chunks=1 --write 8KiB@0 --write 8KiB@64KiB --read 8KiB@64KiB",
+            "explain-caching.txt",
+        ),
     ] {
         golden(name, &sandbox.run(line).success());
     }
