@@ -1,7 +1,6 @@
 //! The cases of the speed benchmark: what is simulated, and the yardstick's setting beside it.
 
 use stripewise_array::Scheme;
-use stripewise_base::units::Span;
 use stripewise_flash::{DeviceSpec, Level, Share, State};
 use stripewise_sim::{Layout, Pacing, Precondition, RunConfig};
 
@@ -33,17 +32,11 @@ fn preset(name: &str) -> DeviceSpec {
 
 fn config(device: DeviceSpec, level: Level, text: &str, pacing: Pacing, requests: u64) -> RunConfig {
     RunConfig {
-        elements: Layout { level, devices: 1 },
-        precondition: Precondition::Fresh,
         pacing,
-        warmup_requests: 0,
         limit_requests: requests,
-        seed: 1,
-        sample_every: Span(0),
         request_rows: true,
         gc_rows: true,
-        scheme: scheme(text),
-        device,
+        ..RunConfig::new(scheme(text), device, Layout { level, devices: 1 })
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use stripewise_array::Scheme;
-use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::MultiPlane;
 use stripewise_report::perfetto;
@@ -32,17 +31,13 @@ fn line(elements: &str, together: bool) -> Timeline {
         device.scheduling.multi_plane = MultiPlane::AnyPage;
     }
     let config = RunConfig {
-        elements: elements.parse().expect("a layout"),
         precondition: "steady:100%".parse().expect("a state"),
         pacing: "open:1".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("test", "name = 'test'\n").expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", "name = 'test'\n").expect("a scheme"),
+            device,
+            elements.parse().expect("a layout"),
+        )
     };
     timeline(&config, &mut Writes(0), (0, 400), &mut |_| true).expect("a time line")
 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
-use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
@@ -38,17 +37,13 @@ fn measure(update: &str, window: u32) -> (f64, u64, f64) {
     device.geometry.blocks = 128;
     let text = format!("name = 'bench'\n[update]\n{update}\n[parity]\nxor = '19us'\nwindow = {window}\n");
     let config = RunConfig {
-        elements: "channel:1".parse().expect("a layout"),
         precondition: "steady:70%".parse().expect("a state"),
         pacing: "closed:16".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("bench", &text).expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("bench", &text).expect("a scheme"),
+            device,
+            "channel:1".parse().expect("a layout"),
+        )
     };
     let pages = stripewise_sim::capacity(&config).expect("a device") / 8192 * 7 / 10;
     let mut source = Updates { prng: Prng::new(1), left: REQUESTS, pages };

@@ -47,6 +47,25 @@ pub struct RunConfig {
     pub device: DeviceSpec,
 }
 
+impl RunConfig {
+    /// A whole trace at its own times over new devices, seed 1; no rows of single requests, collections or samples.
+    pub fn new(scheme: Scheme, device: DeviceSpec, elements: Layout) -> Self {
+        Self {
+            elements,
+            precondition: Precondition::default(),
+            pacing: Pacing::default(),
+            warmup_requests: 0,
+            limit_requests: u64::MAX,
+            seed: 1,
+            sample_every: Span(0),
+            request_rows: false,
+            gc_rows: false,
+            scheme,
+            device,
+        }
+    }
+}
+
 /// Why a run could not be made or finished.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {

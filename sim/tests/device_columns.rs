@@ -39,17 +39,13 @@ fn elements(preset: &str, switches: bool) -> Vec<ElementRow> {
         device.wear = Some(WearSpec { static_gap: Some(0), ..WearSpec::default() });
     }
     let config = RunConfig {
-        elements: "channel:1".parse().expect("a layout"),
         precondition: "steady:70%".parse().expect("a state"),
         pacing: "open:1".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("test", "name = 'baseline'\n").expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", "name = 'baseline'\n").expect("a scheme"),
+            device,
+            "channel:1".parse().expect("a layout"),
+        )
     };
     let span = stripewise_sim::capacity(&config).expect("a device") / 10 * 7;
     let mut source = Mixed { prng: stripewise_base::prng::Prng::new(1), left: 8_000, span };

@@ -1,7 +1,6 @@
 //! What a run tells of queues and latencies, where it can be worked out.
 
 use stripewise_array::Scheme;
-use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_sim::tables::{LatencyKind, LatencyRow, Sink};
 use stripewise_sim::{RunConfig, Totals, run};
@@ -39,17 +38,14 @@ fn replay(kind: Kind, pacing: &str, level: &str, warmup: u64) -> (Totals, Vec<La
     device.geometry.blocks = 32;
     let scheme = format!("name = 'test'\n[geometry]\nlevel = '{level}'\n");
     let config = RunConfig {
-        elements: "channel:1".parse().expect("a layout"),
         precondition: "sequential:70%".parse().expect("a state"),
         pacing: pacing.parse().expect("a pacing"),
         warmup_requests: warmup,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("test", &scheme).expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", &scheme).expect("a scheme"),
+            device,
+            "channel:1".parse().expect("a layout"),
+        )
     };
     let mut points = Points::default();
     let totals = run(&config, &mut Pages { kind, left: 1200 }, &mut points, &mut |_| true).expect("a run");

@@ -3,7 +3,6 @@
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
-use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_sim::tables::Sink;
 use stripewise_sim::{RunConfig, Totals, run};
@@ -41,18 +40,14 @@ fn totals(level: &str, policy: &str, cache: &str, writes: Vec<(u64, u32)>) -> To
         "name = 'test'\n[geometry]\nlevel = '{level}'\n[update]\npolicy = '{policy}'\n[cache]\n{cache}\n"
     );
     let config = RunConfig {
-        elements: "channel:1".parse().expect("a layout"),
         precondition: "sequential:70%".parse().expect("a state"),
         // One at a time: nothing merges in the conventional array.
         pacing: "closed:1".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("test", &scheme).expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", &scheme).expect("a scheme"),
+            device,
+            "channel:1".parse().expect("a layout"),
+        )
     };
     run(&config, &mut Writes(writes.into_iter()), &mut Nothing, &mut |_| true).expect("a run")
 }

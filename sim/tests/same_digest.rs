@@ -71,17 +71,17 @@ fn digest(preset: &str, elements: &str, seed: u64) -> (String, u64, u64) {
     let mut device = DeviceSpec::preset(preset).expect("a preset");
     device.geometry.blocks = 32;
     let config = RunConfig {
-        elements: elements.parse().expect("a layout"),
         precondition: "steady:70%".parse().expect("a state"),
         pacing: "open:1".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
         seed,
         sample_every: Span(10_000_000),
         request_rows: true,
         gc_rows: true,
-        scheme: Scheme::from_toml("test", "name = 'baseline'\n[parity]\nxor = '19us'\n").expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", "name = 'baseline'\n[parity]\nxor = '19us'\n").expect("a scheme"),
+            device,
+            elements.parse().expect("a layout"),
+        )
     };
     let span = stripewise_sim::capacity(&config).expect("a device") / 10 * 7;
     let mut source = Mixed { prng: Prng::new(seed), left: 20_000, time_ns: 0, span };

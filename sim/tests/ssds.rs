@@ -2,7 +2,6 @@
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
-use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_sim::tables::ElementRow;
 use stripewise_sim::{RunConfig, Totals, capacity, run};
@@ -45,17 +44,13 @@ fn ssd(packages: u32) -> DeviceSpec {
 fn config(ssds: u32, device: DeviceSpec, state: &str, geometry: &str) -> RunConfig {
     let scheme = format!("name = 'test'\n[geometry]\nlevel = 'raid5'\n{geometry}");
     RunConfig {
-        elements: format!("ssd:{ssds}").parse().expect("a layout"),
         precondition: state.parse().expect("a state"),
         pacing: "open".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("test", &scheme).expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", &scheme).expect("a scheme"),
+            device,
+            format!("ssd:{ssds}").parse().expect("a layout"),
+        )
     }
 }
 

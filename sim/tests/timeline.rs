@@ -35,17 +35,13 @@ fn config(level: &str) -> RunConfig {
     device.geometry.blocks = 32;
     device.geometry.pages = 16;
     RunConfig {
-        elements: level.parse().expect("a layout"),
         precondition: "steady:100%".parse().expect("a state"),
         pacing: "open:1".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("test", "name = 'test'\n[parity]\nxor = '19us'\n").expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", "name = 'test'\n[parity]\nxor = '19us'\n").expect("a scheme"),
+            device,
+            level.parse().expect("a layout"),
+        )
     }
 }
 

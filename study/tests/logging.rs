@@ -3,7 +3,6 @@
 
 use stripewise_array::Scheme;
 use stripewise_base::prng::Prng;
-use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_sim::{RunConfig, Totals, capacity, run};
 use stripewise_study::overhead::{Cost, Counter, Stripe};
@@ -44,17 +43,13 @@ fn config(level: &str, elements: u32, filled: bool) -> RunConfig {
          [log]\ncommit = 'never'\nrow_deltas = 64\n"
     );
     RunConfig {
-        elements: format!("ssd:{elements}").parse().expect("a layout"),
         precondition: if filled { "sequential:100%" } else { "fresh" }.parse().expect("a state"),
         pacing: "closed:1".parse().expect("a pacing"),
-        warmup_requests: 0,
-        limit_requests: u64::MAX,
-        seed: 1,
-        sample_every: Span(0),
-        request_rows: false,
-        gc_rows: false,
-        scheme: Scheme::from_toml("test", &text).expect("a scheme"),
-        device,
+        ..RunConfig::new(
+            Scheme::from_toml("test", &text).expect("a scheme"),
+            device,
+            format!("ssd:{elements}").parse().expect("a layout"),
+        )
     }
 }
 

@@ -8,9 +8,7 @@ use stripewise_flash::spec::{Choice, Domain, GcSpec, Geometry, Pool, Scheduling,
 use stripewise_flash::spec::{FtlSpec, LinkUnit, Victim, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Order, Share};
 use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
-use stripewise_sim::{
-    ClassCounts, Layout, Pacing, Precondition, Replay, RunConfig, Simulation, Totals, run_on,
-};
+use stripewise_sim::{ClassCounts, Layout, Pacing, Replay, RunConfig, Simulation, Totals, run_on};
 use stripewise_trace::Source;
 
 use crate::bend::Bend;
@@ -95,19 +93,7 @@ impl Rig {
             bend.scheme(&mut scheme);
         }
         let elements: Layout = elements.parse().map_err(anyhow::Error::msg)?;
-        let config = RunConfig {
-            elements,
-            pacing: Pacing::default(),
-            warmup_requests: 0,
-            limit_requests: u64::MAX,
-            seed: lab.seed,
-            precondition: Precondition::Fresh,
-            sample_every: Span(0),
-            request_rows: false,
-            gc_rows: false,
-            scheme,
-            device,
-        };
+        let config = RunConfig { seed: lab.seed, ..RunConfig::new(scheme, device, elements) };
         Ok(Self {
             config,
             draws_reads: false,
