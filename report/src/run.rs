@@ -104,15 +104,44 @@ fn parity(settings: &Settings) -> usize {
     }
 }
 
-/// `5+1`: data and parity chunks of a stripe.
+/// Elements that hold deltas of parity: one for each parity chunk, beside those that stripes span.
+fn logs(settings: &Settings) -> usize {
+    let policy = settings.get("scheme.placement.policy").map(String::as_str);
+    if policy == Some("parity-logging") { parity(settings) } else { 0 }
+}
+
+/// `5+1`: data and parity chunks of a stripe; `5+1 and 1 log` with a log.
 fn structure(settings: &Settings, elements: usize) -> String {
     let of = |key: &str| settings.get(key).map(String::as_str);
     let groups = of("scheme.geometry.groups").and_then(|groups| groups.parse::<usize>().ok()).unwrap_or(1);
-    let members = elements / groups.max(1);
-    let parity = parity(settings);
+    let (parity, logs) = (parity(settings), logs(settings));
     if parity == 0 {
         return format!("{elements} without parity");
     }
+    let members = elements.saturating_sub(logs) / groups.max(1);
     let stripe = format!("{}+{parity}", members.saturating_sub(parity));
-    if groups > 1 { format!("{groups} groups of {stripe}") } else { stripe }
+    let stripe = if groups > 1 { format!("{groups} groups of {stripe}") } else { stripe };
+    if logs > 0 { format!("{stripe} and {logs} log") } else { stripe }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_structure_tells_data_parity_groups_and_logs_apart() {
+        let of = |level: &str, groups: &str, policy: &str| {
+            let settings = [
+                ("scheme.geometry.level", level),
+                ("scheme.geometry.groups", groups),
+                ("scheme.placement.policy", policy),
+            ];
+            structure(&settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(), 10)
+        };
+        assert_eq!(of("raid5", "1", "in-place"), "9+1");
+        assert_eq!(of("raid6", "2", "in-place"), "2 groups of 3+2");
+        assert_eq!(of("raid6", "1", "parity-logging"), "6+2 and 2 log");
+        assert_eq!(of("raid6", "2", "parity-logging"), "2 groups of 2+2 and 2 log");
+        assert_eq!(of("raid0", "1", "in-place"), "10 without parity");
+    }
 }

@@ -247,17 +247,8 @@ impl<M: Memory> Array<M> {
             }
             self.destage(row, id, driver);
         }
-        let plans = 0..self.plans.len() as u32;
-        let is_waited_for = |plan: &u32| self.is_destage(*plan) && !self.is_attached(*plan, id);
-        let shared = plans.clone().filter(is_waited_for);
-        let shared = shared.filter(|&plan| self.plans[plan as usize].first_request != NONE).count();
-        if !self.has_attachments(shared) {
+        if !self.wait_for_all(id, Self::is_destage) {
             return false;
-        }
-        for plan in plans {
-            if self.is_destage(plan) && !self.is_attached(plan, id) {
-                self.attach(plan, id);
-            }
         }
         self.requests[id as usize].emptied = true;
         true

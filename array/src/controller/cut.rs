@@ -278,6 +278,31 @@ impl<M: Memory> Array<M> {
         })
     }
 
+    /// Lets the flush `id` wait for every plan of which `is_meant` says so. False when attachments are wanting; then it waits
+    /// for none more than before.
+    pub(super) fn wait_for_all(&mut self, id: u32, is_meant: impl Fn(&Self, u32) -> bool) -> bool {
+        let plans = 0..self.plans.len() as u32;
+        let is_new = |array: &Self, plan: u32| is_meant(array, plan) && !array.is_attached(plan, id);
+        let is_shared = |&plan: &u32| self.plans[plan as usize].first_request != NONE && is_new(self, plan);
+        if !self.has_attachments(plans.clone().filter(is_shared).count()) {
+            return false;
+        }
+        for plan in plans {
+            if is_new(self, plan) {
+                self.attach(plan, id);
+            }
+        }
+        true
+    }
+
+    fn is_attached(&self, plan: u32, id: u32) -> bool {
+        let mut node = self.plans[plan as usize].first_request;
+        while node != NONE && self.attachments[node as usize].request != id {
+            node = self.attachments[node as usize].next;
+        }
+        node != NONE
+    }
+
     /// Adds members `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
     pub(super) fn cover(&mut self, plan: u32, id: u32, mask: u64) {
         let row = self.plans[plan as usize].row;

@@ -151,17 +151,13 @@ impl<M: Memory> Array<M> {
             }
             self.write_gathered();
         }
-        let Some(gather) = &self.gather else { return true };
-        let is_shared = |&plan: &u32| self.plans[plan as usize].first_request != NONE;
-        if !self.has_attachments(gather.fresh_plans().filter(is_shared).count()) {
+        let is_fresh = |array: &Self, plan: u32| {
+            array.gather.as_ref().is_some_and(|gather| gather.fresh_plans().any(|fresh| fresh == plan))
+        };
+        if !self.wait_for_all(id, is_fresh) {
             return false;
         }
         self.requests[id as usize].drained = true;
-        let mut index = 0;
-        while let Some(plan) = self.gather.as_ref().and_then(|gather| gather.fresh_plans().nth(index)) {
-            self.attach(plan, id);
-            index += 1;
-        }
         true
     }
 

@@ -82,19 +82,9 @@ impl<M: Memory> Array<M> {
             }
             self.update_parity(row, id, driver);
         }
-        if self.window.is_open() || self.scheme.parity.acknowledge == Acknowledge::AfterData {
-            let plans = 0..self.plans.len() as u32;
-            let owing = |plan: &u32| self.owes_parity(*plan) && !self.is_attached(*plan, id);
-            let shared = plans.clone().filter(owing);
-            let shared = shared.filter(|&plan| self.plans[plan as usize].first_request != NONE).count();
-            if !self.has_attachments(shared) {
-                return false;
-            }
-            for plan in plans {
-                if self.owes_parity(plan) && !self.is_attached(plan, id) {
-                    self.attach(plan, id);
-                }
-            }
+        let may_owe = self.window.is_open() || self.scheme.parity.acknowledge == Acknowledge::AfterData;
+        if may_owe && !self.wait_for_all(id, Self::owes_parity) {
+            return false;
         }
         self.requests[id as usize].settled = true;
         true
@@ -108,14 +98,6 @@ impl<M: Memory> Array<M> {
             Purpose::Write => slot.hold != Hold::None && slot.current > slot.ack_after && !slot.defers,
             Purpose::Read | Purpose::Trim | Purpose::Flush => false,
         }
-    }
-
-    pub(super) fn is_attached(&self, plan: u32, id: u32) -> bool {
-        let mut node = self.plans[plan as usize].first_request;
-        while node != NONE && self.attachments[node as usize].request != id {
-            node = self.attachments[node as usize].next;
-        }
-        node != NONE
     }
 
     /// The idle timer's part: late parity is updated once no request has been under way for long enough.

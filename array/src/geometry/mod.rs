@@ -31,6 +31,16 @@ pub enum Level {
     Raid6,
 }
 
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Raid0 => "RAID-0",
+            Self::Raid5 => "RAID-5",
+            Self::Raid6 => "RAID-6",
+        })
+    }
+}
+
 impl Level {
     /// Parity chunks of a stripe.
     pub fn parity(self) -> u32 {
@@ -89,7 +99,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
     /// Too few or too many elements, or a number that groups cannot share.
-    #[error("{elements} elements cannot form {groups} group(s) of {level:?}: {remedy}")]
+    #[error("{elements} elements cannot form {groups} group(s) of {level}: {remedy}")]
     Elements {
         /// Elements given.
         elements: u32,

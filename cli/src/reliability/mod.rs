@@ -366,7 +366,10 @@ impl Line {
 
     fn cells(&self) -> Vec<Value> {
         let Model { elements, parity, groups, .. } = self.model;
-        let stripe = format!("{}+{parity}", elements - parity);
+        let own = self.worn.as_ref().filter(|worn| (worn.members, worn.parity) == (elements, parity));
+        let logs = own.map_or(0, |worn| worn.logs);
+        let stripe = format!("{}+{parity}", elements - parity - logs);
+        let stripe = if logs > 0 { format!("{stripe}, {logs} log") } else { stripe };
         let stripe = if groups > 1 { format!("{groups} x {stripe}") } else { stripe };
         let mut cells: Vec<Value> = self.worn.iter().flat_map(Worn::cells).collect();
         cells.extend([name(parity).to_string().into(), stripe.into(), rounded(self.alpha, 4)]);

@@ -23,6 +23,8 @@ pub(super) struct Worn {
     erases: Vec<u64>,
     /// Elements of a parity group.
     pub(super) members: u32,
+    /// Of those, the ones that hold a log.
+    pub(super) logs: u32,
     pub(super) groups: u32,
     /// Parity chunks of a stripe.
     pub(super) parity: u32,
@@ -142,6 +144,9 @@ impl Worn {
             Some("raid5") => 1,
             _ => 0,
         };
+        let placement = scheme.and_then(|scheme| scheme.get("placement")).and_then(toml::Value::as_table);
+        let policy = placement.and_then(|placement| placement.get("policy")).and_then(toml::Value::as_str);
+        let logs = if policy == Some("parity-logging") { parity } else { 0 };
         let replay = document(run.inputs().replay());
         let setting = [
             ("device", configuration.get("device")),
@@ -159,7 +164,9 @@ impl Worn {
             digest: run.inputs().digest().to_string(),
             workload: workload(run.inputs()),
             setting: setting.map(|(what, value)| (what, value.cloned())),
-            members: elements / groups,
+            // A group bears as many losses as it has parity chunks, the elements of its log counted.
+            members: elements.saturating_sub(logs) / groups + logs,
+            logs,
             erases,
             groups,
             parity,

@@ -7,28 +7,43 @@ use crate::set::Set;
 use super::{Data, Figure, Key, Panel, notes_on};
 
 /// The parts of a strip: name and look.
-const PARTS: [(&str, Look); 5] = [
+const PARTS: [(&str, Look); 6] = [
     ("full stripe, nothing to choose", Look(6)),
     ("RMW, as Baseline", Look(0)),
     ("RCW, as Baseline", Look(2)),
     ("Adjusted: RMW instead of RCW", Look(3)),
     ("Adjusted: RCW instead of RMW", Look(1)),
+    (LOGGED, Look(4)),
 ];
 
+/// What only runs with a log have.
+const LOGGED: &str = "logged, parity left as it was";
+
 /// Parity updates by part; none when the run's totals do not tell.
-fn parts(run: &Run) -> Option<[f64; 5]> {
+fn parts(run: &Run) -> Option<[f64; 6]> {
     let (rmw, rcw) = (run.total("updates_rmw")?, run.total("updates_rcw")?);
     let (full, adjusted) = (run.total("updates_full_stripe")?, run.total("updates_adjusted")?);
     // Baseline takes RMW or RCW where there is a choice, so what is not adjusted to RCW is adjusted to RMW.
     let to_rcw = if adjusted == 0.0 { 0.0 } else { run.total("updates_adjusted_rcw")? };
     let to_rmw = adjusted - to_rcw;
-    Some([full, rmw - to_rmw, rcw - to_rcw, to_rmw, to_rcw])
+    // Runs that were made before there was a log do not tell of it.
+    let logged = run.total("updates_logged").unwrap_or_default();
+    Some([full, rmw - to_rmw, rcw - to_rcw, to_rmw, to_rcw, logged])
 }
 
 pub(super) fn shares(set: &Set) -> Figure {
     let mut data = Data::new(
         &["workload", "stripe", "scheme", "run"],
-        &["parity updates", "full stripe", "RMW", "RCW", "adjusted to RMW", "adjusted to RCW", "adjusted %"],
+        &[
+            "parity updates",
+            "full stripe",
+            "RMW",
+            "RCW",
+            "adjusted to RMW",
+            "adjusted to RCW",
+            "logged",
+            "adjusted %",
+        ],
     );
     let (mut panels, mut untold) = (Vec::new(), Vec::new());
     for structure in &set.structures {
@@ -52,7 +67,7 @@ pub(super) fn shares(set: &Set) -> Figure {
                 };
                 let label = set.short(scheme).to_owned();
                 of_workload.push(Strip { label, parts: counts.iter().zip(&PARTS).map(part).collect() });
-                let [full, rmw, rcw, to_rmw, to_rcw] = counts.map(figure);
+                let [full, rmw, rcw, to_rmw, to_rcw, logged] = counts.map(figure);
                 data.row([
                     workload.to_owned(),
                     structure.clone(),
@@ -64,6 +79,7 @@ pub(super) fn shares(set: &Set) -> Figure {
                     rcw,
                     to_rmw,
                     to_rcw,
+                    logged,
                     figure((counts[3] + counts[4]) / all * 100.0),
                 ]);
             }
@@ -92,6 +108,7 @@ pub(super) fn shares(set: &Set) -> Figure {
         };
         panels.push(Panel { title: format!("{letter}{structure}"), body });
     }
+    let logs = set.runs.iter().any(|run| run.total("updates_logged").is_some_and(|logged| logged > 0.0));
     let mut notes = notes_on(set.runs.iter().filter(|run| run.total("updates") == Some(0.0)));
     if set.runs.iter().all(|run| run.total("updates_adjusted").is_none_or(|adjusted| adjusted == 0.0)) {
         notes.push("No update is adjusted: each has the routine that Baseline would have taken.".to_owned());
@@ -110,7 +127,11 @@ pub(super) fn shares(set: &Set) -> Figure {
                 have taken the other routine. Paper 000, Figure 6: (a) for 5+1, (b) for 7+1; it finds 56.2 % more Adjusted \
                 with Adaptive than with BPU."
             .to_owned(),
-        legend: PARTS.map(|(name, look)| Key { look, name: name.to_owned(), is_line: false }).into(),
+        legend: PARTS
+            .into_iter()
+            .filter(|&(name, _)| name != LOGGED || logs)
+            .map(|(name, look)| Key { look, name: name.to_owned(), is_line: false })
+            .collect(),
         panels,
         notes,
         data,
