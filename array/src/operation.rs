@@ -78,6 +78,9 @@ pub struct Operation {
     /// Of a write: the element keeps the version that it replaces, unless it keeps an older one already, until
     /// [`crate::Driver::release`]. Of a read: the kept version is read where there is one.
     pub old_version: bool,
+    /// Of a write: the stream whose erase blocks take it, below [`crate::Elements::streams`] (NVMe calls it a placement
+    /// handle). 0 is the default stream, which all writes share that name none.
+    pub stream: u8,
 }
 
 /// How an operation ended.

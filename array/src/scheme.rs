@@ -210,6 +210,8 @@ pub struct Elements {
     pub discard: bool,
     /// How many replaced versions each can keep until they are released; 0 where it cannot keep any.
     pub old_versions: u32,
+    /// Write streams that they tell apart; 1 where all writes go to the same erase blocks.
+    pub streams: u32,
 }
 
 /// Why a scheme cannot run on these elements.

@@ -276,6 +276,7 @@ mod tests {
         class: stripewise_array::Class::HostRead,
         member: 0,
         old_version: false,
+        stream: 0,
     };
     const WRITE: Operation = Operation { kind: OperationKind::Write, ..READ };
 

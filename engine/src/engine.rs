@@ -346,6 +346,7 @@ fn capabilities(count: usize, pages: u32, options: Options) -> Elements {
         volatile_cache: true,
         discard: true,
         old_versions: 0,
+        streams: 1,
     }
 }
 

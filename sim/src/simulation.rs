@@ -238,6 +238,7 @@ pub fn elements(spec: &DeviceSpec, shape: &Shape) -> Elements {
         volatile_cache: false,
         discard: true,
         old_versions: spec.old_versions(shape),
+        streams: 1,
     }
 }
 

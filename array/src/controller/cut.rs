@@ -205,6 +205,7 @@ impl<M: Memory> Array<M> {
                     class: Class::Metadata,
                     member: 0,
                     old_version: false,
+                    stream: 0,
                 };
                 count += 1;
             }

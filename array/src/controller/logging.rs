@@ -63,6 +63,7 @@ impl<M: Memory> Array<M> {
                 class: Class::Log,
                 member: (self.geometry.data + parity) as u8,
                 old_version: false,
+                stream: 0,
             };
             let slot = &mut self.plans[plan as usize];
             self.slots[(plan * self.stride + u32::from(slot.operations)) as usize].operation = operation;
@@ -93,6 +94,7 @@ impl<M: Memory> Array<M> {
                     class,
                     member: member as u8,
                     old_version: false,
+                    stream: 0,
                 };
                 slot.add_to_step();
                 slot.delta_reads += 1;

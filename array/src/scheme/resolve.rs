@@ -204,6 +204,7 @@ mod tests {
         volatile_cache: false,
         discard: true,
         old_versions: 8,
+        streams: 1,
     };
 
     fn refused(text: &str) -> String {
