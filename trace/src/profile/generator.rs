@@ -3,7 +3,8 @@
 //! Counts are exact: of n requests left, k of them writes, the next is a write with probability k/n, and so for
 //! update writes and sequential requests. Sizes and intervals are dealt from decks. Addresses come from a [`Space`]:
 //! a first write fills new pages, an update begins in written ones, a read goes to data that is written or to data
-//! that is only read. Which extent is hit follows a power law that is fitted beforehand.
+//! that is only read. Which extent is hit follows a power law that is fitted beforehand, unless the update is one of
+//! those that come back to a recent write.
 
 use stripewise_base::prng::Prng;
 
@@ -11,6 +12,7 @@ use super::Profile;
 use super::deck::Deck;
 use super::intervals::Intervals;
 use super::popularity::Popularity;
+use super::recency::Recent as RecentWrites;
 use super::space::{Space, Zones, pages};
 use crate::stats::{PAGE_BYTES, Recent};
 use crate::{Kind, Request, Source, TraceError};
@@ -52,6 +54,8 @@ pub(super) struct ProfileSource {
     /// What requests for new data covered, by kind and in pieces: what later requests go back to.
     extents: [Vec<Extent>; 2],
     recent: Recent,
+    /// Where the last writes began, for those that come back soon.
+    returns: RecentWrites,
     /// Which of the extents of each kind is next.
     popularity: [Popularity; 2],
     reads_of_written: f64,
@@ -169,6 +173,7 @@ impl ProfileRecipe {
             space: Space::new(profile.span.0, data, largest),
             extents: [Vec::new(), Vec::new()],
             recent: Recent::default(),
+            returns: RecentWrites::new(profile.recency),
             popularity: std::array::from_fn(|_| Popularity::new(hot)),
             reads_of_written,
             growth_pages: (written - first_pages) as u64,
@@ -212,6 +217,7 @@ impl ProfileSource {
         let (kind, offset, bytes) = if pick < left.writes {
             self.left.writes -= 1;
             let (offset, bytes) = self.write(sequential);
+            self.returns.push(offset);
             (Kind::Write, offset, bytes)
         } else {
             let (offset, bytes) = self.read(sequential);
@@ -262,6 +268,11 @@ impl ProfileSource {
         let reach = (self.left.updates + 1) as f64 * self.update_extra_pages;
         if offset.is_none() && self.growth_pages > 0 && self.prng.unit() * reach < self.growth_pages as f64 {
             offset = self.across_brink(bytes);
+        }
+        if offset.is_none()
+            && let Some(recent) = self.returns.draw(&mut self.prng)
+        {
+            offset = self.space.pull_back(recent, bytes);
         }
         let offset = offset.unwrap_or_else(|| self.old_data(Zones::Written, bytes).unwrap_or(0));
         let new = self.space.fill(offset, bytes);

@@ -37,6 +37,8 @@ pub(super) fn profile(stats: &Stats, source: &str) -> Result<Profile, TraceError
             reads_of_written: stats.skew.reads_of_written,
         },
         skew: Skew { hot20: stats.skew.hot20 },
+        // Not measured: reading a trace remembers counts of pages, not when each was last written.
+        recency: None,
         start_sector: Some(stats.alignment.start_sector)
             .filter(|starts| starts[0] < 1.0 && starts.iter().sum::<f64>() > 0.0),
     })

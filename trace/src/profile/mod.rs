@@ -12,6 +12,7 @@ mod generator;
 mod intervals;
 mod measured;
 mod popularity;
+mod recency;
 mod sizes;
 mod space;
 #[cfg(test)]
@@ -63,6 +64,9 @@ pub struct Profile {
     pub footprint: Footprint,
     /// How unevenly accesses fall on pages.
     pub skew: Skew,
+    /// How soon writes come back; absent: no sooner than skew and sequence make them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recency: Option<Recency>,
     /// Weights of the eight 512 B sectors of a 4 KiB page as the beginning of a request; absent: all at the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_sector: Option<[f64; 8]>,
@@ -102,6 +106,19 @@ pub struct Skew {
     /// Share of page accesses on the hottest 20 % of the touched pages.
     pub hot20: f64,
 }
+
+/// How soon writes come back to what was written: locality in time, of which skew says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recency {
+    /// Share of the update writes that go where one of the last writes went.
+    pub share: f64,
+    /// How many writes are the last; which of them it is, is even in the logarithm.
+    pub within: Count,
+}
+
+/// The most writes that a generator remembers.
+const MOST_RECENT: u64 = 1 << 24;
 
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
@@ -170,6 +187,7 @@ impl Profile {
             ("sequential", self.sequential),
             ("footprint.reads_of_written", self.footprint.reads_of_written),
             ("skew.hot20", self.skew.hot20),
+            ("recency.share", self.recency.map_or(0.0, |recency| recency.share)),
         ];
         for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
@@ -192,6 +210,9 @@ impl Profile {
             if data.is_some_and(|bytes| bytes.0 > 1 << 60) {
                 return fail(format!("footprint.{name} is beyond 1024 PiB; lower it"));
             }
+        }
+        if self.recency.is_some_and(|recency| !(1..=MOST_RECENT).contains(&recency.within.0)) {
+            return fail(format!("recency.within is no number of writes from 1 to {MOST_RECENT}; change it"));
         }
         self.sizes.validate(self)?;
         self.validate_arrivals()

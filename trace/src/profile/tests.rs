@@ -86,6 +86,7 @@ fn a_profile_without_meaning_is_refused_with_the_remedy() {
         ("[1.0, \"2s\"]", "[0.9, \"2s\"]", "arrivals.cdf runs from share 0 to 0.9; add points for 0 and 1"),
         ("\"4368572ns\"", "\"1s\"", "arrivals.mean = 1s contradicts arrivals.cdf, which allows"),
         ("hot20 = 0.8", "hot20 = 80", "skew.hot20 = 80 is not a share"),
+        ("[skew]", "[recency]\nshare = 0.5\nwithin = \"0\"\n\n[skew]", "no number of writes from 1 to"),
         (
             "write_ratio = 0.454",
             "write_ratio = 0.454\nstart_sector = [0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0]",
@@ -106,6 +107,36 @@ fn the_printed_but_impossible_interval_of_lun1_is_refused() {
     let printed = example().to_toml().replacen("\"2s\"", "\"2.0ms\"", 1);
     let message = Profile::from_toml("paper", &printed).expect_err("descends").to_string();
     assert!(message.contains("[1, 2ms] after [0.8, 4.2ms]"), "{message}");
+}
+
+#[test]
+fn writes_come_back_as_soon_and_as_often_as_the_recency_says() {
+    // Few pages are popular: without recency a write hardly ever meets one of the last 64.
+    let sizes =
+        Sizes { write: Some(SizeLaw { mean_kib: None, atoms: vec![(Bytes(4096), 1.0)] }), ..example().sizes };
+    let base = Profile {
+        write_ratio: 1.0,
+        update_ratio: 0.5,
+        sequential: 0.0,
+        sizes,
+        skew: Skew { hot20: 0.2 },
+        ..example()
+    };
+    let soon = |recency| {
+        let mut source = Profile { recency, ..base.clone() }.generate(Some(20_000), 5).expect("a profile");
+        let (mut batch, mut last) = (Vec::with_capacity(20_000), std::collections::BTreeMap::new());
+        source.next_batch(&mut batch).expect("generators do not fail");
+        let mut meets = |(at, request): (usize, &crate::Request)| {
+            last.insert(request.offset, at).is_some_and(|before| at - before <= 64)
+        };
+        batch.iter().enumerate().filter(|write| meets(*write)).count() as f64 / batch.len() as f64
+    };
+    // While there are few pages, an update meets a recent one by chance: 64 ln(20,000 / 64) of the 20,000, about 2 %.
+    let by_chance = soon(None);
+    assert!(by_chance < 0.03, "{by_chance}");
+    // Half of the writes are updates.
+    let found = soon(Some(Recency { share: 0.6, within: Count(64) }));
+    assert!((found - by_chance - 0.3).abs() < 0.02, "{found}");
 }
 
 #[test]
@@ -224,6 +255,7 @@ proptest! {
             arrivals,
             footprint: Footprint { written: written.map(Bytes), read_only: read_only.map(Bytes), reads_of_written: hot20 },
             skew: Skew { hot20 },
+            recency: None,
             start_sector: starts,
         };
         if let Ok(mut source) = profile.generate(asked, 3) {
