@@ -12,6 +12,7 @@ mod driver;
 pub mod explain;
 pub mod geometry;
 mod holds;
+pub mod hotness;
 mod loads;
 mod memory;
 mod operation;
