@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use stripewise_base::units::{Bytes, Span};
 use stripewise_flash::spec::{
-    Choice, Domain, FtlSpec, GcSpan, GcSpec, GcStart, Geometry, LinkUnit, Moves, Pool, Preemption,
+    Choice, Domain, FtlSpec, GcSpan, GcSpec, GcStart, Geometry, Isolation, LinkUnit, Moves, Pool, Preemption,
     Scheduling, Timing, Victim, Watermark,
 };
 use stripewise_flash::{DeviceSpec, Level, Order, Rate, Share};
@@ -44,6 +44,8 @@ pub(crate) fn device(draw: &mut Draw, layout: Layout, elements: u32) -> Option<D
             pool: draw.one_of(&[Pool::Plane, Pool::Die, Pool::Chip, Pool::Channel, Pool::Element]),
             choice: draw.one_of(&[Choice::RoundRobin, Choice::MostFree]),
             summary_page: draw.one_of(&[None, None, Some(Bytes(528))]),
+            streams: 1,
+            isolation: Isolation::Initial,
         },
         scheduling: Scheduling {
             read_priority: draw.percent(60),

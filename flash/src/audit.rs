@@ -4,6 +4,7 @@ use crate::flash::Flash;
 use crate::ftl::{FREE, OPEN};
 use crate::media::Media;
 use crate::spec::Domain;
+use crate::streams::WritePoint;
 
 impl<M: Media> Flash<M> {
     /// Checks that maps, reverse maps, valid counts, free lists and pins agree. Visits every page: for tests.
@@ -69,7 +70,7 @@ impl<M: Media> Flash<M> {
         let (shape, ftl) = (&self.shape, &self.ftl);
         let local = plane - shape.first_plane(element);
         let error = |what: String| Err(format!("element {element}, plane {local}: {what}"));
-        let writing = ftl.writing(plane);
+        let open_pages: Vec<_> = ftl.points(plane).map(WritePoint::pages).collect();
         let (mut free, mut open, mut valid_pages) = (0, 0, 0);
         for (block, &count) in ftl.valid_of(plane).iter().enumerate() {
             ftl.wear.audit(plane as usize * shape.blocks_per_plane as usize + block)?;
@@ -84,7 +85,7 @@ impl<M: Media> Flash<M> {
             }
             let written = if count & OPEN != 0 {
                 open += 1;
-                let Some(at) = writing.iter().find(|at| !at.is_empty() && at.end == data.end) else {
+                let Some(at) = open_pages.iter().find(|at| !at.is_empty() && at.end == data.end) else {
                     return error(format!("block {block} is marked open but not being written"));
                 };
                 data.start..at.start
@@ -101,7 +102,7 @@ impl<M: Media> Flash<M> {
             }
         }
         let p = &ftl.planes[plane as usize];
-        let expected_open = writing.iter().filter(|at| !at.is_empty()).count();
+        let expected_open = open_pages.iter().filter(|at| !at.is_empty()).count();
         if free != p.free_blocks || open != expected_open {
             return error(format!(
                 "{free} free and {open} open blocks, {} and {expected_open} said",

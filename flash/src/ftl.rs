@@ -6,13 +6,12 @@
 //! leads from its `back` entry to it. That saves the write a cache miss and costs collection none, since it has to
 //! touch `map` for every page that it moves anyway.
 
-use std::ops::Range;
-
 use stripewise_base::huge::Huge;
 
 use crate::geometry::Shape;
 use crate::pins::Pins;
-use crate::spec::{AgeSpec, DeviceSpec, FreeBlock, Moves, Victim};
+use crate::spec::{AgeSpec, DeviceSpec, FreeBlock, Victim};
+use crate::streams::{Streams, WritePoint};
 use crate::validate::Threshold;
 use crate::wear::Wear;
 
@@ -23,24 +22,10 @@ pub(crate) const FREE: u16 = 0xFFFF;
 /// Mark of a `back` entry whose physical page is a pinned old version.
 const PINNED: u32 = 1 << 31;
 
-/// Next page of a block that is being written, and the end of its data pages; equal when there is none.
-#[derive(Clone, Copy, Debug, Default)]
-struct WritePoint {
-    next: u32,
-    end: u32,
-}
-
-impl WritePoint {
-    /// The same so many pages later.
-    fn after(self, pages: u32) -> Self {
-        Self { next: self.next + pages, end: self.end + pages }
-    }
-}
-
 /// A plane's blocks. Numbers of pages count within the element, numbers of blocks within the plane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Plane {
-    /// The block being written.
+    /// The block being written; that of stream 0, where there are several.
     point: WritePoint,
     /// Free pages that can take data.
     pub(crate) free_pages: u32,
@@ -88,8 +73,8 @@ pub(crate) struct Ftl {
     /// programs; empty unless victims are chosen so.
     changed: Vec<u32>,
     clocks: Vec<u32>,
-    /// For each plane the block that moves are written to; empty unless they go apart.
-    apart: Vec<WritePoint>,
+    /// The other blocks being written.
+    pub(crate) streams: Streams,
     /// Of free blocks the one erased least often is written next.
     least_worn: bool,
     pub(crate) pins: Pins,
@@ -126,11 +111,7 @@ impl Ftl {
             closed: if fifo { vec![0; planes * blocks as usize] } else { Vec::new() },
             changed: if aged { vec![0; planes * blocks as usize] } else { Vec::new() },
             clocks: if aged { vec![0; planes] } else { Vec::new() },
-            apart: if spec.gc.moves == Moves::Apart {
-                vec![WritePoint::default(); planes]
-            } else {
-                Vec::new()
-            },
+            streams: Streams::new(spec, shape),
             least_worn: spec.wear.is_some_and(|wear| wear.free_block == FreeBlock::LeastWorn),
             pins: Pins::new(),
             wear: Wear::new(spec, shape),
@@ -152,6 +133,7 @@ impl Ftl {
             + size_of_val(&self.free[..])
             + size_of_val(&self.closed[..])
             + size_of_val(&self.changed[..])
+            + self.streams.bytes()
             + self.wear.bytes()
     }
 
@@ -192,11 +174,30 @@ impl Ftl {
         self.planes[plane as usize].free_pages
     }
 
+    /// Whether a plane can take one more program of a stream without endangering collection. Always, but while it waits
+    /// for collection, and for pinned pages.
+    ///
+    /// Collection needs a block's worth of pages for what it moves. Without streams all free pages are as good. With
+    /// them the rest of a stream's block is no help to another one's moves, and so programs leave one free block.
+    #[inline(always)]
+    pub(crate) fn has_space(&self, plane: u32, stream: u8) -> bool {
+        let p = &self.planes[plane as usize];
+        if self.streams.count() == 1 {
+            return p.free_pages > self.shape.data_pages;
+        }
+        p.free_blocks > 1 || p.free_blocks == 1 && !self.point(plane, stream.into()).is_full()
+    }
+
+    /// Pages left in the open blocks of streams may be many and still not those that a program asks for: whatever the
+    /// threshold, a plane of streams is below it when it is down to the block that programs leave to collection.
     #[inline(always)]
     fn at_or_below(&self, plane: u32, threshold: Threshold) -> bool {
+        let p = &self.planes[plane as usize];
         match threshold {
-            Threshold::Pages(pages) => self.free_pages(plane) <= pages,
-            Threshold::Blocks(blocks) => self.planes[plane as usize].free_blocks <= blocks,
+            Threshold::Pages(pages) => {
+                p.free_pages <= pages || self.streams.count() > 1 && p.free_blocks <= 1
+            }
+            Threshold::Blocks(blocks) => p.free_blocks <= blocks,
         }
     }
 
@@ -221,18 +222,30 @@ impl Ftl {
         self.at_or_below(plane, self.high)
     }
 
-    /// Takes the next page of a plane, for a program or a move. The caller sees to it that there is one.
+    /// Takes the next page of one of a plane's open blocks, for a program or a move. The caller sees to it that there is
+    /// one.
+    #[inline(always)]
+    fn append(&mut self, element: u32, plane: u32, open: u32) -> (u32, bool) {
+        if open == 0 {
+            return self.append_here(element, plane, 0);
+        }
+        self.swap_points(plane, open);
+        let appended = self.append_here(element, plane, open);
+        self.swap_points(plane, open);
+        appended
+    }
+
+    /// [`Self::append`] to the open block that stands in the plane now.
     #[inline]
-    fn append(&mut self, element: u32, plane: u32) -> (u32, bool) {
-        let p = &self.planes[plane as usize];
-        if p.point.next == p.point.end {
-            self.open_block(element, plane);
+    fn append_here(&mut self, element: u32, plane: u32, open: u32) -> (u32, bool) {
+        if self.planes[plane as usize].point.is_full() {
+            self.open_block(element, plane, open);
         }
         let p = &mut self.planes[plane as usize];
         let page = p.point.next;
         p.point.next += 1;
         p.free_pages -= 1;
-        let filled = p.point.next == p.point.end;
+        let filled = p.point.is_full();
         if filled {
             let at = self.block_at(element, page);
             self.valid[at] &= !OPEN;
@@ -254,11 +267,11 @@ impl Ftl {
         (page, filled)
     }
 
-    /// Begins to write the free block of a plane that is first in line. Without one, whatever is left of the block that
-    /// is written apart.
-    fn open_block(&mut self, element: u32, plane: u32) {
-        if self.planes[plane as usize].free_blocks == 0 && !self.apart.is_empty() {
-            return self.swap_points(plane);
+    /// Begins to write the free block of a plane that is first in line. Without one, whatever is left of the other open
+    /// block, where that may be.
+    fn open_block(&mut self, element: u32, plane: u32, open: u32) {
+        if self.planes[plane as usize].free_blocks == 0 && self.streams.lend() {
+            return self.swap_points(plane, 1);
         }
         if self.least_worn {
             self.bring_least_worn(plane);
@@ -274,11 +287,13 @@ impl Ftl {
         self.valid[ring + usize::from(block)] = OPEN | self.shape.data_pages as u16;
         let next = (local * self.shape.blocks_per_plane + u32::from(block)) * self.shape.pages_per_block;
         p.point = WritePoint { next, end: next + self.shape.data_pages };
+        self.streams.opened(ring + usize::from(block), open);
     }
 
-    /// Moves and programs of a plane change blocks.
-    fn swap_points(&mut self, plane: u32) {
-        std::mem::swap(&mut self.planes[plane as usize].point, &mut self.apart[plane as usize]);
+    /// An open block of a plane, not 0, and the one that stands in the plane change places.
+    #[inline(always)]
+    fn swap_points(&mut self, plane: u32, open: u32) {
+        std::mem::swap(&mut self.planes[plane as usize].point, self.streams.point_mut(plane, open));
     }
 
     /// Brings the free block of a plane that was erased least often to the front of the line.
@@ -338,10 +353,17 @@ impl Ftl {
         }
     }
 
-    /// Writes a logical page to a plane.
+    /// Writes a logical page to a stream's block of a plane.
     #[inline(always)]
-    pub(crate) fn program(&mut self, element: u32, logical: u32, plane: u32, pin: bool) -> Placed {
-        let (page, filled) = self.append(element, plane);
+    pub(crate) fn program(
+        &mut self,
+        element: u32,
+        logical: u32,
+        plane: u32,
+        stream: u8,
+        pin: bool,
+    ) -> Placed {
+        let (page, filled) = self.append(element, plane, stream.into());
         let at = self.map_at(element, logical);
         let old = std::mem::replace(&mut self.map[at], page + 1);
         let at = self.back_at(element, page);
@@ -407,14 +429,8 @@ impl Ftl {
         tenant: Tenant,
         keep_map: bool,
     ) -> (u32, bool) {
-        let apart = !self.apart.is_empty();
-        if apart {
-            self.swap_points(plane);
-        }
-        let (to, filled) = self.append(element, plane);
-        if apart {
-            self.swap_points(plane);
-        }
+        let victim = self.block_at(element, from);
+        let (to, filled) = self.append(element, plane, self.streams.for_moves(victim));
         let at = self.back_at(element, to);
         self.back[at] = (tenant.logical + 1) | if tenant.pinned { PINNED } else { 0 };
         if tenant.pinned {
@@ -425,8 +441,7 @@ impl Ftl {
             let at = self.map_at(element, tenant.logical);
             self.map[at] = to + 1;
         }
-        let at = self.block_at(element, from);
-        self.valid[at] -= 1;
+        self.valid[victim] -= 1;
         (to, filled)
     }
 
@@ -473,7 +488,7 @@ impl Ftl {
             self.closed[blocks.clone()].copy_from_slice(&template.closed);
         }
         if !self.changed.is_empty() {
-            self.changed[blocks].copy_from_slice(&template.changed);
+            self.changed[blocks.clone()].copy_from_slice(&template.changed);
             self.clocks[plane as usize] = template.clocks[0];
         }
         let pages = shape.blocks_per_plane * shape.pages_per_block;
@@ -494,30 +509,33 @@ impl Ftl {
             }
         }
         self.planes[plane as usize] = Plane { point: model.point.after(first), valid, promised: 0, ..*model };
-        if !self.apart.is_empty() {
-            self.apart[plane as usize] = template.apart[0].after(first);
+        self.streams.stamp(plane, blocks, &template.streams, first);
+    }
+
+    /// One of a plane's open blocks.
+    #[inline(always)]
+    fn point(&self, plane: u32, open: u32) -> WritePoint {
+        match open.checked_sub(1) {
+            None => self.planes[plane as usize].point,
+            Some(other) => self.streams.points(plane)[other as usize],
         }
     }
 
-    fn points(&self, plane: u32) -> [WritePoint; 2] {
-        let apart = self.apart.get(plane as usize).copied().unwrap_or_default();
-        [self.planes[plane as usize].point, apart]
+    /// All of them, by their numbers.
+    pub(crate) fn points(&self, plane: u32) -> impl Iterator<Item = WritePoint> {
+        let own = std::iter::once(self.planes[plane as usize].point);
+        own.chain(self.streams.points(plane).iter().copied())
     }
 
-    /// The pages of a plane's blocks being written that are still to be written.
-    pub(crate) fn writing(&self, plane: u32) -> [Range<u32>; 2] {
-        self.points(plane).map(|point| point.next..point.end)
+    /// Offset in its block of the next page that a program of a stream to a plane takes.
+    pub(crate) fn next_offset(&self, plane: u32, stream: u8) -> u32 {
+        let point = self.point(plane, stream.into());
+        if point.is_full() { 0 } else { point.next % self.shape.pages_per_block }
     }
 
-    /// Offset in its block of the next page that a program to a plane takes.
-    pub(crate) fn next_offset(&self, plane: u32) -> u32 {
-        let point = self.planes[plane as usize].point;
-        if point.next == point.end { 0 } else { point.next % self.shape.pages_per_block }
-    }
-
-    /// How many they are.
+    /// The pages of a plane's open blocks that are still to be written.
     pub(crate) fn unwritten(&self, plane: u32) -> u32 {
-        self.points(plane).iter().map(|point| point.end - point.next).sum()
+        self.points(plane).map(|point| point.end - point.next).sum()
     }
 
     /// Whether a block is in its plane's list of free blocks.

@@ -47,7 +47,7 @@ fn run(spec: &DeviceSpec, level: Level, fused: bool) -> Trace {
             let element = random.below(flash.shape.elements.into()) as u32;
             let kind = if random.chance(1, 2) { OpKind::Read } else { OpKind::Program };
             let page = random.below(flash.logical_pages().into()) as u32;
-            queues[element as usize].push_back((token, Op { kind, page, old_version: false }));
+            queues[element as usize].push_back((token, Op { kind, page, ..Op::default() }));
             dispatch(&mut flash, &mut queues, arrival, element, &mut agenda);
         }
     }

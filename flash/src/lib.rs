@@ -36,6 +36,7 @@ mod record;
 mod serve;
 mod service;
 pub mod spec;
+mod streams;
 mod suspend;
 mod times;
 mod validate;

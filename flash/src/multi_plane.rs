@@ -32,7 +32,7 @@ impl<M: Media> Flash<M> {
         let page = match s.kind {
             OpKind::Read if s.old_version => self.ftl.lookup_old(s.element, s.page),
             OpKind::Read => self.ftl.lookup(s.element, s.page),
-            _ => return Some(self.ftl.next_offset(plane)),
+            _ => return Some(self.ftl.next_offset(plane, s.stream)),
         };
         page.map(|page| page % self.shape.pages_per_block)
     }

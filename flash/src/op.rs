@@ -30,6 +30,8 @@ pub struct Op {
     /// most one old version, the first that was asked to be kept. For a read: read the kept version where there is
     /// one, else the current one.
     pub old_version: bool,
+    /// For a program: the stream whose block takes the page, below [`crate::spec::FtlSpec::streams`].
+    pub stream: u8,
 }
 
 /// An element's answer to an operation that it is offered.
@@ -80,6 +82,7 @@ pub(crate) struct Slot {
     pub(crate) plane: u32,
     pub(crate) kind: OpKind,
     pub(crate) old_version: bool,
+    pub(crate) stream: u8,
 }
 
 impl Slot {
@@ -96,6 +99,7 @@ impl Slot {
         plane: 0,
         kind: OpKind::Read,
         old_version: false,
+        stream: 0,
     };
 
     pub(crate) fn done(&self, now: Nanos) -> Done {

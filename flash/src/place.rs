@@ -17,9 +17,9 @@ use crate::spec::Choice;
 impl<M: Media> Flash<M> {
     /// The plane that a program of a channel or chip goes to if it starts now.
     #[inline]
-    pub(crate) fn startable_plane(&self, element: u32, page: u32) -> Option<u32> {
+    pub(crate) fn startable_plane(&self, element: u32, page: u32, stream: u8) -> Option<u32> {
         self.choose_plane(element, page, |plane| {
-            self.can_start(self.shape.die_of_plane(plane), plane) && self.has_space(plane)
+            self.can_start(self.shape.die_of_plane(plane), plane) && self.ftl.has_space(plane, stream)
         })
     }
 
@@ -62,11 +62,11 @@ impl<M: Media> Flash<M> {
     }
 
     /// The plane that a program inside an SSD will go to: if possible one that is not collecting and has space.
-    pub(crate) fn promise_plane(&mut self, element: u32, page: u32) -> u32 {
+    pub(crate) fn promise_plane(&mut self, element: u32, page: u32, stream: u8) -> u32 {
         let calm = |plane: u32| {
             let die = self.shape.die_of_plane(plane);
             let d = &self.dies[die as usize];
-            d.held == 0 && !self.is_blocked(d.closed(), die, plane) && self.has_space(plane)
+            d.held == 0 && !self.is_blocked(d.closed(), die, plane) && self.ftl.has_space(plane, stream)
         };
         let first = self.shape.first_plane(element);
         let planes = self.pools.planes(self.pools.of_page(page));
@@ -82,8 +82,8 @@ impl<M: Media> Flash<M> {
     }
 
     /// The plane that a write goes to where there is no time.
-    pub(crate) fn untimed_plane(&self, element: u32, page: u32) -> u32 {
-        let chosen = self.choose_plane(element, page, |plane| self.has_space(plane));
+    pub(crate) fn untimed_plane(&self, element: u32, page: u32, stream: u8) -> u32 {
+        let chosen = self.choose_plane(element, page, |plane| self.ftl.has_space(plane, stream));
         chosen.unwrap_or_else(|| panic!("element {element} has no space for page {page}"))
     }
 
@@ -111,7 +111,9 @@ impl<M: Media> Flash<M> {
         let s = &self.slots[slot as usize];
         let collecting = self.dies[die as usize].closed();
         let free = |plane: u32| self.taken >> (plane - die * self.shape.by_plane.get()) & 1 == 0;
-        let fit = |plane| free(plane) && !self.is_blocked(collecting, die, plane) && self.has_space(plane);
+        let fit = |plane| {
+            free(plane) && !self.is_blocked(collecting, die, plane) && self.ftl.has_space(plane, s.stream)
+        };
         if self.pools.is_late() {
             self.choose_plane(s.element, s.page, fit)
         } else {

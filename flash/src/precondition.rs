@@ -113,12 +113,21 @@ impl<M: Media> Flash<M> {
         (0..writes).for_each(|_| self.write_untimed(element, random.below(pages.into()) as u32));
     }
 
-    /// Writes a page through the map and collects what that makes due, all in no time. Media are not told. Not to be
-    /// mixed with operations in flight.
+    /// [`Self::write_untimed_to`] stream 0.
     pub fn write_untimed(&mut self, element: u32, page: u32) {
-        let plane = self.untimed_plane(element, page);
+        self.write_untimed_to(element, page, 0);
+    }
+
+    /// Writes a page of a stream through the map and collects what that makes due, all in no time. Media are not told.
+    /// Not to be mixed with operations in flight.
+    ///
+    /// # Panics
+    /// When the device has no such stream.
+    pub fn write_untimed_to(&mut self, element: u32, page: u32, stream: u8) {
+        assert!(u32::from(stream) < self.ftl.streams.count(), "no stream {stream}");
+        let plane = self.untimed_plane(element, page, stream);
         self.pass_turn(element, page, plane);
-        let placed = self.ftl.program(element, page, plane, false);
+        let placed = self.ftl.program(element, page, plane, stream, false);
         self.elements[element as usize].counters.program_pages += 1;
         if placed.low {
             while self.ftl.below_high(plane) && self.collect_untimed(element, plane) {}

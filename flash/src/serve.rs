@@ -57,7 +57,7 @@ impl<M: Media> Flash<M> {
         if needs_bus && !self.bus_admits(now, element, Class::Write, agenda) {
             return Admission::Closed;
         }
-        if self.startable_plane(element, op.page).is_some() {
+        if self.startable_plane(element, op.page, op.stream).is_some() {
             return Admission::Admitted;
         }
         self.ready.refuse(element);
@@ -67,8 +67,12 @@ impl<M: Media> Flash<M> {
                 self.demand(now, die, agenda);
             }
         }
-        // Where the whole element is one pool, what one program is refused no other is granted.
-        if self.pools.count.get() == 1 { Admission::Closed } else { Admission::Refused }
+        // Where the whole element is one pool of one stream, what one program is refused no other is granted.
+        if self.pools.count.get() == 1 && self.ftl.streams.count() == 1 {
+            Admission::Closed
+        } else {
+            Admission::Refused
+        }
     }
 
     /// Whether an element's bus is free for it; if not, it waits for its turn.
@@ -104,12 +108,6 @@ impl<M: Media> Flash<M> {
     pub(crate) fn is_blocked(&self, collecting: u64, die: u32, plane: u32) -> bool {
         let plane = plane - die * self.shape.by_plane.get();
         collecting != 0 && (self.gc.blocking > Domain::Plane || collecting >> plane & 1 != 0)
-    }
-
-    /// Whether a plane can take one more program without endangering collection. Always, but for pinned pages.
-    #[inline(always)]
-    pub(crate) fn has_space(&self, plane: u32) -> bool {
-        self.ftl.free_pages(plane) > self.shape.data_pages
     }
 
     /// The physical page that a read finds.
@@ -175,9 +173,11 @@ impl<M: Media> Flash<M> {
     }
 
     fn start_program(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
+        let streams = self.ftl.streams.count();
+        assert!(u32::from(op.stream) < streams, "stream {} of a device of {streams}", op.stream);
         self.elements[element as usize].counters.program_pages += 1;
         if self.shape.level != Level::Ssd {
-            let Some(plane) = self.startable_plane(element, op.page) else {
+            let Some(plane) = self.startable_plane(element, op.page, op.stream) else {
                 panic!("element {element} was started without being asked whether it admits a program");
             };
             self.pass_turn(element, op.page, plane);
@@ -187,7 +187,7 @@ impl<M: Media> Flash<M> {
         let plane = if self.pools.is_late() {
             self.shape.first_plane(element) + self.pools.planes(self.pools.of_page(op.page))[0]
         } else {
-            let plane = self.promise_plane(element, op.page);
+            let plane = self.promise_plane(element, op.page, op.stream);
             self.pass_turn(element, op.page, plane);
             plane
         };
@@ -212,8 +212,9 @@ impl<M: Media> Flash<M> {
             let die = self.shape.die_of_plane(plane);
             if self.is_suspended(die) { self.shape.dies + die } else { die }
         };
-        let Op { kind, page, old_version } = op;
-        let times = Slot { start: now, token, element, page, plane, kind, old_version, ..Slot::VACANT };
+        let Op { kind, page, old_version, stream } = op;
+        let times =
+            Slot { start: now, token, element, page, plane, kind, old_version, stream, ..Slot::VACANT };
         self.slots[slot as usize] = times;
         slot
     }
@@ -285,10 +286,10 @@ impl<M: Media> Flash<M> {
     /// A program that a die takes up has its place: the map changes.
     #[inline]
     pub(crate) fn place(&mut self, die: u32, slot: u32) {
-        let Slot { element, page, plane, token, old_version, .. } = self.slots[slot as usize];
+        let Slot { element, page, plane, token, old_version, stream, .. } = self.slots[slot as usize];
         let plane = self.take_place(die, slot, plane);
         let pin = old_version && !self.planted.is(Bug::PinSkipped);
-        let placed = self.ftl.program(element, page, plane, pin);
+        let placed = self.ftl.program(element, page, plane, stream, pin);
         self.media.program(element, placed.page, token);
         let (t, s) = (&self.times, &mut self.slots[slot as usize]);
         s.plane = plane;

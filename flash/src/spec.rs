@@ -138,6 +138,41 @@ pub struct FtlSpec {
     /// and for one more program (DiskSim). Not given: every page holds data.
     #[serde(default)]
     pub summary_page: Option<Bytes>,
+    /// Write streams that programs tell apart: each has an open block of its own in every plane, so that pages of one
+    /// stream share erase blocks (Kang et al., HotStorage 2014; NVMe's placement handles).
+    #[serde(default = "one_stream", skip_serializing_if = "is_one_stream")]
+    pub streams: u32,
+    /// Whether collection keeps streams apart too.
+    #[serde(default, skip_serializing_if = "Isolation::is_initial")]
+    pub isolation: Isolation,
+}
+
+fn one_stream() -> u32 {
+    1
+}
+
+fn is_one_stream(streams: &u32) -> bool {
+    *streams == 1
+}
+
+/// How far streams are kept apart: the types of reclaim unit handles of NVMe Flexible Data Placement (NVM Express Base
+/// Specification 2.1, section 5.1.12.1.28).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Until collection moves their pages: then those of all streams mix, in the block of stream 0 or, with
+    /// [`Moves::Apart`], in the one of moves. The type that shipped devices have.
+    #[default]
+    Initial,
+    /// For ever: moves go to the block of the stream that their victim is of or, with [`Moves::Apart`], to one more for
+    /// each stream.
+    Persistent,
+}
+
+impl Isolation {
+    fn is_initial(&self) -> bool {
+        *self == Self::Initial
+    }
 }
 
 /// Within what a written page may go anywhere.
@@ -208,7 +243,7 @@ impl Default for Scheduling {
 }
 
 /// The devices that come with the program, by name.
-pub const PRESETS: [(&str, &str); 11] = [
+pub const PRESETS: [(&str, &str); 12] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
     ("ssdsim-5+1-ldpc", include_str!("../presets/ssdsim-5+1-ldpc.toml")),
@@ -217,6 +252,7 @@ pub const PRESETS: [(&str, &str); 11] = [
     ("disksim-chips", include_str!("../presets/disksim-chips.toml")),
     ("disksim-suite", include_str!("../presets/disksim-suite.toml")),
     ("paper001", include_str!("../presets/paper001.toml")),
+    ("paper001-fdp", include_str!("../presets/paper001-fdp.toml")),
     ("paper003", include_str!("../presets/paper003.toml")),
     ("mqsim", include_str!("../presets/mqsim.toml")),
     ("mqsim-gc-2gib", include_str!("../presets/mqsim-gc-2gib.toml")),

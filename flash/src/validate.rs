@@ -1,7 +1,7 @@
 //! What makes a device specification unusable, and why.
 
 use crate::geometry::Shape;
-use crate::spec::{DeviceSpec, GcSpan, MultiPlane, Preemption, Victim, Watermark};
+use crate::spec::{DeviceSpec, GcSpan, Isolation, Moves, MultiPlane, Preemption, Victim, Watermark};
 
 /// Why a device cannot be modelled as specified. Every message says the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,8 @@ pub enum SpecError {
     /// Collection could never catch up.
     #[error(
         "a plane of {raw} data pages exports {exported}, starts collecting at {low} free pages and has blocks of {open} \
-         open: collection needs at least one more page of slack; raise ftl.over_provisioning or lower gc.{watermark}"
+         open: collection needs at least one more page of slack; raise ftl.over_provisioning, or lower gc.{watermark} or \
+         ftl.streams"
     )]
     NoSlack {
         /// Data pages of a plane.
@@ -106,6 +107,9 @@ pub enum SpecError {
 /// The longest time of one step: 1000 s.
 const MAX_TIME_NS: u64 = 1_000_000_000_000;
 
+/// Streams of a device: as many as shipped devices have, and room for more.
+const MAX_STREAMS: u32 = 16;
+
 /// A watermark in the unit in which it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threshold {
@@ -136,7 +140,7 @@ impl DeviceSpec {
         self.validate_wear()?;
         self.validate_pairs()?;
         let (raw, block) = (self.raw_per_plane(), u64::from(self.data_pages()));
-        let open = block * u64::from(self.gc.moves.open_blocks());
+        let open = block * u64::from(self.open_blocks());
         let exported = u64::from(self.logical_per_plane());
         if exported == 0 {
             return Err(SpecError::Range { key: "exported pages of a plane", found: 0, least: 1, most: raw });
@@ -186,6 +190,7 @@ impl DeviceSpec {
         };
         let bus_bytes = g.page_bytes.0.saturating_add(g.spare_bytes.0);
         let counts = [
+            ("ftl.streams", u64::from(self.ftl.streams), 1, u64::from(MAX_STREAMS)),
             ("geometry.channels", u64::from(g.channels), 1, 4096),
             ("geometry.chips", u64::from(g.chips), 1, 4096),
             ("geometry.dies", u64::from(g.dies), 1, 64),
@@ -281,6 +286,12 @@ impl DeviceSpec {
                 "one plane has none to work with; leave it out",
             ),
             (
+                self.ftl.isolation == Isolation::Persistent && self.ftl.streams == 1,
+                "ftl.isolation = \"persistent\"",
+                "ftl.streams = 1",
+                "one stream has none to be kept from; raise ftl.streams or leave it out",
+            ),
+            (
                 levelled && fifo,
                 "wear.static_gap",
                 "gc.victim = \"fifo\"",
@@ -335,6 +346,17 @@ impl DeviceSpec {
 }
 
 impl DeviceSpec {
+    /// Blocks of a plane that may be open at the same time: one for each stream, and those of what collection moves.
+    pub(crate) fn open_blocks(&self) -> u32 {
+        let streams = self.ftl.streams;
+        streams
+            + match (self.gc.moves, self.ftl.isolation) {
+                (Moves::Shared, _) => 0,
+                (Moves::Apart, Isolation::Initial) => 1,
+                (Moves::Apart, Isolation::Persistent) => streams,
+            }
+    }
+
     /// The most valid pages that a plane may hold so that, at its low watermark, a written block has an invalid page.
     pub(crate) fn max_valid_per_plane(&self) -> u32 {
         let block = self.data_pages();
@@ -342,7 +364,7 @@ impl DeviceSpec {
             Threshold::Pages(pages) => pages,
             Threshold::Blocks(blocks) => blocks * block,
         };
-        self.raw_per_plane() as u32 - high - block * self.gc.moves.open_blocks() - 1
+        self.raw_per_plane() as u32 - high - block * self.open_blocks() - 1
     }
 
     /// Replaced versions that each element can keep at once whatever planes they lie in: collection must still find

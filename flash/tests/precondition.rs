@@ -3,7 +3,7 @@
 mod support;
 
 use stripewise_base::prng::Prng;
-use stripewise_flash::spec::{Choice, Pool, Victim};
+use stripewise_flash::spec::{Choice, Isolation, Pool, Victim};
 use stripewise_flash::{DeviceSpec, Flash, Level, Share, State};
 use support::spec;
 
@@ -105,6 +105,13 @@ fn so_is_one_with_hardly_any_spare_space_and_one_with_much() {
     device.ftl.over_provisioning = Share(70_000);
     assert_alike(&device, Level::Ssd, Share::ALL);
     assert_alike(&device, Level::Ssd, Share(600_000));
+}
+
+#[test]
+fn so_is_one_with_streams_which_are_all_but_one_still_empty() {
+    let mut device = device(Victim::Greedy, Pool::Plane);
+    (device.ftl.streams, device.ftl.isolation) = (6, Isolation::Persistent);
+    assert_alike(&device, Level::Ssd, Share::ALL);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The devices that come with the program.
 
-use stripewise_flash::spec::PRESETS;
+use stripewise_flash::spec::{Isolation, Moves, PRESETS};
 use stripewise_flash::{DeviceSpec, Flash, Level};
 
 fn presets() -> impl Iterator<Item = DeviceSpec> {
@@ -31,7 +31,7 @@ fn presets_have_the_sizes_of_their_sources() {
     assert_eq!([raw_gib("ssdsim-5+1"), raw_gib("ssdsim-7+1")], [24.0, 32.0]);
     assert_eq!([raw_gib("ssdsim-5+1-ldpc"), raw_gib("ssdsim-7+1-ldpc")], [24.0, 32.0]);
     assert_eq!([raw_gib("disksim"), raw_gib("disksim-chips"), raw_gib("paper003")], [32.0, 256.0, 2.0]);
-    assert_eq!(raw_gib("paper001"), 0.30078125);
+    assert_eq!([raw_gib("paper001"), raw_gib("paper001-fdp")], [0.30078125; 2]);
     assert_eq!([raw_gib("disksim-suite"), raw_gib("mqsim"), raw_gib("mqsim-gc-2gib")], [32.0, 512.0, 2.0]);
 }
 
@@ -45,6 +45,15 @@ fn an_ssd_of_paper_001_is_the_smallest_that_holds_the_working_set_of_256_mib() {
     assert!(exported_bytes(&spec) >= 256 << 20);
     spec.geometry.blocks -= 1;
     assert!(exported_bytes(&spec) < 256 << 20);
+}
+
+#[test]
+fn the_device_with_streams_of_paper_001_differs_in_its_streams_alone() {
+    let [plain, mut fdp] = ["paper001", "paper001-fdp"]
+        .map(|name| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(fdp.ftl.streams, 5);
+    (fdp.name, fdp.ftl.streams) = (plain.name.clone(), 1);
+    assert_eq!(fdp, plain);
 }
 
 #[test]
@@ -90,6 +99,11 @@ fn what_is_wrong_is_said_with_the_remedy() {
         ("d-choices = 11", "d-choices = 0", "gc.victim.d-choices is 0"),
         ("window = 256", "window = 0", "scheduling.window is 0"),
         ("\"3.8ms\"", "\"2000s\"", "timing.erase (ns) is 2000000000000"),
+        // Streams: how many, and whether they have a meaning and room.
+        ("[scheduling]", "streams = 17\n[scheduling]", "ftl.streams is 17; it must be from 1 to 16"),
+        ("[scheduling]", "streams = 0\n[scheduling]", "ftl.streams is 0"),
+        ("[scheduling]", "isolation = \"persistent\"\n[scheduling]", "one stream has none to be kept from"),
+        ("[scheduling]", "streams = 2\nisolation = \"none\"\n[scheduling]", "known: initial, persistent"),
         // Space that collection needs.
         ("over_provisioning = \"7%\"", "over_provisioning = \"5%\"", "raise ftl.over_provisioning"),
         (
@@ -120,6 +134,24 @@ fn what_is_wrong_is_said_with_the_remedy() {
         assert!(found.contains(expected), "{to}: expected `{expected}` in\n{found}");
     }
     assert!(DeviceSpec::preset("mqsin").unwrap_err().to_string().contains("did you mean `mqsim`"));
+}
+
+#[test]
+fn streams_need_room_for_their_open_blocks() {
+    let refused = |streams: u32, isolation: Isolation, moves: Moves| {
+        let mut spec = DeviceSpec::preset("paper001").unwrap_or_else(|error| panic!("{error}"));
+        (spec.ftl.streams, spec.ftl.isolation, spec.gc.moves) = (streams, isolation, moves);
+        spec.validate().err().map(|error| error.to_string())
+    };
+    // Of 77 blocks of 63 pages 4124 pages are exported and 3 blocks kept free: 8 blocks may be open, and not 9.
+    let (initial, persistent) = (Isolation::Initial, Isolation::Persistent);
+    for (streams, isolation, moves) in
+        [(8, initial, Moves::Shared), (7, initial, Moves::Apart), (4, persistent, Moves::Apart)]
+    {
+        assert_eq!(refused(streams, isolation, moves), None);
+        let message = refused(streams + 1, isolation, moves).expect("no room");
+        assert!(message.contains("has blocks of") && message.contains("or ftl.streams"), "{message}");
+    }
 }
 
 #[test]

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
 use stripewise_flash::spec::{
-    AgeSpec, Choice, Domain, FreeBlock, GcSpan, GcStart, LdpcSpec, LinkUnit, Moves, MultiPlane, Pool,
-    Preemption, SuspendSpec, Victim, Watermark, WearSpec,
+    AgeSpec, Choice, Domain, FreeBlock, GcSpan, GcStart, Isolation, LdpcSpec, LinkUnit, Moves, MultiPlane,
+    Pool, Preemption, SuspendSpec, Victim, Watermark, WearSpec,
 };
-use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind};
+use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind, Share};
 use support::{Rig, small};
 
 /// What physical pages hold, and what reads found. Content is the token of the program that wrote it.
@@ -20,12 +20,63 @@ use support::{Rig, small};
 struct Contents {
     pages: BTreeMap<(u32, u32), u32>,
     found: BTreeMap<u32, Option<u32>>,
+    streams: Streams,
+}
+
+/// Whose pages lie in each block.
+#[derive(Default)]
+struct Streams {
+    count: u32,
+    isolation: Isolation,
+    moves: Moves,
+    pages_per_block: u32,
+    owners: BTreeMap<(u32, u32), Owner>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Owner {
+    Stream(u8),
+    /// What collection moves.
+    Moves(Option<u8>),
+}
+
+impl Streams {
+    fn new(spec: &DeviceSpec) -> Self {
+        let (count, isolation) = (spec.ftl.streams, spec.ftl.isolation);
+        let (moves, pages_per_block) = (spec.gc.moves, spec.geometry.pages);
+        Self { count, isolation, moves, pages_per_block, owners: BTreeMap::new() }
+    }
+
+    /// The stream of the operation with a token: any, but known before the token is given.
+    fn of(&self, token: u32) -> u8 {
+        ((token.wrapping_mul(0x9E37_79B9) >> 16) % self.count) as u8
+    }
+
+    /// A page that belongs to `owner` is written.
+    fn write(&mut self, element: u32, page: u32, owner: Owner) {
+        let block = (element, page / self.pages_per_block);
+        let found = *self.owners.entry(block).or_insert(owner);
+        // Without streams moves and programs lend each other pages when blocks are short.
+        assert!(found == owner || self.count == 1, "a page of {owner:?} in a block of {found:?}");
+    }
+
+    /// Where a page that was programmed with `token` may be moved to.
+    fn of_move(&self, token: u32) -> Owner {
+        let stream = self.of(token);
+        match (self.moves, self.isolation) {
+            (Moves::Shared, Isolation::Initial) => Owner::Stream(0),
+            (Moves::Shared, Isolation::Persistent) => Owner::Stream(stream),
+            (Moves::Apart, Isolation::Initial) => Owner::Moves(None),
+            (Moves::Apart, Isolation::Persistent) => Owner::Moves(Some(stream)),
+        }
+    }
 }
 
 impl Media for Contents {
     fn program(&mut self, element: u32, page: u32, token: u32) {
         let before = self.pages.insert((element, page), token);
         assert_eq!(before, None, "page {page} of element {element} was programmed twice without an erase");
+        self.streams.write(element, page, Owner::Stream(self.streams.of(token)));
     }
 
     fn read(&mut self, element: u32, page: Option<u32>, token: u32) {
@@ -36,12 +87,14 @@ impl Media for Contents {
     fn copy(&mut self, element: u32, from: u32, to: u32) {
         let content = *self.pages.get(&(element, from)).expect("a written page");
         assert_eq!(self.pages.insert((element, to), content), None, "moved onto a written page");
+        self.streams.write(element, to, self.streams.of_move(content));
     }
 
     fn erase(&mut self, element: u32, first: u32, count: u32) {
         for page in first..first + count {
             self.pages.remove(&(element, page));
         }
+        self.streams.owners.remove(&(element, first / self.streams.pages_per_block));
     }
 }
 
@@ -73,10 +126,11 @@ fn cases() -> impl Strategy<Value = Case> {
     let levels = prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)];
     let shapes = (1u32..3, 1u32..3, 1u32..3, 1u32..3);
     let pins = prop_oneof![0..=MANY, 20u64..400];
-    let switches = (any::<[bool; 8]>(), any::<[bool; 8]>(), 0u32..3, pins, any::<u64>());
+    let streams = (prop_oneof![Just(1u32), 2..=5u32], any::<bool>());
+    let switches = (any::<[bool; 8]>(), any::<[bool; 8]>(), 0u32..3, pins, any::<u64>(), streams);
     (victims, domains.clone(), domains, pools, levels, shapes, switches).prop_map(
         |(victim, blocking, erase, pool, level, (channels, chips, dies, planes), switches)| {
-            let (switches, more, points, pins, seed) = switches;
+            let (switches, more, points, pins, seed, streams) = switches;
             let [priority, span, start, choice, link, command, summary, instant] = switches;
             let mut spec = small(&[]);
             let g = &mut spec.geometry;
@@ -104,6 +158,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 };
             }
             add_switches(&mut spec, more, points);
+            add_streams(&mut spec, streams, seed);
             if level == Level::Ssd && planes > 1 {
                 spec.scheduling.multi_plane =
                     [MultiPlane::Off, MultiPlane::SamePage, MultiPlane::AnyPage][(seed % 3) as usize];
@@ -150,6 +205,24 @@ fn add_switches(spec: &mut DeviceSpec, switches: [bool; 8], points: u32) {
     }
 }
 
+/// Streams, with room for their open blocks.
+fn add_streams(spec: &mut DeviceSpec, (streams, persistent): (u32, bool), seed: u64) {
+    let persistent = persistent && streams > 1;
+    spec.ftl.streams = streams;
+    spec.ftl.isolation = if persistent { Isolation::Persistent } else { Isolation::Initial };
+    let open = match spec.gc.moves {
+        Moves::Shared => streams,
+        Moves::Apart => streams + if persistent { streams } else { 1 },
+    };
+    // Half of all pages is exported, a block has four pages: 2b + 4 x 2 + 4 x open < 4b.
+    spec.geometry.blocks = spec.geometry.blocks.max(5 + 2 * open);
+    // Pages of open blocks count as free here.
+    if seed >> 8 & 1 != 0 && spec.gc.soft_watermark.is_none() && spec.gc.hard_watermark.is_none() {
+        let block = 1_000_000_u32.div_ceil(spec.geometry.blocks);
+        spec.gc.low_watermark = Watermark::Pages(Share(block));
+    }
+}
+
 /// What one logical page should hold.
 #[derive(Clone, Copy, Debug, Default)]
 struct Page {
@@ -182,7 +255,8 @@ fn release(
 
 /// Runs a case; returns how many collections stalled.
 fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
-    let flash = Flash::with_media(&case.spec, case.level, 2, case.seed, Contents::default());
+    let contents = Contents { streams: Streams::new(&case.spec), ..Contents::default() };
+    let flash = Flash::with_media(&case.spec, case.level, 2, case.seed, contents);
     let flash = flash.map_err(|error| TestCaseError::reject(error.to_string()))?;
     let (elements, pages) = (flash.shape().elements, flash.logical_pages());
     let mut rig = Rig::over(flash);
@@ -215,7 +289,8 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
                 entry.pinned = Some(entry.content);
                 pins.push((element, page));
             }
-            let token = rig.submit(element, Op { kind, page, old_version });
+            let stream = rig.flash.media().streams.of(of_token.len() as u32);
+            let token = rig.submit(element, Op { kind, page, old_version, stream });
             of_token.insert(token, (element, page));
             match kind {
                 OpKind::Read => drop(reads.insert(token, expected)),
@@ -288,12 +363,17 @@ proptest! {
 #[test]
 fn programs_that_pins_leave_no_space_for_wait_until_pins_are_released() {
     for level in [Level::Ssd, Level::Channel, Level::Chip] {
-        for pool in [Pool::Plane, Pool::Element] {
+        for (pool, streams) in [(Pool::Plane, 1), (Pool::Element, 1), (Pool::Plane, 3), (Pool::Element, 3)] {
             let mut spec = small(&[]);
             (spec.ftl.pool, spec.scheduling.window) = (pool, 8);
+            if streams > 1 {
+                add_streams(&mut spec, (streams, true), 0);
+            }
             let case = Case { spec, level, seed: 5, pins: 400 };
-            let stalls = run(&case, 6000).unwrap_or_else(|error| panic!("{level:?} {pool:?}: {error}"));
-            assert!(stalls > 0 || pool == Pool::Element, "{level:?} {pool:?}: nothing stalled");
+            let stalls =
+                run(&case, 6000).unwrap_or_else(|error| panic!("{level:?} {pool:?} {streams}: {error}"));
+            let free = pool == Pool::Element;
+            assert!(stalls > 0 || free, "{level:?} {pool:?} {streams}: nothing stalled");
         }
     }
 }

@@ -4,7 +4,7 @@ mod support;
 
 use stripewise_base::agenda::Agenda;
 use stripewise_base::prng::Prng;
-use stripewise_flash::spec::{Domain, Pool, Victim};
+use stripewise_flash::spec::{Domain, Isolation, Pool, Victim};
 use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Op, OpKind, Share, State};
 use support::small;
 
@@ -53,7 +53,12 @@ impl Load {
         if old_version {
             self.pinned.push((element, page));
         }
-        let op = Op { kind, page, old_version };
+        let op = Op {
+            kind,
+            page,
+            old_version,
+            stream: self.random.below(self.flash.spec().ftl.streams.into()) as u8,
+        };
         if !self.waiting[element as usize].is_empty() || !self.offer(now, element, op) {
             self.waiting[element as usize].push(op);
         }
@@ -89,10 +94,10 @@ impl Load {
 #[test]
 fn nothing_is_allocated_once_the_device_is_warm() {
     for level in [Level::Ssd, Level::Channel, Level::Chip] {
-        for (pool, victim, blocking) in [
-            (Pool::Plane, Victim::Greedy, Domain::Plane),
-            (Pool::Element, Victim::Fifo, Domain::Channel),
-            (Pool::Die, Victim::DChoices(3), Domain::Die),
+        for (pool, victim, blocking, streams) in [
+            (Pool::Plane, Victim::Greedy, Domain::Plane, 1),
+            (Pool::Element, Victim::Fifo, Domain::Channel, 2),
+            (Pool::Die, Victim::DChoices(3), Domain::Die, 4),
         ] {
             let mut spec = small(&[
                 ("window = 64", "window = 40"),
@@ -100,6 +105,10 @@ fn nothing_is_allocated_once_the_device_is_warm() {
             ]);
             (spec.ftl.pool, spec.gc.victim, spec.gc.blocking) = (pool, victim, blocking);
             (spec.geometry.blocks, spec.geometry.pages) = (32, 16);
+            spec.ftl.streams = streams;
+            if streams > 2 {
+                spec.ftl.isolation = Isolation::Persistent;
+            }
             let mut load = Load::new(&spec, level);
             (0..60).for_each(|_| load.submit(0));
             load.run(400_000);

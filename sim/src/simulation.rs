@@ -226,7 +226,7 @@ fn op(operation: &Operation) -> Op {
         OperationKind::Trim => OpKind::Trim,
         OperationKind::Flush => OpKind::Flush,
     };
-    Op { kind, page: operation.page, old_version: operation.old_version }
+    Op { kind, page: operation.page, old_version: operation.old_version, stream: operation.stream }
 }
 
 /// What modelled elements can do.
@@ -238,7 +238,7 @@ pub fn elements(spec: &DeviceSpec, shape: &Shape) -> Elements {
         volatile_cache: false,
         discard: true,
         old_versions: spec.old_versions(shape),
-        streams: 1,
+        streams: spec.ftl.streams,
     }
 }
 

@@ -29,8 +29,12 @@ pub fn describe_device(spec: &DeviceSpec) -> Result<String, SpecError> {
     ];
     let parts = parts.map(|(count, name)| format!("{count} {name}{}", if count == 1 { "" } else { "s" }));
     let (raw, _) = sizes(spec)?;
+    let streams = match spec.ftl.streams {
+        1 => String::new(),
+        streams => format!(", {streams} streams"),
+    };
     Ok(format!(
-        "{}: {} of {}, {} raw, {} over-provisioning",
+        "{}: {} of {}, {} raw, {} over-provisioning{streams}",
         spec.name,
         parts.join(" x "),
         human::bytes(g.page_bytes.0),

@@ -4,7 +4,7 @@ use anyhow::Context;
 use stripewise_array::{NoMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::units::{Bytes, Span};
-use stripewise_flash::spec::{Choice, Domain, GcSpec, Geometry, Pool, Scheduling, Timing};
+use stripewise_flash::spec::{Choice, Domain, GcSpec, Geometry, Isolation, Pool, Scheduling, Timing};
 use stripewise_flash::spec::{FtlSpec, LinkUnit, Victim, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Order, Share};
 use stripewise_sim::tables::{GcRow, RequestRow, SampleRow, Sink};
@@ -56,6 +56,8 @@ pub(crate) fn device(geometry: Geometry, timing: Timing) -> DeviceSpec {
             pool: Pool::Plane,
             choice: Choice::RoundRobin,
             summary_page: None,
+            streams: 1,
+            isolation: Isolation::Initial,
         },
         scheduling: Scheduling { read_priority: false, window: 1 << 16, ..Scheduling::default() },
         gc: GcSpec::new(Victim::Greedy, Watermark::BlockCount(1), Domain::Die),

@@ -139,25 +139,17 @@ impl Preemption {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moves {
-    /// To the block that programs are written to (SSDsim).
+    /// To the block that programs are written to (SSDsim); of several streams, see [`super::Isolation`].
     #[default]
     Shared,
     /// To a block of their own, so that cold pages gather (Kawaguchi's separate cleaning; Van Houdt's double write
-    /// mode, SIGMETRICS 2014). Costs one more open block of a plane.
+    /// mode, SIGMETRICS 2014). Costs one more open block of a plane, or one for each stream that moves are isolated by.
     Apart,
 }
 
 impl Moves {
     fn is_shared(&self) -> bool {
         *self == Self::Shared
-    }
-
-    /// Blocks of a plane that are being written.
-    pub(crate) fn open_blocks(self) -> u32 {
-        match self {
-            Self::Shared => 1,
-            Self::Apart => 2,
-        }
     }
 }
 

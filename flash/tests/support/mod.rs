@@ -52,11 +52,11 @@ pub fn small(changes: &[(&str, &str)]) -> DeviceSpec {
 }
 
 pub fn read(page: u32) -> Op {
-    Op { kind: OpKind::Read, page, old_version: false }
+    Op { kind: OpKind::Read, page, old_version: false, stream: 0 }
 }
 
 pub fn write(page: u32) -> Op {
-    Op { kind: OpKind::Program, page, old_version: false }
+    Op { kind: OpKind::Program, page, old_version: false, stream: 0 }
 }
 
 pub fn pinning(page: u32) -> Op {
@@ -64,7 +64,7 @@ pub fn pinning(page: u32) -> Op {
 }
 
 pub fn trim(page: u32) -> Op {
-    Op { kind: OpKind::Trim, page, old_version: false }
+    Op { kind: OpKind::Trim, page, old_version: false, stream: 0 }
 }
 
 /// A finished operation with its times.
