@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes bench-hotness validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -63,6 +63,9 @@ speed: ## Measure the simulator's speed beside a bare yardstick; close other pro
 
 bench-codes: ## Measure the parity codes beside ISA-L, a crate and memcpy (ISA-L: apt install libisal2)
 	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-codes
+
+bench-hotness: ## Measure time and memory of hot data identification beside an exact LRU and a hash map
+	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-hotness
 
 bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked

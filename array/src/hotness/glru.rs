@@ -15,16 +15,25 @@ use super::{Decay, HotnessSection, Thresholds};
 /// Where counters stop.
 pub(super) const COUNTER_MAX: u8 = 15;
 
+/// Items that are searched and moved at once.
+const WIDTH: usize = 8;
+
+/// Eight neighbours of a list, the most recently updated first: 36 bits each, as printed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Items {
+    /// `chunk / lists`.
+    numbers: [u32; WIDTH],
+    /// Counters, the first item's in the lowest 4 bits. Vacant items, which have 0, are behind all others.
+    counters: u32,
+}
+
 /// The hot data table.
 #[derive(Clone, Debug)]
 pub(super) struct Glru {
     lists: u64,
     items: usize,
-    /// For each list its items, the most recently updated first: `chunk / lists`.
-    numbers: Vec<u32>,
-    /// Their counters, two a byte, the lower half first; each list begins a byte of its own. Vacant items, which have 0, are
-    /// behind all others.
-    counters: Vec<u8>,
+    /// Each list as so many times eight items, of which the last may be left unused.
+    table: Vec<Items>,
     thresholds: Thresholds,
     replace: Share,
     coin: Prng,
@@ -33,49 +42,42 @@ pub(super) struct Glru {
 
 impl Glru {
     pub(super) fn new(section: &HotnessSection) -> Self {
-        let (lists, items) = (section.lists as usize, section.items as usize);
+        let (lists, items) = (u64::from(section.lists), section.items as usize);
         Self {
-            lists: lists as u64,
+            lists,
             items,
-            numbers: vec![0; lists * items],
-            counters: vec![0; lists * items.div_ceil(2)],
+            table: vec![Items::default(); lists as usize * items.div_ceil(WIDTH)],
             thresholds: Thresholds::new(section),
             replace: section.replace,
             coin: Prng::new(section.seed),
-            decay: Decay::new(lists as u64, section.halve_every),
+            decay: Decay::new(lists, section.halve_every),
         }
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        (size_of_val(&*self.numbers) + size_of_val(&*self.counters)) as u64
+        size_of_val(&*self.table) as u64
     }
 
     #[inline]
     pub(super) fn classify(&mut self, page: u64) -> u8 {
         let (list, number) = ((page % self.lists) as usize, (page / self.lists) as u32);
-        let width = self.items.div_ceil(2);
-        let numbers = &mut self.numbers[list * self.items..][..self.items];
-        let counters = &mut self.counters[list * width..][..width];
-        let last = self.items - 1;
-        // Vacant items come last, so the first match is the chunk's own item if it has one.
-        let found = numbers.iter().position(|&other| other == number);
-        let tier = match found.map(|at| (at, counter(counters, at))) {
-            Some((at, writes)) if writes > 0 => {
-                let writes = COUNTER_MAX.min(writes + 1);
-                to_head(numbers, counters, at, number, writes);
-                self.thresholds.tier(writes)
-            }
-            _ => {
-                let has_room = counter(counters, last) == 0;
-                if has_room || self.coin.chance(self.replace.0.into(), Share::ALL.0.into()) {
-                    to_head(numbers, counters, last, number, 1);
-                }
-                0
-            }
+        let width = self.items.div_ceil(WIDTH);
+        let list = &mut self.table[list * width..][..width];
+        let tier = if let Some((at, writes)) = find(list, number) {
+            let writes = COUNTER_MAX.min(writes + 1);
+            to_head(list, at + 1, number, writes);
+            self.thresholds.tier(writes)
+        } else {
+            let last = self.items - 1;
+            let has_room = list[last / WIDTH].counter(last % WIDTH) == 0;
+            let gets_in = has_room || self.coin.chance(self.replace.0.into(), Share::ALL.0.into());
+            // Nobody can predict the coin, so the list is walked either way.
+            to_head(list, if gets_in { self.items } else { 0 }, number, 1);
+            0
         };
         self.decay.tick();
         while let Some(list) = self.decay.due() {
-            halve(&mut self.counters[list * width..][..width]);
+            self.table[list * width..][..width].iter_mut().for_each(Items::halve);
         }
         tier
     }
@@ -83,44 +85,66 @@ impl Glru {
     /// The items of a list that are taken, the most recently updated first: chunk and counter.
     #[cfg(test)]
     pub(super) fn list(&self, list: u64) -> Vec<(u64, u8)> {
-        let width = self.items.div_ceil(2);
-        let numbers = &self.numbers[list as usize * self.items..][..self.items];
-        let counters = &self.counters[list as usize * width..][..width];
-        let items = numbers.iter().enumerate();
-        items
-            .map(|(at, &number)| (u64::from(number) * self.lists + list, counter(counters, at)))
-            .filter(|&(_, writes)| writes > 0)
+        let width = self.items.div_ceil(WIDTH);
+        let items = &self.table[list as usize * width..][..width];
+        let all = items.iter().flat_map(|items| (0..WIDTH).map(|at| (items.numbers[at], items.counter(at))));
+        all.filter(|item| item.1 > 0)
+            .map(|(number, writes)| (u64::from(number) * self.lists + list, writes))
             .collect()
     }
 }
 
-#[inline]
-fn counter(counters: &[u8], at: usize) -> u8 {
-    counters[at / 2] >> (at % 2 * 4) & 0xF
+impl Items {
+    #[inline]
+    fn counter(&self, at: usize) -> u8 {
+        (self.counters >> (4 * at)) as u8 & 0xF
+    }
+
+    /// Halves all counters, none to less than 1: in each 4 bits, 1 stays if that leaves 0.
+    fn halve(&mut self) {
+        const ONES: u32 = 0x1111_1111;
+        let half = self.counters >> 1 & 0x7777_7777;
+        let above_zero = (half | half >> 1 | half >> 2) & ONES;
+        self.counters = half | (self.counters & ONES & !above_zero);
+    }
 }
 
-/// Drops item `at`, moves those before it back by one, and puts an item at the head.
+/// The item of a number and its counter, if it has one.
 #[inline]
-fn to_head(numbers: &mut [u32], counters: &mut [u8], at: usize, number: u32, writes: u8) {
-    let mut carried = number;
-    for place in &mut numbers[..=at] {
-        carried = std::mem::replace(place, carried);
+fn find(list: &[Items], number: u32) -> Option<(usize, u8)> {
+    for (group, items) in list.iter().enumerate() {
+        let mut matches = 0u32;
+        for (at, &other) in items.numbers.iter().enumerate() {
+            matches |= u32::from(other == number) << at;
+        }
+        if matches != 0 {
+            // Vacant items come last, so the first match is the number's own item if it has one.
+            let at = matches.trailing_zeros() as usize;
+            let writes = items.counter(at);
+            return (writes > 0).then_some((group * WIDTH + at, writes));
+        }
     }
-    let mut carried = writes;
-    for pair in &mut counters[..at / 2] {
-        let [low, high] = [*pair & 0xF, *pair >> 4];
-        *pair = low << 4 | carried;
-        carried = high;
-    }
-    let pair = &mut counters[at / 2];
-    // The upper half is the dropped item itself, or stays behind it.
-    *pair = if at % 2 == 1 { *pair << 4 | carried } else { *pair & 0xF0 | carried };
+    None
 }
 
-/// Halves all counters of a list, none to less than 1.
-fn halve(counters: &mut [u8]) {
-    for pair in counters {
-        let half = |writes: u8| if writes > 1 { writes / 2 } else { writes };
-        *pair = half(*pair >> 4) << 4 | half(*pair & 0xF);
+/// Moves the first items of a list back by one, `moved` of them, of which the last drops out, and puts one at the head; of
+/// none, nothing happens.
+#[inline]
+fn to_head(list: &mut [Items], mut moved: usize, number: u32, writes: u8) {
+    let (mut number, mut writes) = (number, u32::from(writes));
+    for items in list {
+        let here = moved.min(WIDTH);
+        let before = *items;
+        for at in 0..WIDTH {
+            let back = if at == 0 { number } else { before.numbers[at - 1] };
+            items.numbers[at] = if at < here { back } else { before.numbers[at] };
+        }
+        let mask = ((1u64 << (4 * here)) - 1) as u32;
+        items.counters = (before.counters & !mask) | ((before.counters << 4 | writes) & mask);
+        (number, writes) = (before.numbers[WIDTH - 1], before.counters >> 28);
+        moved -= here;
+        if moved == 0 {
+            return;
+        }
     }
 }

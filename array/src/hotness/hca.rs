@@ -149,15 +149,15 @@ impl Hca {
     #[inline]
     fn hotness(&mut self, page: u64, chunk: &Chunk) -> u32 {
         let file = page >> self.file_shift;
-        let first = file << self.file_shift;
-        // The last file may be shorter than the others.
-        let file_pages = (self.pages - first).min(1 << self.file_shift);
         let writes = &mut self.files[file as usize];
         *writes = writes.saturating_add(1);
-        let of_file = (u64::from(*writes) << PLACES) / file_pages;
+        let writes = u64::from(*writes) << PLACES;
+        // The last file may be shorter than the others.
+        let left = self.pages - (file << self.file_shift);
+        let of_file = if left >> self.file_shift > 0 { writes >> self.file_shift } else { writes / left };
         let age = self.now.wrapping_sub(chunk.time).max(1);
-        let of_chunk = if chunk.count > 1 { (u64::from(chunk.count) << PLACES) / u64::from(age) } else { 0 };
-        u32::try_from(of_file + of_chunk).unwrap_or(u32::MAX)
+        let of_chunk = if chunk.count > 1 { (u32::from(chunk.count) << PLACES) / age } else { 0 };
+        u32::try_from(of_file + u64::from(of_chunk)).unwrap_or(u32::MAX)
     }
 
     /// The group that a chunk of this hotness goes to.

@@ -86,8 +86,9 @@ fn glru_keeps_as_much_as_printed_however_large_the_array_and_the_others_grow_wit
     let chunks_of_a_gib = 1 << 18;
     assert_eq!(bytes(HotnessPolicy::Hca, chunks_of_a_gib), 10 * (1 << 18) + 4 * (1 << 10));
     assert_eq!(bytes(HotnessPolicy::Direct, chunks_of_a_gib), 1 << 18);
-    let odd = HotnessSection { lists: 3, items: 5, ..of(HotnessPolicy::Glru) };
-    assert_eq!(Hotness::new(&odd, 100, PAGE).bytes(), 3 * (5 * 4 + 3));
+    // Items come by eights, whether they are used or not.
+    let odd = HotnessSection { lists: 3, items: 9, ..of(HotnessPolicy::Glru) };
+    assert_eq!(Hotness::new(&odd, 100, PAGE).bytes(), 3 * 2 * 36);
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! Who is measured: the schemes of the controller, and what others would use.
+
+use std::num::NonZeroUsize;
+
+use hashbrown::HashMap;
+use lru::LruCache;
+use stripewise_array::hotness::{Hotness, HotnessPolicy, HotnessSection};
+
+/// Chunks are pages of 4 KiB.
+const PAGE: u64 = 4096;
+
+/// Something that sorts chunks into tiers.
+pub(crate) enum Contender {
+    /// One of ours, told of each request as the controller does.
+    Ours(Hotness),
+    /// The same, with every request right behind the one before it: the shortcut of sequential requests.
+    Sequential(Hotness, u64),
+    /// One exact list of all chunks that fit, least recently updated last, with a counter each (crate `lru`).
+    Lru(LruCache<u32, u8>),
+    /// A counter for each chunk that was ever written (crate `hashbrown`).
+    Map(HashMap<u32, u8>),
+}
+
+/// All of them: name, and what makes one for so many chunks.
+pub(crate) const CONTENDERS: &[(&str, fn(u64) -> Contender)] = &[
+    ("glru 128 x 8", |chunks| glru(chunks, 128, 8)),
+    ("glru 128 x 64", |chunks| glru(chunks, 128, 64)),
+    ("glru 16384 x 8", |chunks| glru(chunks, 16_384, 8)),
+    ("glru 128 x 8, sequential", |chunks| match glru(chunks, 128, 8) {
+        Contender::Ours(hotness) => Contender::Sequential(hotness, 0),
+        other => other,
+    }),
+    ("hca", |chunks| ours(chunks, HotnessSection { policy: HotnessPolicy::Hca, ..Default::default() })),
+    ("direct", |chunks| ours(chunks, HotnessSection { policy: HotnessPolicy::Direct, ..Default::default() })),
+    ("crate lru, 1024 items", |_| Contender::Lru(LruCache::new(items(1024)))),
+    ("crate lru, 131072 items", |_| Contender::Lru(LruCache::new(items(1 << 17)))),
+    ("crate hashbrown, all chunks", |_| Contender::Map(HashMap::new())),
+];
+
+fn items(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("the contenders have items")
+}
+
+fn ours(chunks: u64, section: HotnessSection) -> Contender {
+    section.check(chunks).expect("the benchmark's settings mean something");
+    Contender::Ours(Hotness::new(&section, chunks, PAGE as u32))
+}
+
+fn glru(chunks: u64, lists: u32, items: u32) -> Contender {
+    ours(chunks, HotnessSection { policy: HotnessPolicy::Glru, lists, items, ..Default::default() })
+}
+
+impl Contender {
+    /// What the tables take, if they say so themselves.
+    pub(crate) fn own_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Ours(hotness) | Self::Sequential(hotness, _) => Some(hotness.bytes()),
+            Self::Lru(_) | Self::Map(_) => None,
+        }
+    }
+
+    /// Sorts a batch; `sorted` is told each chunk and its tier.
+    pub(crate) fn run(&mut self, batch: &[u32], mut sorted: impl FnMut(u64, u8)) {
+        match self {
+            Self::Ours(hotness) => {
+                for &page in batch {
+                    let page = u64::from(page);
+                    hotness.begin_request(page * PAGE, PAGE);
+                    sorted(page, hotness.classify(page));
+                }
+            }
+            Self::Sequential(hotness, next) => {
+                for &page in batch {
+                    hotness.begin_request(*next, PAGE);
+                    *next += PAGE;
+                    sorted(page.into(), hotness.classify(page.into()));
+                }
+            }
+            Self::Lru(lru) => {
+                for &page in batch {
+                    let tier = if let Some(writes) = lru.get_mut(&page) {
+                        *writes = writes.saturating_add(1);
+                        1
+                    } else {
+                        lru.put(page, 1);
+                        0
+                    };
+                    sorted(page.into(), tier);
+                }
+            }
+            Self::Map(map) => {
+                for &page in batch {
+                    let writes = map.entry(page).or_default();
+                    *writes = writes.saturating_add(1);
+                    sorted(page.into(), u8::from(*writes >= 2));
+                }
+            }
+        }
+    }
+}
