@@ -21,8 +21,11 @@ pub(crate) enum Contender {
     Map(HashMap<u32, u8>),
 }
 
-/// All of them: name, and what makes one for so many chunks.
-pub(crate) const CONTENDERS: &[(&str, fn(u64) -> Contender)] = &[
+/// Makes a contender for an array of so many chunks.
+pub(crate) type Make = fn(u64) -> Contender;
+
+/// All of them, by name.
+pub(crate) const CONTENDERS: &[(&str, Make)] = &[
     ("glru 128 x 8", |chunks| glru(chunks, 128, 8)),
     ("glru 128 x 64", |chunks| glru(chunks, 128, 64)),
     ("glru 16384 x 8", |chunks| glru(chunks, 16_384, 8)),

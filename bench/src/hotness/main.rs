@@ -14,7 +14,7 @@ use clap::Parser;
 use comfy_table::Table;
 use stripewise_base::units::parse_count;
 
-use crate::contenders::{CONTENDERS, Contender};
+use crate::contenders::{CONTENDERS, Contender, Make};
 use crate::stream::{Found, Stream};
 
 /// Counts what the opponents allocate, while they are filled; afterwards it only passes calls on.
@@ -88,7 +88,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn row(chunks: u64, name: &str, make: fn(u64) -> Contender, rounds: u32) -> Vec<String> {
+fn row(chunks: u64, name: &str, make: Make, rounds: u32) -> Vec<String> {
     let mut stream = Stream::new(chunks);
     let profiler = dhat::Profiler::builder().testing().build();
     let before = dhat::HeapStats::get().curr_bytes;
