@@ -188,6 +188,17 @@ impl Ftl {
         p.free_blocks > 1 || p.free_blocks == 1 && !self.point(plane, stream.into()).is_full()
     }
 
+    /// Free pages of a plane that programs of a stream could take: its rest of what is open, and the free blocks.
+    #[inline(always)]
+    pub(crate) fn free_pages_for(&self, plane: u32, stream: u8) -> u32 {
+        let p = &self.planes[plane as usize];
+        if self.streams.count() == 1 {
+            return p.free_pages;
+        }
+        let own = self.point(plane, stream.into());
+        p.free_blocks * self.shape.data_pages + (own.end - own.next)
+    }
+
     /// Pages left in the open blocks of streams may be many and still not those that a program asks for: whatever the
     /// threshold, a plane of streams is below it when it is down to the block that programs leave to collection.
     #[inline(always)]
@@ -226,17 +237,18 @@ impl Ftl {
     /// one.
     #[inline(always)]
     fn append(&mut self, element: u32, plane: u32, open: u32) -> (u32, bool) {
-        if open == 0 {
-            return self.append_here(element, plane, 0);
+        if open != 0 {
+            self.swap_points(plane, open);
         }
-        self.swap_points(plane, open);
         let appended = self.append_here(element, plane, open);
-        self.swap_points(plane, open);
+        if open != 0 {
+            self.swap_points(plane, open);
+        }
         appended
     }
 
     /// [`Self::append`] to the open block that stands in the plane now.
-    #[inline]
+    #[inline(always)]
     fn append_here(&mut self, element: u32, plane: u32, open: u32) -> (u32, bool) {
         if self.planes[plane as usize].point.is_full() {
             self.open_block(element, plane, open);

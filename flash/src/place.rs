@@ -18,7 +18,7 @@ impl<M: Media> Flash<M> {
     /// The plane that a program of a channel or chip goes to if it starts now.
     #[inline]
     pub(crate) fn startable_plane(&self, element: u32, page: u32, stream: u8) -> Option<u32> {
-        self.choose_plane(element, page, |plane| {
+        self.choose_plane(element, page, stream, |plane| {
             self.can_start(self.shape.die_of_plane(plane), plane) && self.ftl.has_space(plane, stream)
         })
     }
@@ -26,7 +26,7 @@ impl<M: Media> Flash<M> {
     /// The plane of a page's pool that a program goes to, among those that are `fit`; if possible one that does not
     /// hold so many valid pages that collection could no longer catch up.
     #[inline]
-    fn choose_plane(&self, element: u32, page: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
+    fn choose_plane(&self, element: u32, page: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
         let pool = self.pools.of_page(page);
         if let [only] = self.pools.planes(pool) {
             return Some(self.shape.first_plane(element) + only).filter(|&plane| fit(plane));
@@ -35,12 +35,12 @@ impl<M: Media> Flash<M> {
             let p = &self.ftl.planes[plane as usize];
             p.valid + p.promised < self.max_valid
         };
-        self.choose_in_pool(element, pool, |plane| slack(plane) && fit(plane))
-            .or_else(|| self.choose_in_pool(element, pool, fit))
+        self.choose_in_pool(element, pool, stream, |plane| slack(plane) && fit(plane))
+            .or_else(|| self.choose_in_pool(element, pool, stream, fit))
     }
 
     #[inline]
-    fn choose_in_pool(&self, element: u32, pool: u32, fit: impl Fn(u32) -> bool) -> Option<u32> {
+    fn choose_in_pool(&self, element: u32, pool: u32, stream: u8, fit: impl Fn(u32) -> bool) -> Option<u32> {
         let first = self.shape.first_plane(element);
         let planes = self.pools.planes(pool);
         let turn = self.turns[(element * self.pools.count.get() + pool) as usize] as usize;
@@ -50,7 +50,7 @@ impl<M: Media> Flash<M> {
             let plane = first + local;
             let p = &self.ftl.planes[plane as usize];
             // One more, so that a plane without any counts too.
-            let left = p.free_pages.saturating_sub(p.promised) + 1;
+            let left = self.ftl.free_pages_for(plane, stream).saturating_sub(p.promised) + 1;
             if left > most && fit(plane) {
                 if self.pools.choice == Choice::RoundRobin {
                     return Some(plane);
@@ -73,8 +73,8 @@ impl<M: Media> Flash<M> {
         let plane = match planes {
             [only] => first + only,
             _ => self
-                .choose_plane(element, page, calm)
-                .or_else(|| self.choose_plane(element, page, |_| true))
+                .choose_plane(element, page, stream, calm)
+                .or_else(|| self.choose_plane(element, page, stream, |_| true))
                 .unwrap_or(first + planes[0]),
         };
         self.ftl.planes[plane as usize].promised += 1;
@@ -83,7 +83,7 @@ impl<M: Media> Flash<M> {
 
     /// The plane that a write goes to where there is no time.
     pub(crate) fn untimed_plane(&self, element: u32, page: u32, stream: u8) -> u32 {
-        let chosen = self.choose_plane(element, page, |plane| self.ftl.has_space(plane, stream));
+        let chosen = self.choose_plane(element, page, stream, |plane| self.ftl.has_space(plane, stream));
         chosen.unwrap_or_else(|| panic!("element {element} has no space for page {page}"))
     }
 
@@ -115,7 +115,7 @@ impl<M: Media> Flash<M> {
             free(plane) && !self.is_blocked(collecting, die, plane) && self.ftl.has_space(plane, s.stream)
         };
         if self.pools.is_late() {
-            self.choose_plane(s.element, s.page, fit)
+            self.choose_plane(s.element, s.page, s.stream, fit)
         } else {
             Some(s.plane).filter(|&plane| fit(plane))
         }

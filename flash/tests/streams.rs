@@ -6,7 +6,7 @@
 mod support;
 
 use stripewise_base::prng::Prng;
-use stripewise_flash::spec::{Isolation, Moves, Watermark};
+use stripewise_flash::spec::{Choice, Isolation, Moves, Pool, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Level, Op};
 use support::{Rig, small, write};
 
@@ -96,11 +96,27 @@ fn moves_join_stream_0_or_the_stream_that_they_come_from_or_stay_apart() {
     assert_eq!(place(Isolation::Initial, Moves::Apart), 9 * 4);
 }
 
-/// Write amplification of a plane of 256 blocks of 32 pages of which a tenth takes nine tenths of the writes, if `hot`,
-/// and each as many if not. The tenth is stream 1, where there is one.
-fn amplification(streams: u32, isolation: Isolation, moves: Moves, hot: bool) -> f64 {
+#[test]
+fn the_plane_with_most_free_pages_is_the_one_where_the_stream_has_most() {
+    let mut spec = small(&[("channels = 2", "channels = 1"), ("chips = 2", "chips = 1")]);
+    (spec.ftl.streams, spec.ftl.pool, spec.ftl.choice) = (2, Pool::Die, Choice::MostFree);
+    let mut rig = Rig::new(&spec, Level::Chip);
+    let plane = |rig: &mut Rig, stream: u8, page: u32| {
+        rig.one(0, write_to(stream, page));
+        rig.flash.lookup(0, page).expect("mapped") / (8 * 4)
+    };
+    // Stream 0 has opened a block of plane 0: 28 pages are left there for stream 1, and 32 in plane 1. Then stream 0 has
+    // 31, 30 and 29 in plane 0, although plane 1 has 31 free pages: 3 of them are in the block of stream 1.
+    let found = [(0, 0), (1, 1), (0, 2), (0, 3), (0, 4)].map(|(stream, page)| plane(&mut rig, stream, page));
+    assert_eq!(found, [0, 1, 0, 0, 0]);
+}
+
+/// Write amplification of 256 blocks of 32 pages, in so many planes of a die. A tenth of the pages takes nine tenths of the
+/// writes if `hot`, and a tenth of them if not. It is stream 1, where there is one.
+fn amplification_in(planes: u32, streams: u32, isolation: Isolation, moves: Moves, hot: bool) -> f64 {
     let mut spec = one_plane(streams);
-    (spec.geometry.blocks, spec.geometry.pages) = (256, 32);
+    (spec.geometry.planes, spec.geometry.blocks, spec.geometry.pages) = (planes, 256 / planes, 32);
+    (spec.ftl.pool, spec.ftl.choice) = (Pool::Die, Choice::MostFree);
     spec.ftl.over_provisioning = "15%".parse().expect("a share");
     spec.gc.low_watermark = Watermark::BlockCount(3);
     (spec.ftl.isolation, spec.gc.moves) = (isolation, moves);
@@ -122,8 +138,20 @@ fn amplification(streams: u32, isolation: Isolation, moves: Moves, hot: bool) ->
     flash.audit().unwrap_or_else(|error| panic!("{error}"));
     let counters = flash.counters(0, 0);
     let found = 1.0 + counters.gc_move_pages as f64 / counters.program_pages as f64;
-    println!("{streams} {isolation:?} {moves:?}, hot: {hot}: {found:.3}");
+    println!("{planes} planes, {streams} {isolation:?} {moves:?}, hot: {hot}: {found:.3}");
     found
+}
+
+fn amplification(streams: u32, isolation: Isolation, moves: Moves, hot: bool) -> f64 {
+    amplification_in(1, streams, isolation, moves, hot)
+}
+
+#[test]
+fn planes_that_take_turns_collect_as_much_as_one_that_is_as_large() {
+    for isolation in [Isolation::Initial, Isolation::Persistent] {
+        let [one, two] = [1, 2].map(|planes| amplification_in(planes, 3, isolation, Moves::Shared, true));
+        assert!((two / one - 1.0).abs() < 0.1, "{isolation:?}: {one:.3} and {two:.3}");
+    }
 }
 
 #[test]

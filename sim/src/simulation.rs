@@ -462,3 +462,22 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.run();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stripewise_flash::Level;
+
+    use super::*;
+
+    #[test]
+    fn streams_are_those_of_the_device_and_reach_it() {
+        let streams = |preset: &str| {
+            let spec = DeviceSpec::preset(preset).unwrap_or_else(|error| panic!("{error}"));
+            let shape = Shape::new(&spec, Level::Ssd, 2).unwrap_or_else(|error| panic!("{error}"));
+            elements(&spec, &shape).streams
+        };
+        assert_eq!(["paper001", "paper001-fdp"].map(streams), [1, 5]);
+        let write = Operation { kind: OperationKind::Write, stream: 4, ..Operation::default() };
+        assert_eq!(op(&write).stream, 4);
+    }
+}
