@@ -4,6 +4,20 @@
 /// A known bug of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
+    /// What a chunk's new version replaces in the log goes on counting as valid.
+    OldSlotStaysValid,
+    /// A stripe that was on its way when one of its chunks was written anew makes the older version the current one.
+    OlderChunkInstalled,
+    /// Streams of hosts open the segment that is reserved for survivors.
+    ReserveIgnored,
+    /// A stripe is written without its parity.
+    StripeWithoutParity,
+    /// Who waits for a stripe is acknowledged before it is written.
+    StripeAcknowledgedEarly,
+    /// A collected segment is freed while it is read, or its chunks are on their way.
+    SegmentFreedEarly,
+    /// Collection moves a chunk that was written anew while it was read.
+    OldChunkMoved,
     /// A write is acknowledged after its pre-reads, before data and parity are written.
     AcknowledgeBeforeWrite,
     /// Updates do not hold their rows.

@@ -15,6 +15,8 @@ pub struct Acknowledgement {
     pub tag: u64,
     /// Whether it failed: more members of a row are lost than its code can bear.
     pub failed: bool,
+    /// Whether it failed because the array has no space for what it writes.
+    pub no_space: bool,
     /// When it arrived.
     pub arrival: Nanos,
     /// When it is acknowledged.

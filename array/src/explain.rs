@@ -18,6 +18,9 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Parity => "update parity of",
         Purpose::Trim => "trim",
         Purpose::Flush => "flush",
+        Purpose::Append => "append",
+        Purpose::Merge => "read, to write a part of",
+        Purpose::Collect => "collect",
     };
     let hold = match plan.hold {
         Hold::None => "not held",
@@ -35,6 +38,8 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         let _ = writeln!(text, "flush of every element");
     } else if is_commit {
         let _ = writeln!(text, "row {}, {hold}: commit its deltas", plan.row);
+    } else if plan.is_stripe {
+        let _ = writeln!(text, "stripe from slot {} on: {purpose} {}", plan.row, names(written));
     } else {
         let _ = writeln!(text, "row {}, {hold}: {purpose} {}", plan.row, names(written));
     }
@@ -59,6 +64,9 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     for (index, &step) in plan.steps().iter().enumerate() {
         let _ = write!(text, "  step {}: ", index + 1);
         match step {
+            Step::Compute { pages: 0 } if plan.purpose == Purpose::Append => {
+                text.push_str("copy the chunk for parity")
+            }
             Step::Compute { pages: 0 } if plan.purpose == Purpose::Read => {
                 text.push_str("take what memory has")
             }
@@ -68,7 +76,9 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             Step::Compute { pages: 0 } => text.push_str("merge with old content"),
             Step::Compute { pages } => {
                 let work = match plan.decision.routine {
-                    _ if plan.purpose == Purpose::Read => "decode what is lost",
+                    _ if matches!(plan.purpose, Purpose::Read | Purpose::Merge | Purpose::Collect) => {
+                        "decode what is lost"
+                    }
                     Routine::Reconstruct => "decode what is lost and compute parity",
                     Routine::Log => "compute deltas",
                     _ => "compute parity",

@@ -39,13 +39,17 @@ pub enum Class {
     Decode,
     /// Content written back after it was decoded.
     Repair,
+    /// Valid chunks that array-level garbage collection reads.
+    ArrayGcRead,
+    /// The same chunks where it writes them.
+    ArrayGcWrite,
     /// Flushes and everything else that carries no chunk.
     Metadata,
 }
 
 impl Class {
     /// Number of classes.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 
     /// The name that tables and plans print.
     pub fn name(self) -> &'static str {
@@ -57,6 +61,8 @@ impl Class {
             Self::Log => "log",
             Self::Decode => "decode",
             Self::Repair => "repair",
+            Self::ArrayGcRead => "array GC read",
+            Self::ArrayGcWrite => "array GC write",
             Self::Metadata => "metadata",
         }
     }

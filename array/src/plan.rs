@@ -28,6 +28,12 @@ pub enum Purpose {
     Trim,
     /// Making completed writes durable on all elements.
     Flush,
+    /// Writing a stripe of chunks from controller memory to the log.
+    Append,
+    /// Reading a chunk of the log of which a part is written.
+    Merge,
+    /// Reading chunks of a segment that is collected.
+    Collect,
 }
 
 /// One step of a plan.
@@ -53,6 +59,8 @@ pub(crate) struct Plan {
     pub(crate) row: u64,
     pub(crate) place: Place,
     pub(crate) purpose: Purpose,
+    /// Whether it is taken, and not finished.
+    pub(crate) is_under_way: bool,
     pub(crate) hold: Hold,
     /// Data members that hosts read or write.
     pub(crate) wanted: u64,
@@ -72,6 +80,8 @@ pub(crate) struct Plan {
     pub(crate) pinned: u64,
     /// Whether it writes data and leaves parity late.
     pub(crate) defers: bool,
+    /// Of a chunk that is written in part: the stream that it belongs to.
+    pub(crate) stream: u8,
     /// Chunks that it writes from the write cache; 0 if hosts wait for what it writes.
     pub(crate) destages: u32,
     /// Of a read: members of which it has noted what the write cache has.
@@ -127,6 +137,7 @@ impl Plan {
             row: 0,
             place: Place::default(),
             purpose: Purpose::Read,
+            is_under_way: false,
             hold: Hold::None,
             wanted: 0,
             partial: 0,
@@ -137,6 +148,7 @@ impl Plan {
             written: 0,
             pinned: 0,
             defers: false,
+            stream: 0,
             destages: 0,
             overlaid: 0,
             delta: NONE,
@@ -238,7 +250,7 @@ pub(crate) struct Attachment {
 pub struct PlanView<'a> {
     /// The plan's slot in the arena.
     pub id: u32,
-    /// Its row.
+    /// Its row; under the elastic placement the first slot of its stripe.
     pub row: u64,
     /// What it is for.
     pub purpose: Purpose,
@@ -252,6 +264,8 @@ pub struct PlanView<'a> {
     pub lost: u64,
     /// The routine of a parity update, and why.
     pub decision: Decision,
+    /// Whether it is about a stripe of the log of the elastic placement.
+    pub is_stripe: bool,
     /// Whether it writes what the write cache had, for which no host waits.
     pub destages: bool,
     /// The step after which hosts are acknowledged.
@@ -261,7 +275,7 @@ pub struct PlanView<'a> {
 }
 
 impl<'a> PlanView<'a> {
-    pub(crate) fn new(id: u32, plan: &'a Plan, slots: &'a [Slot]) -> Self {
+    pub(crate) fn new(id: u32, plan: &'a Plan, slots: &'a [Slot], is_stripe: bool) -> Self {
         Self {
             id,
             row: plan.row,
@@ -271,6 +285,7 @@ impl<'a> PlanView<'a> {
             dirty: plan.dirty,
             lost: plan.missing,
             decision: plan.decision,
+            is_stripe,
             destages: plan.destages > 0,
             ack_after: plan.ack_after,
             steps: &plan.steps[..plan.step_count as usize],

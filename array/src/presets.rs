@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 21] = [
+pub const PRESETS: [(&str, &str); 25] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -27,6 +27,10 @@ pub const PRESETS: [(&str, &str); 21] = [
     ("raid6-caching", include_str!("../../schemes/raid6-caching.toml")),
     ("parity-logging", include_str!("../../schemes/parity-logging.toml")),
     ("raid6-logging", include_str!("../../schemes/raid6-logging.toml")),
+    ("esap", include_str!("../../schemes/esap.toml")),
+    ("was", include_str!("../../schemes/was.toml")),
+    ("raid6-esap", include_str!("../../schemes/raid6-esap.toml")),
+    ("raid6-was", include_str!("../../schemes/raid6-was.toml")),
 ];
 
 impl Scheme {

@@ -63,6 +63,8 @@ pub(crate) struct RequestSlot {
     /// Plans not yet complete, plus one while cutting goes on.
     pub(crate) remaining: u32,
     pub(crate) failed: bool,
+    /// It failed because the array has no space.
+    pub(crate) no_space: bool,
     /// A flush that waits, or waited, for what was in volatile controller memory.
     pub(crate) drained: bool,
     /// A flush that waits, or waited, for what was in a volatile write cache.

@@ -10,6 +10,8 @@ use stripewise_code::{CodeError, Kind};
 use crate::cache::CacheSection;
 use crate::dispatch::Dispatch;
 use crate::geometry::{GeometryError, Level, Rotation};
+use crate::hotness::HotnessSection;
+use crate::placement::elastic::ElasticSection;
 use crate::placement::{LogSection, Placement};
 use crate::update::Update;
 
@@ -40,6 +42,12 @@ pub struct Scheme {
     /// The log of the placement `parity-logging`.
     #[serde(default, skip_serializing_if = "LogSection::is_default")]
     pub log: LogSection,
+    /// How hot chunks are told from cold ones, which the placement `elastic` writes apart.
+    #[serde(default, skip_serializing_if = "HotnessSection::is_default")]
+    pub hotness: HotnessSection,
+    /// The streams and segments of the placement `elastic`.
+    #[serde(default, skip_serializing_if = "ElasticSection::is_default")]
+    pub elastic: ElasticSection,
     /// In which order an element's queue is served.
     #[serde(default)]
     pub dispatch: Dispatch,

@@ -52,9 +52,15 @@ impl Elements {
         for element in 0..self.count.min(LISTED) {
             let of = |name: &str| self.value(name, element);
             let sum = |names: &[&str]| names.iter().map(|name| of(name)).sum::<u64>();
-            let reads = sum(&["host_read_pages", "pre_read_pages", "decode_read_pages"]);
-            let writes =
-                sum(&["host_write_pages", "parity_write_pages", "log_write_pages", "repair_write_pages"]);
+            let reads =
+                sum(&["host_read_pages", "pre_read_pages", "array_gc_read_pages", "decode_read_pages"]);
+            let writes = sum(&[
+                "host_write_pages",
+                "parity_write_pages",
+                "log_write_pages",
+                "array_gc_write_pages",
+                "repair_write_pages",
+            ]);
             table.row([
                 json!(of("element")),
                 json!(reads),

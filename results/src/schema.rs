@@ -180,6 +180,8 @@ columns!(ElementRow is Elements {
     pre_read_pages: u64 U64 "Pages pre-read for parity updates.",
     parity_write_pages: u64 U64 "Pages of parity written.",
     log_write_pages: u64 U64 "Pages of deltas written to a log.",
+    array_gc_read_pages: u64 U64 "Pages that array-level garbage collection read.",
+    array_gc_write_pages: u64 U64 "Pages that array-level garbage collection wrote, parity excluded.",
     decode_read_pages: u64 U64 "Pages read to decode lost chunks.",
     repair_write_pages: u64 U64 "Pages written back after they were decoded.",
     flash_read_pages: u64 U64 "Pages read in all, garbage collection included.",

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::cache::CacheCounts;
+use stripewise_array::placement::elastic::ElasticCounts;
 use stripewise_array::update::Update;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
 use stripewise_base::Nanos;
@@ -126,7 +127,7 @@ pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
         Flash::<()>::new(&config.device, config.elements.level, config.elements.devices, config.seed)?;
     let page_bytes = page_bytes(config);
     let geometry = config.scheme.resolve(&elements(flash.spec(), flash.shape()), false)?;
-    Ok(geometry.pages() * u64::from(page_bytes))
+    Ok(config.scheme.pages(&geometry) * u64::from(page_bytes))
 }
 
 /// Runs `source`, already folded onto the array's capacity, and gives rows to `sink` while it goes on. `report` is
@@ -209,7 +210,7 @@ fn replay_on<'a>(
     )
     .choosing(chooser);
     let mut simulation = Simulation::new(&config.scheme, flash, page_bytes, NoMemory, replay)?;
-    let pages = simulation.array.geometry().pages();
+    let pages = simulation.array.capacity() / u64::from(page_bytes);
     simulation.array.assume_written(config.precondition.pages(pages));
     let mut meter = Meter::new(&simulation, config);
     if !report(Progress { requests: 0, share: Some(0.0), now_ns: 0 }) {
@@ -249,8 +250,13 @@ fn replay_on<'a>(
     let requests = std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0, 0));
     requests.latencies(&mut |row| simulation.world.host.sink().latency(row));
     let cache = simulation.array.cache_counts().since(&meter.cache);
+    let elastic = simulation.array.elastic_counts().since(&meter.elastic);
+    let memory = crate::totals::Memories {
+        map_bytes: simulation.array.map_bytes(),
+        hotness_bytes: simulation.array.hotness_bytes(),
+    };
     let simulated_ns = simulation.now() - meter.began_ns;
-    Ok(Totals { requests, elements, cache, simulated_ns, page_bytes })
+    Ok(Totals { requests, elements, cache, elastic, memory, simulated_ns, page_bytes })
 }
 
 pub(crate) fn page_bytes(config: &RunConfig) -> u32 {
@@ -268,6 +274,8 @@ struct Meter {
     base: Vec<ClassCounts>,
     /// What the write cache did until then.
     cache: CacheCounts,
+    /// What the log of an elastic placement did until then.
+    elastic: ElasticCounts,
     arrivals: u64,
     served: u64,
     blocked: Vec<u64>,
@@ -291,6 +299,7 @@ impl Meter {
             began_ns: 0,
             base: simulation.world.counts.clone(),
             cache: CacheCounts::default(),
+            elastic: ElasticCounts::default(),
             arrivals: 0,
             served: 0,
             blocked: vec![0; count],
@@ -323,6 +332,7 @@ impl Meter {
         self.next_sample = now;
         self.base.clone_from(&simulation.world.counts);
         self.cache = simulation.array.cache_counts();
+        self.elastic = simulation.array.elastic_counts();
         simulation.world.flash.reset_counters(now);
         simulation.world.flash.drain_gc_log().for_each(drop);
     }
@@ -426,6 +436,8 @@ impl Meter {
                     pre_read_pages: of(Class::PreRead),
                     parity_write_pages: of(Class::Parity),
                     log_write_pages: of(Class::Log),
+                    array_gc_read_pages: of(Class::ArrayGcRead),
+                    array_gc_write_pages: of(Class::ArrayGcWrite),
                     decode_read_pages: of(Class::Decode),
                     repair_write_pages: of(Class::Repair),
                     flash_read_pages: flash.flash_read_pages(),

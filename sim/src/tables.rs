@@ -57,6 +57,10 @@ pub struct ElementRow {
     pub parity_write_pages: u64,
     /// Pages of deltas written to a log.
     pub log_write_pages: u64,
+    /// Pages that array-level garbage collection read.
+    pub array_gc_read_pages: u64,
+    /// Pages that array-level garbage collection wrote, parity excluded.
+    pub array_gc_write_pages: u64,
     /// Pages read to decode lost chunks.
     pub decode_read_pages: u64,
     /// Pages written back after they were decoded.

@@ -266,7 +266,7 @@ pub fn timeline(
     let replay = Replay::new(source, config.pacing, elements, limit, 0, false, &mut sink);
     let host = Watched { replay, from, requests: Vec::new(), places: Vec::new(), plans: Vec::new() };
     let mut simulation = Simulation::new(&config.scheme, flash, page_bytes(config), NoMemory, host)?;
-    let pages = simulation.array.geometry().pages();
+    let pages = simulation.array.capacity() / u64::from(page_bytes(config));
     simulation.array.assume_written(config.precondition.pages(pages));
     let mut begin_ns = None;
     loop {

@@ -1,6 +1,7 @@
 //! The totals of a run.
 
 use stripewise_array::cache::CacheCounts;
+use stripewise_array::placement::elastic::ElasticCounts;
 use stripewise_base::Nanos;
 
 use crate::metrics::Metrics;
@@ -25,10 +26,23 @@ pub struct Totals {
     pub elements: Vec<ElementRow>,
     /// Of the write cache; zeros without one.
     pub cache: CacheCounts,
+    /// Of the log of an elastic placement; zeros without one.
+    pub elastic: ElasticCounts,
+    /// What such a log holds in memory.
+    pub memory: Memories,
     /// Simulated time from the first arrival that counts to the end.
     pub simulated_ns: Nanos,
     /// Page size of the elements.
     pub page_bytes: u32,
+}
+
+/// Memory that a placement needs, without the content of chunks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memories {
+    /// Maps, directories and what is known of segments.
+    pub map_bytes: u64,
+    /// What finding hot chunks takes.
+    pub hotness_bytes: u64,
 }
 
 impl Totals {
@@ -88,6 +102,16 @@ impl Totals {
             ("destages", Count(self.cache.destages)),
             ("destaged_chunks", Count(self.cache.destaged)),
             ("chunks_per_destage", Real(ratio(self.cache.destaged, self.cache.destages))),
+            ("stripes", Count(self.elastic.stripes)),
+            ("short_stripes", Count(self.elastic.short_stripes)),
+            ("stripe_data_chunks", Count(self.elastic.data)),
+            ("stripe_parity_chunks", Count(self.elastic.parity)),
+            ("buffer_absorbed_chunks", Count(self.elastic.absorbed)),
+            ("array_gc_segments", Count(self.elastic.collected)),
+            ("array_gc_moved_chunks", Count(self.elastic.moved)),
+            ("array_gc_parity_chunks", Count(self.elastic.moved_parity)),
+            ("map_bytes", Count(self.memory.map_bytes)),
+            ("hotness_bytes", Count(self.memory.hotness_bytes)),
         ];
         let responses = [
             (
@@ -116,12 +140,14 @@ impl Totals {
             figures.push((p999, Count(responses.percentile_ns(9_990))));
             figures.push((max, Count(responses.max_ns)));
         }
-        let columns: [(&'static str, Column); 13] = [
+        let columns: [(&'static str, Column); 15] = [
             ("host_read_pages", |row| row.host_read_pages),
             ("host_write_pages", |row| row.host_write_pages),
             ("pre_read_pages", |row| row.pre_read_pages),
             ("parity_write_pages", |row| row.parity_write_pages),
             ("log_write_pages", |row| row.log_write_pages),
+            ("array_gc_read_pages", |row| row.array_gc_read_pages),
+            ("array_gc_write_pages", |row| row.array_gc_write_pages),
             ("decode_read_pages", |row| row.decode_read_pages),
             ("flash_read_pages", |row| row.flash_read_pages),
             ("flash_program_pages", |row| row.flash_program_pages),
@@ -163,7 +189,11 @@ type Column = fn(&ElementRow) -> u64;
 
 /// Pages that the array itself had an element write: data, parity, deltas and what it repaired.
 fn array_writes(row: &ElementRow) -> u64 {
-    row.host_write_pages + row.parity_write_pages + row.log_write_pages + row.repair_write_pages
+    row.host_write_pages
+        + row.parity_write_pages
+        + row.log_write_pages
+        + row.array_gc_write_pages
+        + row.repair_write_pages
 }
 
 fn ratio(over: u64, under: u64) -> f64 {

@@ -129,6 +129,9 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA {
             return;
         }
+        if self.elastic.is_some() {
+            return self.store_chunks(plan, id);
+        }
         let slot = &self.plans[plan as usize];
         let (row, wanted) = (slot.row, slot.wanted);
         for member in members(wanted) {
@@ -176,6 +179,9 @@ impl<M: Memory> Array<M> {
         }
         self.fold_deltas(plan);
         match self.plans[plan as usize].purpose {
+            Purpose::Append => self.encode_stripe(plan),
+            Purpose::Merge | Purpose::Collect => self.decode_stripe(plan),
+            Purpose::Read if self.elastic.is_some() => self.decode_stripe(plan),
             Purpose::Read => {
                 self.decode(plan);
                 self.overlay_late(plan);

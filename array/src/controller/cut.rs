@@ -19,6 +19,9 @@ impl<M: Memory> Array<M> {
         if kind == RequestKind::Flush {
             return self.cut_flush(id, driver);
         }
+        if self.elastic.is_some() {
+            return self.cut_elastic(id, driver);
+        }
         if self.gather.is_some() {
             return self.cut_gathering(id, driver);
         }
@@ -46,7 +49,8 @@ impl<M: Memory> Array<M> {
             return;
         }
         let latency = self.memory_latency;
-        let from_memory = (self.gather.is_some() || self.cache.is_some()) && slot.host.bytes > 0;
+        let has_memory = self.gather.is_some() || self.cache.is_some() || self.elastic.is_some();
+        let from_memory = has_memory && slot.host.bytes > 0;
         if from_memory && latency > 0 {
             let at = self.now + latency;
             self.buffered.push_back((at, id));
@@ -156,7 +160,11 @@ impl<M: Memory> Array<M> {
 
     /// A flush first drains volatile controller memory, then flushes every element.
     fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
-        if !self.gather_flush_for(id) || !self.cache_flush_for(id, driver) || !self.settle_for(id, driver) {
+        let is_drained = self.gather_flush_for(id)
+            && self.cache_flush_for(id, driver)
+            && self.elastic_flush_for(id, driver)
+            && self.settle_for(id, driver);
+        if !is_drained {
             return false;
         }
         let slot = &mut self.requests[id as usize];
@@ -225,6 +233,7 @@ impl<M: Memory> Array<M> {
         plan.row = row;
         plan.place = place;
         plan.purpose = purpose;
+        plan.is_under_way = true;
         plan.hold = Hold::None;
         plan.wanted = 0;
         plan.partial = 0;

@@ -78,10 +78,15 @@ impl<M: Memory> Array<M> {
         if mask == 0 {
             return;
         }
+        // Whoever waits for a stripe of the log waits for all that the plan is about.
+        let is_stripe = self.elastic.is_some();
         while node != NONE {
             let Attachment { request: id, next } = self.attachments[node as usize];
             let is_flush = self.requests[id as usize].host.kind == RequestKind::Flush;
-            if is_flush || members(mask).any(|member| self.means(id, self.array_page(row, member))) {
+            if is_flush
+                || is_stripe
+                || members(mask).any(|member| self.means(id, self.array_page(row, member)))
+            {
                 self.requests[id as usize].failed = true;
             }
             node = next;
@@ -100,6 +105,7 @@ impl<M: Memory> Array<M> {
         Acknowledgement {
             tag: request.host.tag,
             failed: request.failed || (request.host.kind == RequestKind::Flush && self.has_lost_data()),
+            no_space: request.no_space,
             arrival: request.host.arrival,
             at: self.now,
             pending_ns: self.now - request.host.arrival,

@@ -175,6 +175,7 @@ impl<M: Memory> Array<M> {
             gather.assume_written(pages);
         }
         self.log_assume_written(pages);
+        self.elastic_assume_written(pages);
     }
 }
 

@@ -96,7 +96,7 @@ impl<M: Memory> Array<M> {
         match slot.purpose {
             Purpose::Parity => slot.hold != Hold::None,
             Purpose::Write => slot.hold != Hold::None && slot.current > slot.ack_after && !slot.defers,
-            Purpose::Read | Purpose::Trim | Purpose::Flush => false,
+            _ => false,
         }
     }
 

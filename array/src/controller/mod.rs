@@ -13,6 +13,7 @@
 mod bytes;
 mod caching;
 mod cut;
+mod elastic;
 mod finish;
 mod gathering;
 mod late;
@@ -34,6 +35,7 @@ use crate::holds::{Holds, NONE};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
+use crate::placement::elastic::Elastic;
 use crate::placement::gather::Gather;
 use crate::placement::parity_logging::ParityLog;
 use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
@@ -98,6 +100,7 @@ pub struct Array<M: Memory> {
     /// Time of an access to controller memory.
     memory_latency: Nanos,
     log: Option<ParityLog>,
+    elastic: Option<Elastic>,
     window: Window,
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
@@ -124,12 +127,15 @@ impl<M: Memory> Array<M> {
         let sectors = elements.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
         let cache = Cache::new(&scheme.cache, geometry.data);
+        let is_elastic = scheme.placement.policy == PlacementPolicy::Elastic;
+        let elastic = is_elastic.then(|| Elastic::new(scheme, &geometry, elements.page_bytes));
+        let pages = scheme.pages(&geometry);
         let buffers = if M::CARRIES_DATA { plans as usize * buffers_each as usize } else { 0 };
         // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
         // that merge.
         let attachments = plans * 2;
         Ok(Self {
-            capacity: geometry.pages() * u64::from(elements.page_bytes),
+            capacity: pages * u64::from(elements.page_bytes),
             whole_page: u64::MAX >> (64 - sectors),
             memory,
             now: 0,
@@ -167,6 +173,7 @@ impl<M: Memory> Array<M> {
             },
             cache,
             log,
+            elastic,
             window: Window::new(
                 scheme.parity.window.slots(geometry.elements),
                 plans,
@@ -314,6 +321,7 @@ impl<M: Memory> Array<M> {
             self.acknowledge(id, &acknowledgement, driver);
         }
         self.gather_timer();
+        self.elastic_timer(driver);
         self.window_timer(driver);
         self.settle(driver);
     }
@@ -339,6 +347,7 @@ impl<M: Memory> Array<M> {
         self.drain_cache();
         self.window.settling = !self.window.is_empty();
         self.drain_log();
+        self.drain_elastic();
         self.settle(driver);
     }
 
@@ -404,10 +413,13 @@ impl<M: Memory> Array<M> {
             {
                 self.pending.pop_front();
                 self.cutting_done(id, driver);
-            } else if !self.settle_one(driver)
+            } else if !self.append_one(driver)
+                && !self.collect_one(driver)
+                && !self.settle_one(driver)
                 && !self.commit_one(driver)
                 && self.woken.is_empty()
                 && !self.destage_due(driver)
+                && !self.note_full(driver)
             {
                 return;
             }
@@ -483,8 +495,12 @@ impl<M: Memory> Array<M> {
         self.holds.is_exclusive(row)
     }
 
-    /// The element and page that hold the array's `page`, and its row; `None` while it is only in controller memory.
+    /// The row that holds the array's `page`, and the member there; `None` while it is only in controller memory, and under
+    /// the elastic placement, which has no rows.
     pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
+        if self.elastic.is_some() {
+            return None;
+        }
         match &self.gather {
             None => {
                 let piece = RowCursor::new(page, 1).next(&self.geometry)?;
@@ -499,6 +515,10 @@ impl<M: Memory> Array<M> {
     pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
         if byte >= self.capacity {
             return None;
+        }
+        if self.elastic.is_some() {
+            let (element, page) = self.chunk_in_log(self.page_of(byte))?;
+            return Some((element, None, page));
         }
         let (row, member) = self.locate(self.page_of(byte))?;
         let place = self.geometry.place(row);

@@ -82,6 +82,12 @@ impl<M: Memory> Array<M> {
         }
         slot.clear_steps();
         let built = match slot.purpose {
+            Purpose::Read if self.elastic.is_some() => self.build_log_read(plan).map(|_| ()),
+            Purpose::Merge | Purpose::Collect => self.build_log_read(plan).map(|_| ()),
+            Purpose::Append => {
+                self.build_append(plan);
+                Ok(())
+            }
             Purpose::Read => match self.build_read(plan) {
                 Ok(Built::Ready) => Ok(()),
                 Ok(Built::Needs(hold)) => {
@@ -104,7 +110,8 @@ impl<M: Memory> Array<M> {
         if D::OBSERVES {
             let base = (plan * self.stride) as usize;
             let slots = &self.slots[base..base + self.stride as usize];
-            driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots));
+            let is_stripe = self.elastic.is_some() && self.plans[plan as usize].purpose != Purpose::Flush;
+            driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, is_stripe));
         }
         match built {
             Ok(()) => self.run(plan, driver),
@@ -269,7 +276,10 @@ impl<M: Memory> Array<M> {
                 }
                 lost.count_ones() > self.geometry.parity() && self.geometry.parity() > 0
             }
-            Purpose::Read | Purpose::Trim | Purpose::Flush => false,
+            Purpose::Append => {
+                self.slots_on_failed(plan, self.present(plan)).count_ones() > self.geometry.parity()
+            }
+            Purpose::Read | Purpose::Trim | Purpose::Flush | Purpose::Merge | Purpose::Collect => false,
         };
         if is_bad {
             return self.fail_plan(plan, driver);
@@ -312,12 +322,20 @@ impl<M: Memory> Array<M> {
                 self.end_update(plan, driver);
             }
             Purpose::Parity => self.end_update(plan, driver),
+            Purpose::Append => self.appended(plan),
+            Purpose::Collect => self.collected(plan),
+            Purpose::Merge => {
+                if !self.merged(plan, driver) {
+                    return;
+                }
+            }
             Purpose::Trim => {
                 self.release_versions(plan, driver);
                 self.window.set_stale(self.plans[plan as usize].row, false);
                 self.forget_row(self.plans[plan as usize].row);
             }
-            Purpose::Read | Purpose::Flush => {}
+            Purpose::Read => self.log_read(plan),
+            Purpose::Flush => {}
         }
         if self.plans[plan as usize].first_request != NONE {
             // A flush that came when the hosts of this plan had been told, or an update with nothing left to do.
@@ -326,6 +344,7 @@ impl<M: Memory> Array<M> {
         self.release(plan);
         self.return_buffers(plan);
         let slot = &mut self.plans[plan as usize];
+        slot.is_under_way = false;
         slot.next = self.free_plan;
         self.free_plan = plan;
         self.gather_overdue();

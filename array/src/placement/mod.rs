@@ -1,5 +1,6 @@
 //! Placement policies: where a written chunk goes.
 
+pub mod elastic;
 pub(crate) mod gather;
 pub(crate) mod parity_logging;
 
@@ -49,6 +50,8 @@ pub enum PlacementPolicy {
     /// A chunk is rewritten where it lies; the change of its stripe's parity goes to log elements, the last of the array,
     /// one for each parity chunk of a stripe.
     ParityLogging,
+    /// A written chunk goes to a new stripe at the end of a log over all elements; parity is never updated.
+    Elastic,
 }
 
 /// The members of this axis: name in a scheme, and what it does.
@@ -60,6 +63,10 @@ pub const MEMBERS: &[(&str, &str)] = &[
     (
         "parity-logging",
         "a chunk is rewritten where it lies; the change of parity goes to log elements (ISCA 1993; paper 001, section V-F)",
+    ),
+    (
+        "elastic",
+        "written chunks form new stripes at the end of a log: eSAP, and with a hotness policy WAS (paper 001)",
     ),
 ];
 

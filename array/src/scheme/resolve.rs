@@ -1,12 +1,21 @@
 //! What a scheme means over given elements, or why it means nothing there.
 
+use stripewise_base::share::Share;
 use stripewise_code::{Code, Kind};
 
 use super::{Acknowledge, CodeSection, Elements, Scheme, SchemeError, WindowSize};
 use crate::cache::CHUNKS_MAX;
 use crate::geometry::{Geometry, Level, Shape};
+use crate::hotness::HotnessPolicy;
+use crate::placement::elastic::{AcknowledgeWrites, Dimensions};
 use crate::placement::parity_logging::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
-use crate::placement::{LogSection, PartialWrites, PlacementPolicy};
+use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
+
+/// The most pages that a segment takes of an element.
+const SEGMENT_ROWS_MAX: u32 = 1 << 16;
+
+/// The most chunks on their way to the log: their places are numbered with 32 bits.
+const PLACES_MAX: u64 = 1 << 28;
 
 /// The most slots of a parity window: the ring is searched from end to end.
 const WINDOW_MAX: u32 = 1024;
@@ -68,7 +77,15 @@ impl Scheme {
             return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
         }
         let logs = self.log_elements();
-        if self.placement.policy == PlacementPolicy::InPlace && !self.log.is_default() {
+        if self.placement.policy != PlacementPolicy::Elastic && !self.elastic.is_default() {
+            let reason = "has no meaning without a log; use placement.policy = \"elastic\", or leave it out";
+            return refuse("section", "[elastic]".into(), reason);
+        }
+        if self.placement.policy != PlacementPolicy::Elastic && !self.hotness.is_default() {
+            let reason = "is asked by placement.policy = \"elastic\" alone; use that, or leave it out";
+            return refuse("section", "[hotness]".into(), reason);
+        }
+        if self.placement.policy != PlacementPolicy::ParityLogging && !self.log.is_default() {
             let reason =
                 "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
             return refuse("section", "[log]".into(), reason);
@@ -90,17 +107,102 @@ impl Scheme {
             let reason = "must be more than the data chunks of a stripe with a parity window";
             return refuse("queues.plans", self.queues.plans.to_string(), reason);
         }
-        if self.placement.policy == PlacementPolicy::ParityLogging {
-            self.check_log(&geometry, elements)?;
+        match self.placement.policy {
+            PlacementPolicy::InPlace => {}
+            PlacementPolicy::ParityLogging => self.check_log(&geometry, elements)?,
+            PlacementPolicy::Elastic => self.check_elastic(&geometry, elements)?,
         }
         Ok(geometry)
+    }
+
+    /// Pages that hosts may fill.
+    pub fn pages(&self, geometry: &Geometry) -> u64 {
+        match self.placement.policy {
+            PlacementPolicy::InPlace | PlacementPolicy::ParityLogging => geometry.pages(),
+            PlacementPolicy::Elastic => Dimensions::new(&self.elastic, geometry, self.tiers()).capacity,
+        }
+    }
+
+    /// Streams of hosts, one for each tier of hotness.
+    pub fn tiers(&self) -> u32 {
+        if self.hotness.policy == HotnessPolicy::None { 1 } else { self.hotness.tiers }
+    }
+
+    /// Whether elastic striping has a meaning here.
+    fn check_elastic(&self, geometry: &Geometry, elements: &Elements) -> Result<(), SchemeError> {
+        let refuse = |key, value: &dyn std::fmt::Display, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
+        };
+        let section = &self.elastic;
+        if geometry.level == Level::Raid0 {
+            let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
+            return refuse("placement.policy", &"\"elastic\"", reason);
+        }
+        if geometry.chunk_pages != 1 {
+            let reason = "must be a page of the element with placement.policy = \"elastic\"; leave it out";
+            return refuse("geometry.chunk", &self.geometry.chunk.unwrap_or_default(), reason);
+        }
+        if self.update != super::default_update() {
+            let reason = "has no meaning where parity is never updated; leave it out";
+            return refuse("section", &"[update]", reason);
+        }
+        if self.parity.window != WindowSize::default() {
+            let reason = "has no meaning where parity is never updated; use 0";
+            return refuse("parity.window", &self.parity.window.slots(elements.count), reason);
+        }
+        if self.parity.acknowledge == Acknowledge::AfterData {
+            let reason = "has no meaning where parity is never updated; use elastic.acknowledge";
+            return refuse("parity.acknowledge", &"\"after-data\"", reason);
+        }
+        if self.placement.first_writes == FirstWrites::Gather {
+            let reason = "is what elastic striping does with every write; leave it out";
+            return refuse("placement.first_writes", &"\"gather\"", reason);
+        }
+        if !self.cache.is_default() {
+            let reason = "makes up for parity updates, of which elastic striping has none; leave it out";
+            return refuse("section", &"[cache]", reason);
+        }
+        if section.segment_rows < 2 || section.segment_rows > SEGMENT_ROWS_MAX {
+            return refuse("elastic.segment_rows", &section.segment_rows, "must be 2 to 65536 pages");
+        }
+        if section.collect_above == Share::NONE || section.collect_above > Share::ALL {
+            return refuse(
+                "elastic.collect_above",
+                &section.collect_above,
+                "must be more than 0% and at most 100%",
+            );
+        }
+        if section.reserve >= Share::ALL {
+            return refuse("elastic.reserve", &section.reserve, "leaves no room for data; use 15% or so");
+        }
+        if section.acknowledge == AcknowledgeWrites::Durable && section.wait.0 == 0 {
+            let reason =
+                "lets a write without company wait for ever; set elastic.wait, for example to \"200ms\"";
+            return refuse("elastic.acknowledge", &"\"durable\"", reason);
+        }
+        self.hotness.check(geometry.pages()).or_else(|(key, value, reason)| refuse(key, &value, reason))?;
+        if section.device_streams && elements.streams <= self.tiers() {
+            let reason = "needs elements that tell a stream for each tier apart, and one for survivors of \
+                collection; set ftl.streams of the device, or leave it out";
+            return refuse("elastic.device_streams", &"true", reason);
+        }
+        let dimensions = Dimensions::new(section, geometry, self.tiers());
+        if dimensions.capacity == 0 {
+            let reason = "leaves too few segments to collect any; use fewer rows, or larger elements";
+            return refuse("elastic.segment_rows", &section.segment_rows, reason);
+        }
+        if dimensions.places > PLACES_MAX {
+            let reason = "lets too many chunks wait in memory; use fewer rows, or buffer = \"stripe\"";
+            return refuse("elastic.segment_rows", &section.segment_rows, reason);
+        }
+        Ok(())
     }
 
     /// The last elements of the array that hold deltas of parity, one for each parity chunk of a stripe; the geometry spans
     /// the others.
     pub fn log_elements(&self) -> u32 {
         match self.placement.policy {
-            PlacementPolicy::InPlace => 0,
+            PlacementPolicy::InPlace | PlacementPolicy::Elastic => 0,
             PlacementPolicy::ParityLogging => self.geometry.level.parity(),
         }
     }

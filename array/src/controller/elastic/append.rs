@@ -1,0 +1,347 @@
+//! Writing stripes: chunks that are due leave controller memory.
+
+use super::super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::placement::elastic::addresses::NOWHERE;
+use crate::placement::elastic::{Collection, Open};
+use crate::plan::{Purpose, Step};
+
+impl<M: Memory> Array<M> {
+    /// Writes one stripe of what is due, if anything is, and a plan and space can be had. False if there is nothing to do
+    /// now.
+    pub(in super::super) fn append_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(log) = &self.elastic else { return false };
+        let survivors = log.survivors();
+        self.release_triggers(driver);
+        let Some(stream) = std::iter::once(survivors)
+            .chain(0..survivors)
+            .find(|&stream| self.log().buffer.queues[stream].due > 0 && self.may_append(stream))
+        else {
+            return false;
+        };
+        if self.free_plan == NONE || !self.has_attachments(self.log().buffer.queues[stream].triggers.len()) {
+            return false;
+        }
+        self.append(stream, driver);
+        true
+    }
+
+    /// Writes whose chunks were due, and then written anew as others' or trimmed, have nothing to wait for any more.
+    fn release_triggers<D: Driver<M>>(&mut self, driver: &mut D) {
+        for stream in 0..self.log().open.len() {
+            while self.log().buffer.queues[stream].due == 0
+                && let Some((id, _)) = self.log_mut().buffer.queues[stream].triggers.pop_front()
+            {
+                self.let_go(id, driver);
+            }
+        }
+    }
+
+    /// Data chunks of a stripe over the living elements of the group that begins with element `base`.
+    pub(super) fn data_of_group(&self, base: u32) -> u32 {
+        if !self.any_failed {
+            return self.geometry.data;
+        }
+        let group = base as usize..(base + self.geometry.members) as usize;
+        let living = self.failed[group].iter().filter(|&&failed| !failed).count() as u32;
+        living.saturating_sub(self.geometry.parity())
+    }
+
+    /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
+    fn may_append(&mut self, stream: usize) -> bool {
+        if let Some(open) = self.log().open[stream] {
+            if self.room(&open) > self.geometry.parity() {
+                return true;
+            }
+            let log = self.log_mut();
+            log.segments.close(open.segment);
+            log.open[stream] = None;
+        }
+        let is_survivor = stream == self.log().survivors();
+        if !is_survivor {
+            let most = self.victim_most();
+            let log = self.log_mut();
+            let in_use = log.segments.count() - log.segments.free_count();
+            let free = log.segments.free_count();
+            let is_above = in_use + 1 > log.limit || free <= 1;
+            let can_collect = log.collection.is_some() || log.segments.has_victim(most);
+            if is_above && can_collect {
+                log.wants_collection = true;
+                return false;
+            }
+            if free <= 1 && !self.has_bug(Bug::ReserveIgnored) {
+                return false;
+            }
+        }
+        self.open_segment(stream)
+    }
+
+    /// Opens a free segment whose elements can take stripes for `stream`.
+    fn open_segment(&mut self, stream: usize) -> bool {
+        for _ in 0..self.log().segments.free_count() {
+            let log = self.log_mut();
+            let Some(segment) = log.segments.open() else { return false };
+            let base = log.base(segment);
+            if self.data_of_group(base) == 0 {
+                self.log_mut().segments.unopen(segment);
+                continue;
+            }
+            let log = self.log_mut();
+            let next = u64::from(segment) * log.segment_slots();
+            log.open[stream] = Some(Open { segment, next, end: next + log.segment_slots() });
+            log.is_full = false;
+            return true;
+        }
+        false
+    }
+
+    /// Slots that a stripe could take in an open segment.
+    fn room(&self, open: &Open) -> u32 {
+        let slots = open.next..open.end.min(open.next + u64::from(self.geometry.members));
+        if !self.any_failed {
+            return (slots.end - slots.start) as u32;
+        }
+        slots.filter(|&slot| !self.failed[self.log().element(slot).0 as usize]).count() as u32
+    }
+
+    /// Writes a stripe of `stream`, which has an open segment with room for one.
+    fn append<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
+        let parity = self.geometry.parity();
+        let Some(mut open) = self.log().open[stream] else { return };
+        let most = self.data_of_group(self.log().base(open.segment));
+        let count = self.log().buffer.queues[stream].count.min(self.room(&open) - parity).min(most);
+        let width = count + parity;
+        let plan = self.take_plan(0, Purpose::Append);
+        let rotation = (self.log().counts.stripes % u64::from(width)) as u32;
+        let (mut position, mut data) = (0, 0);
+        self.log_mut().homes_mut(plan).fill(NOWHERE);
+        while position < width {
+            let slot = open.next;
+            open.next += 1;
+            let is_failed = self.any_failed && self.failed[self.log().element(slot).0 as usize];
+            if is_failed {
+                if position > 0 {
+                    self.log_mut().directory.skip(slot);
+                }
+                continue;
+            }
+            let is_first = position == 0;
+            if is_first {
+                self.plans[plan as usize].row = slot;
+            }
+            let number = (position + width - rotation) % width;
+            let member = if number < parity {
+                self.log_mut().directory.put_parity(slot, number as u8, is_first);
+                self.geometry.data + number
+            } else {
+                let chunk = self.next_chunk(plan, data, stream);
+                self.log_mut().directory.put_data(slot, chunk, is_first);
+                data += 1;
+                data - 1
+            };
+            self.log_mut().homes_mut(plan)[member as usize] = slot;
+            position += 1;
+        }
+        self.plans[plan as usize].wanted = u64::MAX >> (64 - count);
+        self.take_triggers(plan, stream, count);
+        let segment = open.segment;
+        let log = self.log_mut();
+        log.segments.write_begun(segment);
+        log.open[stream] = Some(open);
+        log.flying += 1;
+        log.counts.stripes += 1;
+        log.counts.short_stripes += u64::from(count < most);
+        log.counts.parity += u64::from(parity);
+        if stream == log.survivors() {
+            log.flying_survivors += 1;
+            log.counts.moved += u64::from(count);
+            log.counts.moved_parity += u64::from(parity);
+        } else {
+            log.counts.data += u64::from(count);
+        }
+        if open.next == open.end {
+            log.segments.close(segment);
+            log.open[stream] = None;
+        }
+        self.begin(plan, driver);
+    }
+
+    /// Takes the chunk that has waited longest in `stream` for `member` of `plan`.
+    fn next_chunk(&mut self, plan: u32, member: u32, stream: usize) -> u64 {
+        let place = self.log_mut().buffer.pop(stream).expect("as many chunks as were counted");
+        self.log_mut().set_place(plan, member, place);
+        let waiting = self.log().buffer.get(place);
+        let (chunk, page, mut node) = (waiting.chunk, waiting.page, waiting.first_request);
+        self.adopt_buffer(plan, member, page);
+        self.log_mut().buffer.get_mut(place).first_request = NONE;
+        // Those who wait for the chunk to be durable wait for the plan now.
+        while node != NONE {
+            let next = self.attachments[node as usize].next;
+            let first = &mut self.plans[plan as usize].first_request;
+            self.attachments[node as usize].next = std::mem::replace(first, node);
+            node = next;
+        }
+        chunk
+    }
+
+    /// Those whose writes made the next `count` chunks of `stream` due wait for `plan`.
+    fn take_triggers(&mut self, plan: u32, stream: usize, mut count: u32) {
+        let is_done = self.log().buffer.queues[stream].due == 0;
+        while let Some((id, left)) = self.log_mut().buffer.queues[stream].triggers.front_mut() {
+            let (taken, id) = (count.min(*left), *id);
+            *left -= taken;
+            let is_over = *left == 0 || is_done;
+            count -= taken;
+            if taken == 0 && !is_over {
+                return;
+            }
+            if taken > 0 {
+                self.attach(plan, id);
+            }
+            if !is_over {
+                return;
+            }
+            self.log_mut().buffer.queues[stream].triggers.pop_front();
+            // The request waits for this plan at least, so this is not the end of it.
+            self.requests[id as usize].remaining -= 1;
+        }
+    }
+
+    /// Members of the stripe of `plan`, as a mask.
+    #[inline]
+    pub(in super::super) fn present(&self, plan: u32) -> u64 {
+        let homes = self.log().homes(plan).iter().enumerate();
+        homes.fold(0, |mask, (member, &slot)| if slot == NOWHERE { mask } else { mask | 1 << member })
+    }
+
+    /// Of `mask`, the members of the stripe of `plan` on failed elements.
+    #[inline]
+    pub(in super::super) fn slots_on_failed(&self, plan: u32, mask: u64) -> u64 {
+        if !self.any_failed {
+            return 0;
+        }
+        let log = self.log();
+        let is_failed = |&member: &u32| {
+            let slot = log.homes(plan)[member as usize];
+            slot != NOWHERE && self.failed[log.element(slot).0 as usize]
+        };
+        members(mask).filter(is_failed).fold(0, |failed, member| failed | 1 << member)
+    }
+
+    /// Steps of a stripe that is written: parity, then everything at once.
+    pub(in super::super) fn build_append(&mut self, plan: u32) {
+        let present = self.present(plan);
+        let failed = self.slots_on_failed(plan, present);
+        let data = self.plans[plan as usize].wanted;
+        let parity = present & !data;
+        let pages = parity.count_ones() * (data.count_ones() - 1);
+        self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        let is_survivor = self.stream_of(plan) == self.log().survivors();
+        let of_data = if is_survivor { Class::ArrayGcWrite } else { Class::HostWrite };
+        let first_parity = self.geometry.data;
+        let class = move |member| if member < first_parity { of_data } else { Class::Parity };
+        let mut targets = present & !failed;
+        if self.has_bug(Bug::StripeWithoutParity) {
+            targets &= !parity;
+        }
+        self.push_slots(plan, targets, OperationKind::Write, class);
+        self.plans[plan as usize].acknowledge_here();
+        if self.has_bug(Bug::StripeAcknowledgedEarly) {
+            self.plans[plan as usize].ack_after = 0;
+        }
+    }
+
+    /// The stream whose chunks `plan` writes.
+    fn stream_of(&self, plan: u32) -> usize {
+        self.log().buffer.get(self.log().place(plan, 0)).stream.into()
+    }
+
+    /// Appends a step with one operation for each member of `mask` of a stripe of the log.
+    #[inline]
+    pub(super) fn push_slots(
+        &mut self,
+        plan: u32,
+        mask: u64,
+        kind: OperationKind,
+        class: impl Fn(u32) -> Class,
+    ) {
+        let is_append = self.plans[plan as usize].purpose == Purpose::Append;
+        let stream = if self.scheme.elastic.device_streams && is_append { self.stream_of(plan) } else { 0 };
+        let first = self.plans[plan as usize].operations;
+        let count = mask.count_ones() as u16;
+        let base = (plan * self.stride) as usize + first as usize;
+        let Some(log) = &self.elastic else { return };
+        for (slot, member) in self.slots[base..base + count as usize].iter_mut().zip(members(mask)) {
+            let (element, page) = log.element(log.homes(plan)[member as usize]);
+            slot.operation = crate::operation::Operation {
+                page,
+                element,
+                kind,
+                class: class(member),
+                member: member as u8,
+                old_version: false,
+                stream: stream as u8,
+            };
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.operations += count;
+        slot.push_step(Step::Operations { first, count });
+    }
+
+    /// A stripe is written, or as much of it as its parity can make up for: its chunks are where it has them, unless they
+    /// were written anew meanwhile.
+    pub(in super::super) fn appended(&mut self, plan: u32) {
+        let wanted = self.plans[plan as usize].wanted;
+        let is_survivor = self.stream_of(plan) == self.log().survivors();
+        let gave_up = self.plans[plan as usize].gave_up;
+        let segment = self.log().segment_of(self.plans[plan as usize].row);
+        for member in members(wanted) {
+            // Chunks that go back to where they waited do so last first.
+            let member = if gave_up { wanted.count_ones() - 1 - member } else { member };
+            let log = self.log_mut();
+            let (place, slot) = (log.place(plan, member), log.homes(plan)[member as usize]);
+            let chunk = log.buffer.get(place).chunk;
+            if gave_up && chunk != NOWHERE {
+                log.buffer.push_first(place);
+                self.disown_buffer(plan, member);
+                continue;
+            }
+            if chunk != NOWHERE {
+                log.set_slot(chunk, slot);
+                log.segments.validate(segment);
+            }
+            log.buffer.give(place);
+        }
+        let log = self.log_mut();
+        log.segments.write_over(segment);
+        log.flying -= 1;
+        log.flying_survivors -= u32::from(is_survivor);
+    }
+
+    /// Finds out that what is due waits for space that nothing under way will make: those who wait for it are told. False
+    /// if it is not so, or known.
+    pub(in super::super) fn note_full<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(log) = &self.elastic else { return false };
+        let is_due = log.buffer.queues.iter().any(|queue| queue.due > 0);
+        let is_collecting =
+            |collection: Collection| collection.reads > 0 || log.segments.is_held(collection.victim);
+        let goes_on = self.free_plan == NONE || log.flying > 0 || log.collection.is_some_and(is_collecting);
+        if !is_due || goes_on || log.is_full {
+            return false;
+        }
+        self.log_mut().is_full = true;
+        for stream in 0..self.log().open.len() {
+            while let Some((id, _)) = self.log_mut().buffer.queues[stream].triggers.pop_front() {
+                self.let_go(id, driver);
+            }
+        }
+        for place in 0..self.log().buffer.len() as u32 {
+            self.release_waiters(place, true, driver);
+        }
+        true
+    }
+}

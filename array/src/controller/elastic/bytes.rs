@@ -1,0 +1,128 @@
+//! The bytes of stripes of the log. Members that a short stripe does not have count as zeros.
+
+use super::super::{Array, members};
+use crate::geometry::MEMBERS_MAX;
+use crate::holds::NONE;
+use crate::memory::{Memory, PageId};
+
+impl<M: Memory> Array<M> {
+    /// Where the buffer of new content of a member is noted; behind all of these come those of old content.
+    fn new_index(&self, plan: u32, member: u32) -> usize {
+        (plan * self.buffers_each + member) as usize
+    }
+
+    fn old_index(&self, plan: u32, member: u32) -> usize {
+        self.new_index(plan, self.geometry.members + member)
+    }
+
+    /// The buffer at `index`, taken from the memory if there is none yet.
+    fn buffer_at(&mut self, index: usize) -> PageId {
+        if self.buffers[index] == NONE {
+            self.buffers[index] = self.memory.take();
+        }
+        self.buffers[index]
+    }
+
+    /// Parity of a stripe that is written.
+    pub(in super::super) fn encode_stripe(&mut self, plan: u32) {
+        let data = self.geometry.data;
+        let wanted = self.plans[plan as usize].wanted;
+        let mut row = [NONE; MEMBERS_MAX as usize];
+        for member in 0..self.geometry.members {
+            let is_absent = member < data && wanted >> member & 1 == 0;
+            let index = if is_absent { self.old_index(plan, member) } else { self.new_index(plan, member) };
+            row[member as usize] = self.buffer_at(index);
+            if is_absent {
+                self.memory.zero(row[member as usize]);
+            }
+        }
+        if let Some(code) = &self.code {
+            self.memory.encode(code, &row[..self.geometry.members as usize]);
+        }
+    }
+
+    /// What `plan` wants and could not be read, made of the rest of the stripe.
+    pub(in super::super) fn decode_stripe(&mut self, plan: u32) {
+        let present = self.present(plan);
+        let slot = &self.plans[plan as usize];
+        let (missing, wanted) = (slot.missing, slot.missing & slot.wanted);
+        if slot.gave_up {
+            return;
+        }
+        let absent = self.geometry.data_members() & !present;
+        let sources = self.stripe_sources(present, missing) | absent;
+        let mut row = [NONE; MEMBERS_MAX as usize];
+        for member in members(sources | wanted) {
+            let index = self.old_index(plan, member);
+            row[member as usize] = self.buffer_at(index);
+        }
+        for member in members(absent) {
+            self.memory.zero(row[member as usize]);
+        }
+        let lost = self.geometry.all_members() & !sources;
+        if let Some(code) = &self.code {
+            self.memory.decode(code, &row[..self.geometry.members as usize], lost, wanted);
+        }
+    }
+
+    /// The members of a stripe that has `present` from which those in `lost` are decoded: what is left of the data, and as
+    /// many parity members as data members are lost.
+    pub(super) fn stripe_sources(&self, present: u64, lost: u64) -> u64 {
+        let data = self.geometry.data_members() & present;
+        let needed = (lost & data).count_ones() as usize;
+        let parity = members(self.geometry.parity_members() & present & !lost).take(needed);
+        parity.fold(data & !lost, |mask, member| mask | 1 << member)
+    }
+
+    /// Copies what the read `plan` has of request `id` into the host's payload.
+    pub(in super::super) fn store_chunks(&mut self, plan: u32, id: u32) {
+        for member in members(self.plans[plan as usize].wanted) {
+            let index = self.old_index(plan, member);
+            let page = self.buffer_at(index);
+            let log = self.log();
+            let chunk = log.directory.chunk(log.homes(plan)[member as usize]);
+            self.store_host(page, chunk, id);
+        }
+    }
+
+    /// A chunk that is nowhere reads as zeros.
+    pub(super) fn store_zeros(&mut self, chunk: u64, id: u32) {
+        if M::CARRIES_DATA {
+            let zeros = self.memory.take();
+            self.memory.zero(zeros);
+            self.store_host(zeros, chunk, id);
+            self.memory.give(zeros);
+        }
+    }
+
+    /// Takes the content that `plan` has read or decoded of a member; [`NONE`] where there are no bytes.
+    pub(super) fn take_content(&mut self, plan: u32, member: u32) -> PageId {
+        if !M::CARRIES_DATA {
+            return NONE;
+        }
+        let index = self.old_index(plan, member);
+        std::mem::replace(&mut self.buffers[index], NONE)
+    }
+
+    /// Leaves the buffer of a data member that `plan` was to write to whoever has it too.
+    pub(super) fn disown_buffer(&mut self, plan: u32, member: u32) {
+        if M::CARRIES_DATA {
+            let index = self.new_index(plan, member);
+            self.buffers[index] = NONE;
+        }
+    }
+
+    /// A buffer for new content of which hosts write `sectors`. The rest is that of `before`, or zeros.
+    pub(super) fn new_content(&mut self, before: Option<PageId>, sectors: u64) -> PageId {
+        if !M::CARRIES_DATA {
+            return NONE;
+        }
+        let page = self.memory.take();
+        match before {
+            _ if sectors == self.whole_page => {}
+            Some(before) => self.memory.copy(page, before, 0, self.elements.page_bytes as usize),
+            None => self.memory.zero(page),
+        }
+        page
+    }
+}

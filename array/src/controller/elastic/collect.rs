@@ -1,0 +1,151 @@
+//! Array-level garbage collection: the valid chunks of a segment go back to controller memory, and from there to the log
+//! as the coldest of all (paper 001, section IV-B); then the segment is free.
+
+use super::super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::holds::NONE;
+use crate::memory::{Memory, PageId};
+use crate::placement::elastic::{Collection, Home, Role};
+use crate::plan::Purpose;
+
+impl<M: Memory> Array<M> {
+    /// The most valid chunks of a segment that is worth collecting: moving them must leave a row free at least.
+    pub(super) fn victim_most(&self) -> u32 {
+        let groups = (0..self.geometry.groups).map(|group| self.data_of_group(group * self.geometry.members));
+        let data = groups.filter(|&data| data > 0).min().unwrap_or(0);
+        data * (self.scheme.elastic.segment_rows - 1)
+    }
+
+    /// Goes one step on with collection, if there is anything to be done now.
+    pub(in super::super) fn collect_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(log) = &self.elastic else { return false };
+        let Some(collection) = log.collection else {
+            return log.wants_collection && self.start_collection();
+        };
+        match self.next_survivors(collection) {
+            Some((stripe, wanted)) => {
+                let count = wanted.count_ones();
+                if self.free_plan == NONE || self.log().buffer.available() < count {
+                    return false;
+                }
+                let log = self.log_mut();
+                log.buffer.reserve(count);
+                log.collection =
+                    Some(Collection { next: stripe.1, reads: collection.reads + 1, ..collection });
+                let plan = self.plan_of_stripe(stripe, Purpose::Collect);
+                self.plans[plan as usize].wanted = wanted;
+                self.begin(plan, driver);
+                true
+            }
+            None => self.end_collection(),
+        }
+    }
+
+    fn start_collection(&mut self) -> bool {
+        let most = self.victim_most();
+        let log = self.log_mut();
+        log.wants_collection = false;
+        let Some(victim) = log.segments.take_victim(most) else { return false };
+        log.is_full = false;
+        let next = u64::from(victim) * log.segment_slots();
+        log.collection = Some(Collection { victim, next, end: next + log.segment_slots(), reads: 0 });
+        true
+    }
+
+    /// The next stripe of the victim that has valid chunks, and which.
+    fn next_survivors(&mut self, collection: Collection) -> Option<((u64, u64), u64)> {
+        let log = self.log_mut();
+        let mut slot = collection.next;
+        while slot < collection.end && log.segments.valid(collection.victim) > 0 {
+            if log.directory.role(slot) == Role::Vacant {
+                slot += 1;
+                continue;
+            }
+            let stripe = log.directory.stripe(slot);
+            let mut wanted = 0;
+            log.members_of(stripe, |member, slot| {
+                if log.is_valid(slot) {
+                    wanted |= 1u64 << member;
+                }
+            });
+            if wanted != 0 {
+                return Some((stripe, wanted));
+            }
+            slot = stripe.1;
+        }
+        log.collection = Some(Collection { next: collection.end, ..collection });
+        None
+    }
+
+    /// Frees the victim, once its chunks are elsewhere for good and nobody reads it.
+    fn end_collection(&mut self) -> bool {
+        let frees_early = self.has_bug(Bug::SegmentFreedEarly);
+        let log = self.log_mut();
+        let Some(Collection { victim, reads, .. }) = log.collection else { return false };
+        if reads > 0 {
+            return false;
+        }
+        let survivors = log.survivors();
+        let queue = &mut log.buffer.queues[survivors];
+        if log.is_volatile {
+            // What waits would not survive a loss of power, and the victim has the only other copy.
+            queue.due = queue.count;
+        }
+        let is_moving = queue.due > 0 || log.flying_survivors > 0;
+        if (is_moving || log.segments.is_held(victim)) && !frees_early {
+            return false;
+        }
+        let first = u64::from(victim) * log.segment_slots();
+        log.directory.clear(first);
+        log.segments.free(victim);
+        log.collection = None;
+        log.is_full = false;
+        log.counts.collected += 1;
+        true
+    }
+
+    /// Valid chunks of the victim were read: those that still are go on in controller memory.
+    pub(in super::super) fn collected(&mut self, plan: u32) {
+        let wanted = self.plans[plan as usize].wanted;
+        let lost = if self.plans[plan as usize].gave_up { self.plans[plan as usize].missing } else { 0 };
+        self.log_mut().buffer.unreserve(wanted.count_ones());
+        for member in members(wanted) {
+            let slot = self.log().homes(plan)[member as usize];
+            let chunk = self.log().directory.chunk(slot);
+            if self.log().home(chunk) != Home::Slot(slot) && !self.has_bug(Bug::OldChunkMoved) {
+                continue;
+            }
+            if lost >> member & 1 != 0 {
+                let log = self.log_mut();
+                let segment = log.segment_of(slot);
+                log.segments.invalidate(segment);
+                log.set_lost(chunk);
+                continue;
+            }
+            let page = self.take_content(plan, member);
+            self.survive(chunk, page);
+        }
+        if let Some(collection) = &mut self.log_mut().collection {
+            collection.reads -= 1;
+        }
+    }
+
+    /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived.
+    pub(super) fn survive(&mut self, chunk: u64, page: PageId) {
+        let (now, data) = (self.now, self.geometry.data);
+        let log = self.log_mut();
+        if let Home::Slot(slot) = log.home(chunk) {
+            let segment = log.segment_of(slot);
+            log.segments.invalidate(segment);
+        }
+        let place = log.buffer.take(chunk, page);
+        let survivors = log.survivors();
+        log.buffer.push(survivors, place, now);
+        log.set_memory(chunk, place);
+        let queue = &mut log.buffer.queues[survivors];
+        if queue.count - queue.due >= data {
+            queue.due += data;
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! Requests over the elastic placement: writes go to controller memory, reads come from there or from the log.
+
+mod append;
+mod bytes;
+mod collect;
+mod read;
+
+use super::Array;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::geometry::RowCursor;
+use crate::holds::NONE;
+use crate::memory::{Memory, PageId};
+use crate::placement::elastic::addresses::NOWHERE;
+use crate::placement::elastic::buffer::Place;
+use crate::placement::elastic::{AcknowledgeWrites, Elastic, ElasticCounts, Home, Role};
+use crate::plan::{Attachment, Plan, Purpose};
+use crate::request::RequestKind;
+
+/// What became of a written chunk.
+enum Written {
+    /// It is in controller memory, or on its way there.
+    Taken,
+    /// It must wait until memory, a plan or an attachment is free.
+    Waits,
+}
+
+impl<M: Memory> Array<M> {
+    /// The elastic placement; only asked for where there is one.
+    #[inline]
+    fn log(&self) -> &Elastic {
+        self.elastic.as_ref().expect("only asked for under the elastic placement")
+    }
+
+    #[inline]
+    fn log_mut(&mut self) -> &mut Elastic {
+        self.elastic.as_mut().expect("only asked for under the elastic placement")
+    }
+
+    /// [`Array::cut`] chunk by chunk: each may be in memory, in any slot, or nowhere.
+    pub(super) fn cut_elastic<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        let kind = self.requests[id as usize].host.kind;
+        while !self.requests[id as usize].cursor.is_done() {
+            let (chunk, end) = self.requests[id as usize].cursor.remaining();
+            let chunks = match kind {
+                RequestKind::Read => self.read_chunks(id, chunk, end, driver),
+                RequestKind::Write => match self.write_chunk(id, chunk, driver) {
+                    Written::Taken => 1,
+                    Written::Waits => 0,
+                },
+                RequestKind::Trim => {
+                    self.trim_chunk(id, chunk, driver);
+                    1
+                }
+                RequestKind::Flush => unreachable!("flushes touch no chunks"),
+            };
+            if chunks == 0 {
+                return false;
+            }
+            self.requests[id as usize].cursor = RowCursor::new(chunk + chunks, end - chunk - chunks);
+        }
+        true
+    }
+
+    /// Takes `chunk` of the write `id` into controller memory.
+    fn write_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, driver: &mut D) -> Written {
+        let durable = self.scheme.elastic.acknowledge == AcknowledgeWrites::Durable;
+        if durable && self.free_attachment == NONE {
+            return Written::Waits;
+        }
+        let sectors = if self.requests[id as usize].in_part {
+            self.sectors_of_page(id, chunk)
+        } else {
+            self.whole_page
+        };
+        let home = self.log().home(chunk);
+        let is_waiting = matches!(home, Home::Memory(place) if self.log().buffer.get(place).waits);
+        if !is_waiting && self.log().buffer.available() == 0 {
+            if !self.log().is_full {
+                return Written::Waits;
+            }
+            self.refuse(id);
+            return Written::Taken;
+        }
+        if sectors != self.whole_page
+            && let Home::Slot(slot) = home
+        {
+            return self.merge_chunk(id, chunk, slot, driver);
+        }
+        if sectors != self.whole_page && home == Home::Lost {
+            self.requests[id as usize].failed = true;
+            return Written::Taken;
+        }
+        let stream = self.classify(id, chunk);
+        self.put(id, chunk, sectors, stream, driver);
+        Written::Taken
+    }
+
+    /// The array has no space for a chunk of request `id`.
+    fn refuse(&mut self, id: u32) {
+        let request = &mut self.requests[id as usize];
+        request.failed = true;
+        request.no_space = true;
+    }
+
+    /// A write of a part of a chunk that lies in the log reads the chunk first (paper 001, section IV-C, partial writes).
+    fn merge_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, slot: u64, driver: &mut D) -> Written {
+        if self.free_plan == NONE {
+            return Written::Waits;
+        }
+        let stream = self.classify(id, chunk);
+        self.log_mut().buffer.reserve(1);
+        let plan = self.read_plan(slot, Purpose::Merge);
+        self.plans[plan as usize].stream = stream as u8;
+        self.attach(plan, id);
+        if self.scheme.elastic.acknowledge == AcknowledgeWrites::Durable {
+            // With what it will need to wait for the chunk to be durable.
+            self.attach(plan, id);
+        }
+        self.begin(plan, driver);
+        Written::Taken
+    }
+
+    /// The old content of a chunk that is written in part is there: the new sectors go over it. If the chunk was written
+    /// anew meanwhile, they go over what it has become; if it is in another slot now, that is read first, and false returned.
+    pub(super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) -> bool {
+        let Plan { first_request, wanted, gave_up, stream, .. } = self.plans[plan as usize];
+        let stream = usize::from(stream);
+        let member = wanted.trailing_zeros();
+        let slot = self.log().homes(plan)[member as usize];
+        let chunk = self.log().directory.chunk(slot);
+        self.log_read(plan);
+        if let Home::Slot(now_in) = self.log().home(chunk)
+            && now_in != slot
+            && !gave_up
+        {
+            self.read_instead(plan, now_in);
+            self.begin(plan, driver);
+            return false;
+        }
+        self.log_mut().buffer.unreserve(1);
+        let Attachment { request: id, next } = self.attachments[first_request as usize];
+        if gave_up {
+            return true;
+        }
+        if next != NONE {
+            self.plans[plan as usize].first_request = next;
+            self.free_attachment_of(first_request);
+            self.requests[id as usize].remaining -= 1;
+        }
+        let sectors = self.sectors_of_page(id, chunk);
+        match self.log().home(chunk) {
+            Home::Slot(_) => {}
+            Home::Lost => {
+                self.requests[id as usize].failed = true;
+                return true;
+            }
+            Home::Memory(_) | Home::Nowhere => {
+                self.put(id, chunk, sectors, stream, driver);
+                return true;
+            }
+        }
+        let page = self.take_content(plan, member);
+        self.load_host(page, chunk, id, sectors);
+        self.leave(chunk);
+        let place = self.log_mut().buffer.take(chunk, page);
+        self.enter(id, chunk, place, stream, driver);
+        true
+    }
+
+    /// Gives an attachment back that no list has any more.
+    fn free_attachment_of(&mut self, node: u32) {
+        self.attachments[node as usize].next = self.free_attachment;
+        self.free_attachment = node;
+    }
+
+    /// Puts `sectors` of `chunk` as request `id` writes them into controller memory; the rest of it, if it has any, is there
+    /// already, or zeros. The chunk belongs to `stream` from now on.
+    fn put<D: Driver<M>>(&mut self, id: u32, chunk: u64, sectors: u64, stream: usize, driver: &mut D) {
+        if let Home::Memory(place) = self.log().home(chunk)
+            && self.log().buffer.get(place).waits
+        {
+            let Place { page, stream: before, .. } = *self.log().buffer.get(place);
+            self.load_host(page, chunk, id, sectors);
+            self.log_mut().counts.absorbed += 1;
+            if usize::from(before) == stream {
+                return self.await_durability(id, place);
+            }
+            self.log_mut().buffer.remove(place);
+            return self.enter(id, chunk, place, stream, driver);
+        }
+        let before = match self.log().home(chunk) {
+            Home::Memory(place) => Some(self.log().buffer.get(place).page),
+            Home::Nowhere | Home::Lost | Home::Slot(_) => None,
+        };
+        let page = self.new_content(before, sectors);
+        self.load_host(page, chunk, id, sectors);
+        self.leave(chunk);
+        let place = self.log_mut().buffer.take(chunk, page);
+        self.enter(id, chunk, place, stream, driver);
+    }
+
+    /// The version of `chunk` that there is counts no longer. One that waits in memory must be dealt with by the caller.
+    fn leave(&mut self, chunk: u64) {
+        let keeps = self.has_bug(Bug::OldSlotStaysValid);
+        let revives = self.has_bug(Bug::OlderChunkInstalled);
+        let log = self.log_mut();
+        match log.home(chunk) {
+            Home::Nowhere | Home::Lost => {}
+            Home::Memory(_) if revives => {}
+            Home::Memory(place) => log.buffer.get_mut(place).chunk = NOWHERE,
+            Home::Slot(slot) => {
+                let segment = log.segment_of(slot);
+                if !keeps {
+                    log.segments.invalidate(segment);
+                }
+            }
+        }
+        log.set_nowhere(chunk);
+    }
+
+    /// The stream of `chunk`, which request `id` writes: that of its tier of hotness.
+    #[inline]
+    fn classify(&mut self, id: u32, chunk: u64) -> usize {
+        let request = &self.requests[id as usize];
+        let (host, is_first) = (request.host, request.pages.0 == chunk);
+        let log = self.log_mut();
+        if is_first {
+            log.hotness.begin_request(host.offset, host.bytes.into());
+        }
+        log.hotness.classify(chunk).into()
+    }
+
+    /// Lets a place wait in `stream` for company, and the chunks there leave if that is enough.
+    fn enter<D: Driver<M>>(&mut self, id: u32, chunk: u64, place: u32, stream: usize, driver: &mut D) {
+        let now = self.now;
+        let waits = self.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
+        self.await_durability(id, place);
+        let log = self.log_mut();
+        log.buffer.push(stream, place, now);
+        log.set_memory(chunk, place);
+        let (unit, is_full) = (log.unit, log.is_full);
+        let queue = &mut log.buffer.queues[stream];
+        if queue.count - queue.due >= unit {
+            queue.due += unit;
+            if waits && !is_full {
+                queue.triggers.push_back((id, unit));
+                self.requests[id as usize].remaining += 1;
+            }
+        } else {
+            self.time_stream(stream, driver);
+        }
+    }
+
+    /// Lets request `id` wait until what is in `place` is durable, if that is the rule.
+    fn await_durability(&mut self, id: u32, place: u32) {
+        if self.scheme.elastic.acknowledge != AcknowledgeWrites::Durable {
+            return;
+        }
+        let node = self.free_attachment;
+        self.free_attachment = self.attachments[node as usize].next;
+        let first = &mut self.log_mut().buffer.get_mut(place).first_request;
+        let next = std::mem::replace(first, node);
+        self.attachments[node as usize] = Attachment { request: id, next };
+        self.requests[id as usize].remaining += 1;
+    }
+
+    /// Sets the timer of a stream, if its chunks are not to wait forever.
+    fn time_stream<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
+        let wait = self.scheme.elastic.wait.0;
+        let log = self.log_mut();
+        let is_timed = wait > 0 && stream != log.survivors();
+        let Some(since) = log.buffer.since(stream).filter(|_| is_timed) else { return };
+        let queue = &mut log.buffer.queues[stream];
+        if queue.count > queue.due && queue.timer.is_none() {
+            queue.timer = Some(since + wait);
+            driver.set_timer(since + wait);
+        }
+    }
+
+    /// The timers' part: chunks that have waited long enough leave.
+    pub(super) fn elastic_timer<D: Driver<M>>(&mut self, driver: &mut D) {
+        let (now, wait) = (self.now, self.scheme.elastic.wait.0);
+        let Some(log) = self.elastic.as_mut().filter(|_| wait > 0) else { return };
+        for stream in 0..log.survivors() {
+            let log = self.log_mut();
+            let has_waited = log.buffer.since(stream).is_some_and(|since| since + wait <= now);
+            let queue = &mut log.buffer.queues[stream];
+            if queue.timer.is_none_or(|at| at > now) {
+                continue;
+            }
+            queue.timer = None;
+            if has_waited {
+                queue.due = queue.count;
+            }
+            self.time_stream(stream, driver);
+        }
+    }
+
+    /// Forgets `chunk`, if request `id` covers the whole of it.
+    fn trim_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, driver: &mut D) {
+        if self.sectors_of_page(id, chunk) != self.whole_page {
+            return;
+        }
+        let waiting = match self.log().home(chunk) {
+            Home::Memory(place) if self.log().buffer.get(place).waits => Some(place),
+            _ => None,
+        };
+        self.leave(chunk);
+        if let Some(place) = waiting {
+            self.log_mut().buffer.remove(place);
+            self.discard_place(place, false, driver);
+        }
+    }
+
+    /// Gives a place back that is in no queue, with its content, and lets those go who waited for it.
+    fn discard_place<D: Driver<M>>(&mut self, place: u32, failed: bool, driver: &mut D) {
+        let page = self.log().buffer.get(place).page;
+        if M::CARRIES_DATA && page != NONE {
+            self.memory.give(page);
+        }
+        self.release_waiters(place, failed, driver);
+        self.log_mut().buffer.give(place);
+    }
+
+    /// Lets those go who wait for what is in `place` to be durable.
+    fn release_waiters<D: Driver<M>>(&mut self, place: u32, failed: bool, driver: &mut D) {
+        let mut node = std::mem::replace(&mut self.log_mut().buffer.get_mut(place).first_request, NONE);
+        while node != NONE {
+            let Attachment { request: id, next } = self.attachments[node as usize];
+            self.free_attachment_of(node);
+            if failed {
+                self.refuse(id);
+            }
+            self.let_go(id, driver);
+            node = next;
+        }
+    }
+
+    /// Request `id` has one thing less to wait for.
+    fn let_go<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
+        let request = &mut self.requests[id as usize];
+        request.remaining -= 1;
+        if request.remaining == 0 {
+            let acknowledgement = self.acknowledgement(id);
+            self.acknowledge(id, &acknowledgement, driver);
+        }
+    }
+
+    /// A flush drains memory that would not survive a loss of power, and before elements are flushed everything must have
+    /// reached them. False when it has to wait.
+    pub(super) fn elastic_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        let Some(log) = &mut self.elastic else { return true };
+        if self.requests[id as usize].drained || !(log.is_volatile || self.elements.volatile_cache) {
+            return true;
+        }
+        if log.is_volatile && !self.has_bug(Bug::FlushDropped) {
+            self.drain_elastic();
+            while self.append_one(driver) {}
+            let log = self.log();
+            if log.buffer.queues.iter().any(|queue| queue.count > 0) {
+                if !log.is_full {
+                    return false;
+                }
+                self.refuse(id);
+            }
+        }
+        let is_append = |array: &Self, plan: u32| {
+            let plan = &array.plans[plan as usize];
+            plan.purpose == Purpose::Append && plan.is_under_way
+        };
+        if !self.wait_for_all(id, is_append) {
+            return false;
+        }
+        self.requests[id as usize].drained = true;
+        true
+    }
+
+    /// Everything that waits in controller memory is to leave.
+    pub(super) fn drain_elastic(&mut self) {
+        let Some(log) = &mut self.elastic else { return };
+        for queue in &mut log.buffer.queues {
+            queue.due = queue.count;
+        }
+    }
+
+    /// Takes the first `chunks` chunks for written, in full stripes one behind the other.
+    pub(super) fn elastic_assume_written(&mut self, chunks: u64) {
+        let Some(log) = &mut self.elastic else { return };
+        let (data, parity) = (u64::from(self.geometry.data), self.geometry.parity());
+        let mut chunk = 0;
+        while chunk < chunks.min(log.capacity) {
+            let Some(segment) = log.segments.open() else { return };
+            let mut slot = u64::from(segment) * log.segment_slots();
+            let end = slot + log.segment_slots();
+            while slot < end && chunk < chunks.min(log.capacity) {
+                let width = data.min(chunks.min(log.capacity) - chunk) + u64::from(parity);
+                let rotation = log.counts.stripes % width;
+                for position in 0..width {
+                    let number = (position + width - rotation) % width;
+                    if number < u64::from(parity) {
+                        log.directory.put_parity(slot + position, number as u8, position == 0);
+                    } else {
+                        log.directory.put_data(slot + position, chunk, position == 0);
+                        log.set_slot(chunk, slot + position);
+                        log.segments.validate(segment);
+                        chunk += 1;
+                    }
+                }
+                log.counts.stripes += 1;
+                slot += width;
+            }
+            log.segments.close(segment);
+        }
+        log.counts = ElasticCounts::default();
+    }
+}
+
+/// A stripe of the log, as observers see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StripeView {
+    /// Its members: number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
+    pub members: Vec<(u32, u16, u32, Option<u64>)>,
+}
+
+/// Getters of the elastic placement.
+impl<M: Memory> Array<M> {
+    /// What the log did so far; nothing without one.
+    pub fn elastic_counts(&self) -> ElasticCounts {
+        self.elastic.as_ref().map_or_else(ElasticCounts::default, |log| log.counts)
+    }
+
+    /// Bytes of memory that finding hot chunks takes; 0 without a log.
+    pub fn hotness_bytes(&self) -> u64 {
+        self.elastic.as_ref().map_or(0, |log| log.hotness.bytes())
+    }
+
+    /// Bytes of memory that the log's maps take; 0 without a log.
+    pub fn map_bytes(&self) -> u64 {
+        self.elastic.as_ref().map_or(0, Elastic::bytes)
+    }
+
+    /// Whether the log has no space, and nothing under way that could make some.
+    pub fn is_full(&self) -> bool {
+        self.elastic.as_ref().is_some_and(|log| log.is_full)
+    }
+
+    /// The buffer with the content of `chunk`, if controller memory has it on its way to the log.
+    pub fn chunk_in_memory(&self, chunk: u64) -> Option<PageId> {
+        let log = self.elastic.as_ref()?;
+        match log.home(chunk) {
+            Home::Memory(place) => Some(log.buffer.get(place).page),
+            _ => None,
+        }
+    }
+
+    /// The element and page of `chunk` in the log.
+    pub fn chunk_in_log(&self, chunk: u64) -> Option<(u16, u32)> {
+        let log = self.elastic.as_ref()?;
+        match log.home(chunk) {
+            Home::Slot(slot) => Some(log.element(slot)),
+            _ => None,
+        }
+    }
+
+    /// Whether `chunk` is lost: more of its stripe was than the code bears.
+    pub fn is_chunk_lost(&self, chunk: u64) -> bool {
+        self.elastic.as_ref().is_some_and(|log| log.home(chunk) == Home::Lost)
+    }
+
+    /// Every stripe of the log that is wholly written.
+    pub fn stripes(&self) -> Vec<StripeView> {
+        let Some(log) = &self.elastic else { return Vec::new() };
+        let is_under_way = |first: u64| {
+            let mut plans = self.plans.iter();
+            plans.any(|plan| plan.is_under_way && plan.purpose == Purpose::Append && plan.row == first)
+        };
+        let mut stripes = Vec::new();
+        let mut slot = 0;
+        while slot < log.slots() {
+            if log.directory.role(slot) == Role::Vacant {
+                slot += 1;
+                continue;
+            }
+            let stripe = log.directory.stripe(slot);
+            slot = stripe.1;
+            if is_under_way(stripe.0) {
+                continue;
+            }
+            let mut members = Vec::new();
+            log.members_of(stripe, |member, slot| {
+                let (element, page) = log.element(slot);
+                let is_data = member < self.geometry.data;
+                members.push((member, element, page, is_data.then(|| log.directory.chunk(slot))));
+            });
+            stripes.push(StripeView { members });
+        }
+        stripes
+    }
+
+    /// Looks for contradictions between the maps of the log.
+    ///
+    /// # Errors
+    /// The first that it finds.
+    pub fn audit_log(&self) -> Result<(), String> {
+        self.elastic.as_ref().map_or(Ok(()), |log| log.audit())
+    }
+}

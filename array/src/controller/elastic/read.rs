@@ -1,0 +1,170 @@
+//! Reading the log: chunks as they lie there, or decoded from the rest of their stripes.
+
+use super::super::reads::Built;
+use super::super::updates::TooManyLost;
+use super::super::{Array, members};
+use crate::driver::Driver;
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::placement::elastic::Home;
+use crate::placement::elastic::addresses::NOWHERE;
+use crate::plan::{Purpose, Step};
+
+impl<M: Memory> Array<M> {
+    /// Reads `chunk` of request `id`, and those behind it, before `end`, that lie in the same stripe. Returns how many; 0 if a
+    /// plan is wanting.
+    pub(super) fn read_chunks<D: Driver<M>>(&mut self, id: u32, chunk: u64, end: u64, driver: &mut D) -> u64 {
+        match self.log().home(chunk) {
+            Home::Slot(slot) => {
+                if self.free_plan == NONE {
+                    return 0;
+                }
+                let plan = self.read_plan(slot, Purpose::Read);
+                let mut count = 1;
+                while chunk + count < end
+                    && let Home::Slot(next) = self.log().home(chunk + count)
+                    && let Some(member) = self.log().homes(plan).iter().position(|&home| home == next)
+                {
+                    self.plans[plan as usize].wanted |= 1 << member;
+                    count += 1;
+                }
+                self.attach(plan, id);
+                self.begin(plan, driver);
+                count
+            }
+            Home::Memory(place) => {
+                let page = self.log().buffer.get(place).page;
+                if M::CARRIES_DATA {
+                    self.store_host(page, chunk, id);
+                }
+                1
+            }
+            Home::Lost => {
+                self.requests[id as usize].failed = true;
+                1
+            }
+            Home::Nowhere => {
+                self.store_zeros(chunk, id);
+                1
+            }
+        }
+    }
+
+    /// A plan for reading `slot`, whose segment it holds.
+    pub(super) fn read_plan(&mut self, slot: u64, purpose: Purpose) -> u32 {
+        let stripe = self.log().directory.stripe(slot);
+        let plan = self.plan_of_stripe(stripe, purpose);
+        let member = self.log().homes(plan).iter().position(|&home| home == slot);
+        self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
+        plan
+    }
+
+    /// `plan` is to read `slot` instead, to which its chunk was moved.
+    pub(super) fn read_instead(&mut self, plan: u32, slot: u64) {
+        let stripe = self.log().directory.stripe(slot);
+        self.plans[plan as usize].row = stripe.0;
+        self.fill_homes(plan, stripe);
+        let member = self.log().homes(plan).iter().position(|&home| home == slot);
+        let now = self.now;
+        let read = &mut self.plans[plan as usize];
+        (read.wanted, read.lost, read.looked_again) = (member.map_or(0, |member| 1 << member), 0, false);
+        read.step_begun_at = now;
+        let log = self.log_mut();
+        let segment = log.segment_of(slot);
+        log.segments.hold(segment);
+    }
+
+    /// A plan over the members of a stripe of the log, whose segment it holds.
+    pub(super) fn plan_of_stripe(&mut self, stripe: (u64, u64), purpose: Purpose) -> u32 {
+        let plan = self.take_plan(stripe.0, purpose);
+        self.fill_homes(plan, stripe);
+        let log = self.log_mut();
+        if purpose != Purpose::Collect {
+            let segment = log.segment_of(stripe.0);
+            log.segments.hold(segment);
+        }
+        plan
+    }
+
+    fn fill_homes(&mut self, plan: u32, stripe: (u64, u64)) {
+        let mut homes = [NOWHERE; crate::geometry::MEMBERS_MAX as usize];
+        let log = self.log_mut();
+        log.members_of(stripe, |member, slot| homes[member as usize] = slot);
+        let slots = log.homes_mut(plan);
+        slots.copy_from_slice(&homes[..slots.len()]);
+    }
+
+    /// Makes the steps of a read of the log from what is lost now.
+    pub(in super::super) fn build_log_read(&mut self, plan: u32) -> Result<Built, TooManyLost> {
+        let present = self.present(plan);
+        let slot = &self.plans[plan as usize];
+        let (purpose, wanted) = (slot.purpose, slot.wanted);
+        let lost = (slot.lost & present) | self.slots_on_failed(plan, present);
+        let class = match purpose {
+            Purpose::Merge => Class::PreRead,
+            Purpose::Collect => Class::ArrayGcRead,
+            _ => Class::HostRead,
+        };
+        self.plans[plan as usize].missing = lost;
+        if wanted & lost == 0 {
+            self.push_slots(plan, wanted, OperationKind::Read, |_| class);
+            self.acknowledge_read(plan);
+            return Ok(Built::Ready);
+        }
+        if lost.count_ones() > self.geometry.parity() {
+            let slot = &mut self.plans[plan as usize];
+            if slot.lost != 0 && !slot.looked_again {
+                // What cannot be read now may be read a second time.
+                slot.looked_again = true;
+                slot.lost = 0;
+                return self.build_log_read(plan);
+            }
+            if purpose == Purpose::Collect && wanted & !lost != 0 {
+                // What is left of the victim is saved.
+                slot.gave_up = true;
+                self.push_slots(plan, wanted & !lost, OperationKind::Read, |_| class);
+                self.acknowledge_read(plan);
+                return Ok(Built::Ready);
+            }
+            return Err(TooManyLost);
+        }
+        let sources = self.stripe_sources(present, lost);
+        let data = self.geometry.data_members() & present;
+        let class = move |member: u32| if wanted >> member & 1 != 0 { class } else { Class::Decode };
+        self.push_slots(plan, sources, OperationKind::Read, class);
+        let pages = (lost & data).count_ones() * (data.count_ones() - 1);
+        self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        self.acknowledge_read(plan);
+        Ok(Built::Ready)
+    }
+
+    /// A host is acknowledged when it has what it reads; for what it writes there is more to be done.
+    fn acknowledge_read(&mut self, plan: u32) {
+        let slot = &mut self.plans[plan as usize];
+        slot.acknowledge_here();
+        if slot.purpose != Purpose::Read {
+            slot.ack_after = u8::MAX;
+        }
+    }
+
+    /// A read of the log is over: its segment is let go. A chunk that a living element could not read is written anew.
+    pub(in super::super) fn log_read(&mut self, plan: u32) {
+        let Some(log) = &mut self.elastic else { return };
+        let segment = log.segment_of(self.plans[plan as usize].row);
+        log.segments.let_go(segment);
+        let slot = &self.plans[plan as usize];
+        let bad = slot.lost & slot.wanted;
+        if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up {
+            return;
+        }
+        for member in members(bad & !self.slots_on_failed(plan, bad)) {
+            let slot = self.log().homes(plan)[member as usize];
+            let chunk = self.log().directory.chunk(slot);
+            if self.log().home(chunk) == Home::Slot(slot) && self.log().buffer.available() > 0 {
+                let page = self.take_content(plan, member);
+                self.survive(chunk, page);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Chunks in controller memory on their way to the log: one queue for each stream, over one pool of places.
+
+use std::collections::VecDeque;
+
+use stripewise_base::Nanos;
+
+use super::addresses::NOWHERE;
+use crate::holds::NONE;
+use crate::memory::PageId;
+
+/// A place of the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The chunk in it; [`NOWHERE`] if it was written anew meanwhile, and nobody asks for this version any more.
+    pub(crate) chunk: u64,
+    /// Its content.
+    pub(crate) page: PageId,
+    /// The stream that it waits in, or waited in.
+    pub(crate) stream: u8,
+    /// Whether it waits; else it is on its way to the elements.
+    pub(crate) waits: bool,
+    /// Requests that wait for it to be durable: a list of attachments.
+    pub(crate) first_request: u32,
+    /// When it began to wait.
+    pub(crate) since: Nanos,
+    /// Neighbours in its queue; of a free place the next free one.
+    before: u32,
+    after: u32,
+}
+
+/// The chunks of one stream that wait.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    first: u32,
+    last: u32,
+    pub(crate) count: u32,
+    /// Of those, from the first on: the ones that are to be written now.
+    pub(crate) due: u32,
+    /// Requests whose write made chunks due, and how many of them are left.
+    pub(crate) triggers: VecDeque<(u32, u32)>,
+    /// The timer that is set for those that wait.
+    pub(crate) timer: Option<Nanos>,
+}
+
+/// The pool and its queues.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    places: Vec<Place>,
+    pub(crate) queues: Vec<Queue>,
+    free: u32,
+    free_count: u32,
+    /// Free places that are promised to reads under way.
+    reserved: u32,
+}
+
+impl Buffer {
+    pub(crate) fn new(places: u32, streams: u32) -> Self {
+        let vacant = |index: u32| Place {
+            chunk: NOWHERE,
+            page: NONE,
+            stream: 0,
+            waits: false,
+            first_request: NONE,
+            since: 0,
+            before: NONE,
+            after: if index + 1 < places { index + 1 } else { NONE },
+        };
+        let queue =
+            || Queue { first: NONE, last: NONE, count: 0, due: 0, triggers: VecDeque::new(), timer: None };
+        Self {
+            places: (0..places).map(vacant).collect(),
+            queues: (0..streams).map(|_| queue()).collect(),
+            free: 0,
+            free_count: places,
+            reserved: 0,
+        }
+    }
+
+    /// Places of the pool.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Places that are neither taken nor promised.
+    #[inline]
+    pub(crate) fn available(&self) -> u32 {
+        self.free_count - self.reserved
+    }
+
+    /// Promises `count` places, of those that are available.
+    pub(crate) fn reserve(&mut self, count: u32) {
+        debug_assert!(count <= self.available());
+        self.reserved += count;
+    }
+
+    /// Takes a promise back.
+    pub(crate) fn unreserve(&mut self, count: u32) {
+        self.reserved -= count;
+    }
+
+    pub(crate) fn get(&self, place: u32) -> &Place {
+        &self.places[place as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, place: u32) -> &mut Place {
+        &mut self.places[place as usize]
+    }
+
+    /// Takes a free place for `chunk`, whose content is in `page`. There must be one.
+    #[inline]
+    pub(crate) fn take(&mut self, chunk: u64, page: PageId) -> u32 {
+        let place = self.free;
+        let slot = &mut self.places[place as usize];
+        self.free = slot.after;
+        self.free_count -= 1;
+        slot.chunk = chunk;
+        slot.page = page;
+        slot.first_request = NONE;
+        place
+    }
+
+    /// Gives a place back that is in no queue.
+    #[inline]
+    pub(crate) fn give(&mut self, place: u32) {
+        let slot = &mut self.places[place as usize];
+        slot.chunk = NOWHERE;
+        slot.page = NONE;
+        slot.after = std::mem::replace(&mut self.free, place);
+        self.free_count += 1;
+    }
+
+    /// Puts a place behind those that wait in `stream`.
+    #[inline]
+    pub(crate) fn push(&mut self, stream: usize, place: u32, now: Nanos) {
+        let queue = &mut self.queues[stream];
+        let last = std::mem::replace(&mut queue.last, place);
+        queue.count += 1;
+        if last == NONE {
+            queue.first = place;
+        } else {
+            self.places[last as usize].after = place;
+        }
+        let slot = &mut self.places[place as usize];
+        *slot = Place { stream: stream as u8, waits: true, since: now, before: last, after: NONE, ..*slot };
+    }
+
+    /// Puts a place that left a queue back before those that wait there, due as it was.
+    pub(crate) fn push_first(&mut self, place: u32) {
+        let queue = &mut self.queues[self.places[place as usize].stream as usize];
+        let first = std::mem::replace(&mut queue.first, place);
+        queue.count += 1;
+        queue.due += 1;
+        if first == NONE {
+            queue.last = place;
+        } else {
+            self.places[first as usize].before = place;
+        }
+        let slot = &mut self.places[place as usize];
+        *slot = Place { waits: true, before: NONE, after: first, ..*slot };
+    }
+
+    /// Takes the place that has waited longest in `stream` out of its queue.
+    #[inline]
+    pub(crate) fn pop(&mut self, stream: usize) -> Option<u32> {
+        let place = self.queues[stream].first;
+        if place == NONE {
+            return None;
+        }
+        // A place that is due is the first.
+        self.queues[stream].due = self.queues[stream].due.saturating_sub(1);
+        self.remove(place);
+        Some(place)
+    }
+
+    /// Takes a place that waits out of its queue.
+    #[inline]
+    pub(crate) fn remove(&mut self, place: u32) {
+        let Place { stream, before, after, .. } = self.places[place as usize];
+        let queue = &mut self.queues[stream as usize];
+        match before {
+            NONE => queue.first = after,
+            _ => self.places[before as usize].after = after,
+        }
+        match after {
+            NONE => queue.last = before,
+            _ => self.places[after as usize].before = before,
+        }
+        queue.count -= 1;
+        queue.due = queue.due.min(queue.count);
+        self.places[place as usize].waits = false;
+    }
+
+    /// When the place that has waited longest in `stream` began to.
+    pub(crate) fn since(&self, stream: usize) -> Option<Nanos> {
+        let first = self.queues[stream].first;
+        (first != NONE).then(|| self.places[first as usize].since)
+    }
+
+    /// Bytes of memory, without the content of chunks.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.places.len() * size_of::<Place>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn queues_agree_with_a_model(steps in prop::collection::vec((0u8..5, 0usize..2, any::<u32>()), 1..200)) {
+            let mut buffer = Buffer::new(12, 2);
+            let mut model = [VecDeque::new(), VecDeque::new()];
+            let mut flying: Vec<u32> = Vec::new();
+            for (now, (step, stream, number)) in steps.into_iter().enumerate() {
+                match step {
+                    0 | 1 => if buffer.available() > 0 {
+                        let place = buffer.take(now as u64, 0);
+                        buffer.push(stream, place, now as u64);
+                        model[stream].push_back(place);
+                    },
+                    2 => {
+                        let popped = buffer.pop(stream);
+                        prop_assert_eq!(popped, model[stream].pop_front());
+                        flying.extend(popped);
+                    },
+                    3 => if let Some(place) = flying.pop() {
+                        if number % 2 == 0 {
+                            buffer.give(place);
+                        } else {
+                            buffer.push_first(place);
+                            model[buffer.get(place).stream as usize].push_front(place);
+                        }
+                    },
+                    _ => if !model[stream].is_empty() {
+                        let place = model[stream].remove(number as usize % model[stream].len()).unwrap();
+                        buffer.remove(place);
+                        buffer.give(place);
+                    },
+                }
+                for (queue, model) in buffer.queues.iter().zip(&model) {
+                    prop_assert_eq!(queue.count as usize, model.len());
+                }
+                let taken = model[0].len() + model[1].len() + flying.len();
+                prop_assert_eq!(buffer.available() as usize, 12 - taken);
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The inverse map and the stripe directory: of each slot the chunk that was written there, and its part in its stripe.
+//!
+//! A stripe takes slots one behind the other, each on an element of its own, and passes over those on elements that were
+//! missing when it was written. Its first slot is marked; it ends where the next one begins, at a vacant slot, or with its
+//! segment. That takes one byte a slot, and whoever must decode finds a stripe by looking at no more slots than there are
+//! elements.
+//!
+//! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map says.
+
+use super::addresses::Addresses;
+
+/// What a slot is to its stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing was written there.
+    Vacant,
+    /// A data chunk.
+    Data,
+    /// The parity chunk of this number: 0 is P, 1 is Q.
+    Parity(u8),
+    /// Passed over: its element was missing when the stripe was written.
+    Skipped,
+}
+
+const VACANT: u8 = 0;
+const DATA: u8 = 1;
+const SKIPPED: u8 = 2;
+const PARITY: u8 = 3;
+const KIND: u8 = 0x7f;
+/// The first slot of a stripe.
+const FIRST: u8 = 0x80;
+
+/// Of each slot its chunk and its role.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    chunks: Addresses,
+    roles: Vec<u8>,
+    segment_slots: u64,
+}
+
+impl Directory {
+    /// `slots` vacant slots, in segments of `segment_slots`, for chunks of addresses below `chunks`.
+    pub(crate) fn new(slots: u64, segment_slots: u64, chunks: u64) -> Self {
+        Self { chunks: Addresses::new(slots, chunks), roles: vec![VACANT; slots as usize], segment_slots }
+    }
+
+    /// The chunk that was last written to `slot`, a data slot.
+    #[inline]
+    pub(crate) fn chunk(&self, slot: u64) -> u64 {
+        self.chunks.get(slot)
+    }
+
+    /// What `slot` is to its stripe.
+    #[inline]
+    pub(crate) fn role(&self, slot: u64) -> Role {
+        match self.roles[slot as usize] & KIND {
+            VACANT => Role::Vacant,
+            DATA => Role::Data,
+            SKIPPED => Role::Skipped,
+            parity => Role::Parity(parity - PARITY),
+        }
+    }
+
+    /// Notes a data chunk in `slot`.
+    #[inline]
+    pub(crate) fn put_data(&mut self, slot: u64, chunk: u64, is_first: bool) {
+        self.chunks.set(slot, chunk);
+        self.roles[slot as usize] = DATA | first(is_first);
+    }
+
+    /// Notes the parity chunk of this number in `slot`.
+    #[inline]
+    pub(crate) fn put_parity(&mut self, slot: u64, number: u8, is_first: bool) {
+        self.roles[slot as usize] = (PARITY + number) | first(is_first);
+    }
+
+    /// Notes that the stripe goes on behind `slot`.
+    pub(crate) fn skip(&mut self, slot: u64) {
+        self.roles[slot as usize] = SKIPPED;
+    }
+
+    /// The slots of the stripe that `slot` belongs to, those that it passes over among them.
+    #[inline]
+    pub(crate) fn stripe(&self, slot: u64) -> (u64, u64) {
+        let (mut start, mut end) = (slot, slot + 1);
+        while self.roles[start as usize] & FIRST == 0 {
+            start -= 1;
+        }
+        let limit = (slot / self.segment_slots + 1) * self.segment_slots;
+        while end < limit && !matches!(self.roles[end as usize], VACANT | FIRST..) {
+            end += 1;
+        }
+        (start, end)
+    }
+
+    /// Forgets the segment that begins at `first_slot`.
+    pub(crate) fn clear(&mut self, first_slot: u64) {
+        self.roles[first_slot as usize..(first_slot + self.segment_slots) as usize].fill(VACANT);
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.chunks.bytes() + self.roles.len() as u64
+    }
+}
+
+#[inline]
+fn first(is_first: bool) -> u8 {
+    if is_first { FIRST } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stripe_is_found_from_each_of_its_slots() {
+        let mut directory = Directory::new(24, 12, 100);
+        // Two stripes of two and four slots, the second of which passes over one; then one alone in the next segment.
+        directory.put_data(0, 7, true);
+        directory.put_parity(1, 0, false);
+        directory.put_parity(2, 1, true);
+        directory.put_parity(3, 0, false);
+        directory.skip(4);
+        directory.put_data(5, 9, false);
+        directory.put_data(12, 8, true);
+        for (slots, stripe) in [(0..2, (0, 2)), (2..6, (2, 6)), (12..13, (12, 13))] {
+            for slot in slots {
+                assert_eq!(directory.stripe(slot), stripe, "slot {slot}");
+            }
+        }
+        assert_eq!((directory.chunk(5), directory.role(5)), (9, Role::Data));
+        assert_eq!(
+            [2, 3, 4, 6].map(|slot| directory.role(slot)),
+            [Role::Parity(1), Role::Parity(0), Role::Skipped, Role::Vacant]
+        );
+    }
+
+    #[test]
+    fn a_stripe_ends_with_its_segment() {
+        let mut directory = Directory::new(8, 4, 100);
+        (0..8).for_each(|slot| directory.put_data(slot, slot, slot % 4 == 0));
+        assert_eq!((directory.stripe(3), directory.stripe(4)), ((0, 4), (4, 8)));
+        directory.clear(4);
+        assert_eq!(directory.role(4), Role::Vacant);
+    }
+
+    #[test]
+    fn a_slot_takes_at_most_six_bytes() {
+        assert_eq!(Directory::new(1 << 12, 64, 1 << 20).bytes(), 5 << 12);
+        assert_eq!(Directory::new(1 << 12, 64, 1 << 33).bytes(), 6 << 12);
+    }
+}

@@ -1,0 +1,439 @@
+//! Elastic striping: parity is never updated in place. Written chunks wait in controller memory for company, and leave as
+//! new stripes, of as many chunks as there are, appended to a log that takes all elements; what they replace stays where it
+//! is, since its stripe needs it, until its segment is collected.
+//!
+//! - eSAP: one stream, whose chunks leave as soon as there is a stripe of them, or when the oldest has waited for `wait`.
+//!   Source: Kim, Lee, Choi, Lee and Noh, DSN 2013 and IEEE TC 65(4), 2016, as paper 001 (section II-B) tells it.
+//! - WAS: one stream for each tier of hotness, whose chunks leave together when they fill a segment. Source: paper 001,
+//!   sections III and IV, algorithms 2 and 3.
+//!
+//! A *slot* is a place for one chunk. The array's segments are numbered, and their slots through: slot `s` of a group of `n`
+//! elements lies on element `s mod n`, so consecutive slots lie on elements of their own. A stripe takes consecutive slots
+//! of one segment, and its parity moves on from stripe to stripe (the paper leaves this open).
+//!
+//! The forward map names for each chunk its slot, or its place in controller memory. See `docs/elastic-striping.md`.
+//!
+//! # Why it never gets stuck
+//! Hosts may fill `capacity` chunks. Let S be the segments, T the streams (survivors of collection among them), N the data
+//! chunks of a stripe, D those of a segment. A victim has at most D - N valid chunks, so that collecting it gains a row at
+//! least: with the fewer than N survivors that wait in memory it fits into one segment. Streams of hosts leave the last free
+//! segment to the survivors, who give one back for each that they open. If no closed segment is a victim, each has more than
+//! D - N valid chunks, so there are fewer than `capacity / (D - N)` of them. As `capacity <= (S - T - 2)(D - N)`, at least
+//! two segments are free, and hosts may open one. While elements are missing stripes are shorter, and an array as full as
+//! this may have no victim: then it answers that there is no space, and goes on when something was trimmed or replaced.
+
+pub(crate) mod addresses;
+pub(crate) mod buffer;
+pub(crate) mod directory;
+pub(crate) mod segments;
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::share::Share;
+use stripewise_base::units::Span;
+
+use super::Persistence;
+use crate::geometry::Geometry;
+use crate::hotness::Hotness;
+use crate::scheme::Scheme;
+use addresses::{Addresses, NOWHERE};
+use buffer::Buffer;
+use directory::Directory;
+use segments::Segments;
+
+pub use directory::Role;
+
+/// The elastic section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ElasticSection {
+    /// Pages that a segment, the unit of array-level garbage collection, takes of each element: the pages of a block.
+    pub segment_rows: u32,
+    /// How many chunks of a stream leave controller memory together.
+    pub buffer: BufferUnit,
+    /// After so long a chunk leaves with whatever company it has (P_wait); 0 lets it wait until it has enough.
+    pub wait: Span,
+    /// When a write is acknowledged.
+    pub acknowledge: AcknowledgeWrites,
+    /// Segments are collected before a host's stream opens one while more of them are in use.
+    pub collect_above: Share,
+    /// How much of the room for data hosts cannot fill.
+    pub reserve: Share,
+    /// Whether each stream is one to the elements too.
+    pub device_streams: bool,
+}
+
+impl Default for ElasticSection {
+    fn default() -> Self {
+        Self {
+            segment_rows: 64,
+            buffer: BufferUnit::default(),
+            wait: Span(0),
+            acknowledge: AcknowledgeWrites::default(),
+            collect_above: Share(900_000),
+            reserve: Share(150_000),
+            device_streams: false,
+        }
+    }
+}
+
+impl ElasticSection {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How many chunks of a stream leave controller memory together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferUnit {
+    /// Those of one stripe, as soon as they are there: eSAP.
+    Stripe,
+    /// Those that fill a segment: WAS.
+    #[default]
+    Group,
+}
+
+/// When a write is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AcknowledgeWrites {
+    /// When controller memory has it; but the write that lets a stream's chunks leave waits until they are written, and for
+    /// the collection that this takes.
+    #[default]
+    TriggerWaits,
+    /// When controller memory has it.
+    Buffered,
+    /// When its stripes are written.
+    Durable,
+}
+
+/// What the log did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ElasticCounts {
+    /// Stripes written.
+    pub stripes: u64,
+    /// Of those: the ones of fewer chunks than the living elements have room for.
+    pub short_stripes: u64,
+    /// Data chunks of hosts in them.
+    pub data: u64,
+    /// Parity chunks in them.
+    pub parity: u64,
+    /// Segments that were collected.
+    pub collected: u64,
+    /// Valid chunks that collection wrote anew: paper 001's cost of collection (section II-B).
+    pub moved: u64,
+    /// Parity chunks of stripes that collection wrote.
+    pub moved_parity: u64,
+    /// Chunks that were written anew in controller memory: writes that the elements never see.
+    pub absorbed: u64,
+}
+
+impl ElasticCounts {
+    /// What came after `base`.
+    pub fn since(&self, base: &Self) -> Self {
+        Self {
+            stripes: self.stripes - base.stripes,
+            short_stripes: self.short_stripes - base.short_stripes,
+            data: self.data - base.data,
+            parity: self.parity - base.parity,
+            collected: self.collected - base.collected,
+            moved: self.moved - base.moved,
+            moved_parity: self.moved_parity - base.moved_parity,
+            absorbed: self.absorbed - base.absorbed,
+        }
+    }
+}
+
+/// Where a chunk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// It was never written, or trimmed since.
+    Nowhere,
+    /// More of its stripe was lost than the code bears.
+    Lost,
+    /// In this place of controller memory.
+    Memory(u32),
+    /// In this slot.
+    Slot(u64),
+}
+
+/// The segment that is being collected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collection {
+    pub(crate) victim: u32,
+    /// The slots that were not looked at yet.
+    pub(crate) next: u64,
+    pub(crate) end: u64,
+    /// Reads of it under way.
+    pub(crate) reads: u32,
+}
+
+/// The segment that a stream appends to, and the next slot there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    pub(crate) segment: u32,
+    pub(crate) next: u64,
+    pub(crate) end: u64,
+}
+
+/// The log of an array: where everything is, and what is on its way there.
+#[derive(Debug)]
+pub(crate) struct Elastic {
+    pub(crate) map: Addresses,
+    pub(crate) directory: Directory,
+    pub(crate) segments: Segments,
+    pub(crate) buffer: Buffer,
+    pub(crate) hotness: Hotness,
+    /// The open segment of each stream; the last stream is that of survivors.
+    pub(crate) open: Vec<Option<Open>>,
+    pub(crate) collection: Option<Collection>,
+    /// Whether a stream of hosts waits for a segment to be collected.
+    pub(crate) wants_collection: bool,
+    /// Whether there is no space, and nothing under way that could make some.
+    pub(crate) is_full: bool,
+    /// Stripes on their way, and of those the ones of survivors.
+    pub(crate) flying: u32,
+    pub(crate) flying_survivors: u32,
+    /// Of each plan the slot of each member, and the place in memory of each data member.
+    homes: Vec<u64>,
+    places: Vec<u32>,
+    /// Chunks that hosts may fill.
+    pub(crate) capacity: u64,
+    /// Chunks of a stream that leave together.
+    pub(crate) unit: u32,
+    pub(crate) is_volatile: bool,
+    members: u32,
+    data: u32,
+    groups: u32,
+    rows: u32,
+    /// Segments in use beyond which they are collected.
+    pub(crate) limit: u32,
+    slots: u64,
+    pub(crate) counts: ElasticCounts,
+}
+
+/// What an elastic placement is made of, or would be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dimensions {
+    pub(crate) segments: u64,
+    /// Chunks that hosts may fill.
+    pub(crate) capacity: u64,
+    /// Places in controller memory.
+    pub(crate) places: u64,
+    /// Chunks of a stream that leave together.
+    pub(crate) unit: u64,
+}
+
+/// The most stripes of each stream that are on their way where chunks leave stripe by stripe.
+const STRIPES_UNDER_WAY: u64 = 64;
+
+impl Dimensions {
+    /// Those of `section` over `geometry`, with so many streams of hosts.
+    pub(crate) fn new(section: &ElasticSection, geometry: &Geometry, tiers: u32) -> Self {
+        let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
+        let element_rows = geometry.rows() / u64::from(geometry.groups);
+        let segments = element_rows / rows * u64::from(geometry.groups);
+        let streams = u64::from(tiers) + 1;
+        let proved = segments.saturating_sub(streams + 2) * (rows - 1) * data;
+        let room = segments * rows * data;
+        let unit = match section.buffer {
+            BufferUnit::Stripe => data,
+            BufferUnit::Group => rows * data,
+        };
+        let under_way = unit.max(STRIPES_UNDER_WAY * data);
+        Self {
+            segments,
+            capacity: proved.min(room - section.reserve.of(room)),
+            places: u64::from(tiers) * (unit + under_way) + (rows + 1) * data,
+            unit,
+        }
+    }
+}
+
+impl Elastic {
+    /// An empty log of `scheme` over `geometry`, whose chunks have `page_bytes`.
+    pub(crate) fn new(scheme: &Scheme, geometry: &Geometry, page_bytes: u32) -> Self {
+        let (section, tiers, plans) = (&scheme.elastic, scheme.tiers(), scheme.queues.plans);
+        let Dimensions { segments, capacity, places, unit } = Dimensions::new(section, geometry, tiers);
+        let segment_slots = u64::from(section.segment_rows) * u64::from(geometry.members);
+        let slots = segments * segment_slots;
+        let streams = tiers + 1;
+        let hotness = Hotness::new(&scheme.hotness, capacity, page_bytes);
+        Self {
+            // Behind the slots come the places, and the mark of what is lost.
+            map: Addresses::new(capacity, slots + places + 1),
+            directory: Directory::new(slots, segment_slots, capacity),
+            segments: Segments::new(segments as u32, section.segment_rows * geometry.data),
+            buffer: Buffer::new(places as u32, streams),
+            hotness,
+            open: vec![None; streams as usize],
+            collection: None,
+            wants_collection: false,
+            is_full: false,
+            flying: 0,
+            flying_survivors: 0,
+            homes: vec![NOWHERE; plans as usize * geometry.members as usize],
+            places: vec![crate::holds::NONE; plans as usize * geometry.data as usize],
+            capacity,
+            unit: unit as u32,
+            is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
+            members: geometry.members,
+            data: geometry.data,
+            groups: geometry.groups,
+            rows: section.segment_rows,
+            limit: section.collect_above.of(segments) as u32,
+            slots,
+            counts: ElasticCounts::default(),
+        }
+    }
+
+    /// The stream of chunks that collection moves.
+    #[inline]
+    pub(crate) fn survivors(&self) -> usize {
+        self.open.len() - 1
+    }
+
+    /// Where `chunk` is.
+    #[inline]
+    pub(crate) fn home(&self, chunk: u64) -> Home {
+        let address = self.map.get(chunk);
+        if address < self.slots {
+            return Home::Slot(address);
+        }
+        match address.checked_sub(self.slots) {
+            _ if address == NOWHERE => Home::Nowhere,
+            Some(place) if (place as usize) < self.buffer.len() => Home::Memory(place as u32),
+            _ => Home::Lost,
+        }
+    }
+
+    /// `chunk` is nowhere.
+    pub(crate) fn set_nowhere(&mut self, chunk: u64) {
+        self.map.set(chunk, NOWHERE);
+    }
+
+    /// `chunk` is lost.
+    pub(crate) fn set_lost(&mut self, chunk: u64) {
+        self.map.set(chunk, self.slots + self.buffer.len() as u64);
+    }
+
+    /// `chunk` is in this place of controller memory.
+    #[inline]
+    pub(crate) fn set_memory(&mut self, chunk: u64, place: u32) {
+        self.map.set(chunk, self.slots + u64::from(place));
+    }
+
+    /// `chunk` is in `slot`.
+    #[inline]
+    pub(crate) fn set_slot(&mut self, chunk: u64, slot: u64) {
+        self.map.set(chunk, slot);
+    }
+
+    /// The slot of each member of the stripe of `plan`; [`NOWHERE`] of those that it does not have.
+    #[inline]
+    pub(crate) fn homes(&self, plan: u32) -> &[u64] {
+        let first = plan as usize * self.members as usize;
+        &self.homes[first..first + self.members as usize]
+    }
+
+    #[inline]
+    pub(crate) fn homes_mut(&mut self, plan: u32) -> &mut [u64] {
+        let first = plan as usize * self.members as usize;
+        &mut self.homes[first..first + self.members as usize]
+    }
+
+    /// The place in controller memory of a data member that `plan` writes.
+    #[inline]
+    pub(crate) fn place(&self, plan: u32, member: u32) -> u32 {
+        self.places[(plan * self.data + member) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn set_place(&mut self, plan: u32, member: u32, place: u32) {
+        self.places[(plan * self.data + member) as usize] = place;
+    }
+
+    /// The segment of `slot`.
+    #[inline]
+    pub(crate) fn segment_of(&self, slot: u64) -> u32 {
+        (slot / self.segment_slots()) as u32
+    }
+
+    #[inline]
+    pub(crate) fn segment_slots(&self) -> u64 {
+        u64::from(self.rows) * u64::from(self.members)
+    }
+
+    /// The first element of the group that `segment` lies in.
+    #[inline]
+    pub(crate) fn base(&self, segment: u32) -> u32 {
+        segment % self.groups * self.members
+    }
+
+    /// The element of `slot`, and its page there.
+    #[inline]
+    pub(crate) fn element(&self, slot: u64) -> (u16, u32) {
+        let segment = self.segment_of(slot);
+        let offset = (slot % self.segment_slots()) as u32;
+        let element = self.base(segment) + offset % self.members;
+        (element as u16, segment / self.groups * self.rows + offset / self.members)
+    }
+
+    /// Members of the stripe of `slots`: `found` is called for each that was written, with its number among data (from 0
+    /// on) and parity (from `data` on), and its slot.
+    #[inline]
+    pub(crate) fn members_of(&self, stripe: (u64, u64), mut found: impl FnMut(u32, u64)) {
+        let mut next = 0;
+        for slot in stripe.0..stripe.1 {
+            match self.directory.role(slot) {
+                Role::Data => {
+                    found(next, slot);
+                    next += 1;
+                }
+                Role::Parity(number) => found(self.data + u32::from(number), slot),
+                Role::Skipped | Role::Vacant => {}
+            }
+        }
+    }
+
+    /// Whether the forward map names `slot`.
+    #[inline]
+    pub(crate) fn is_valid(&self, slot: u64) -> bool {
+        self.directory.role(slot) == Role::Data && self.map.get(self.directory.chunk(slot)) == slot
+    }
+
+    /// Slots of the array.
+    pub(crate) fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// Looks for contradictions between the maps.
+    ///
+    /// # Errors
+    /// The first that it finds.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let mut valid = vec![0; self.segments.count() as usize];
+        for chunk in 0..self.capacity {
+            match self.home(chunk) {
+                Home::Nowhere | Home::Lost => {}
+                Home::Memory(place) if self.buffer.get(place).chunk == chunk => {}
+                Home::Memory(place) => {
+                    return Err(format!("chunk {chunk} is not in place {place} of memory"));
+                }
+                Home::Slot(slot) if self.is_valid(slot) && self.directory.chunk(slot) == chunk => {
+                    valid[self.segment_of(slot) as usize] += 1;
+                }
+                Home::Slot(slot) => return Err(format!("chunk {chunk} is not in slot {slot}")),
+            }
+        }
+        let found = (0..).zip(&valid).find(|&(segment, &valid)| self.segments.valid(segment) != valid);
+        found.map_or(Ok(()), |(segment, valid)| {
+            Err(format!("segment {segment} has {valid} valid chunks, not {}", self.segments.valid(segment)))
+        })
+    }
+
+    /// Bytes of the forward map, the inverse map and stripe directory, segments and places, without the content of chunks.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.map.bytes() + self.directory.bytes() + self.segments.bytes() + self.buffer.bytes()
+    }
+}

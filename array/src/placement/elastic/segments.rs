@@ -1,0 +1,321 @@
+//! Segments: the units of array-level garbage collection, with the number of chunks in each that still count.
+//!
+//! Closed segments lie in lists, one for each number of valid chunks, and a tree of bits tells which lists have any: the
+//! least filled segment is found in constant time, however many there are.
+
+use std::collections::VecDeque;
+
+use crate::holds::NONE;
+
+/// What a segment is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing is in it.
+    Free,
+    /// Stripes are appended to it.
+    Open,
+    /// It takes no more stripes.
+    Closed,
+    /// Its valid chunks are being moved.
+    Victim,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    state: State,
+    /// Chunks that the forward map names.
+    valid: u32,
+    /// Stripes on their way to it.
+    writing: u32,
+    /// Reads of it under way.
+    readers: u32,
+    /// Neighbours in the list of its number of valid chunks.
+    before: u32,
+    after: u32,
+}
+
+/// All segments of an array.
+#[derive(Debug)]
+pub(crate) struct Segments {
+    segments: Vec<Segment>,
+    /// In the order in which they became free.
+    free: VecDeque<u32>,
+    /// First and last segment of each list.
+    lists: Vec<(u32, u32)>,
+    occupied: Bits,
+}
+
+impl Segments {
+    /// `count` free segments, each of at most `chunks` valid chunks.
+    pub(crate) fn new(count: u32, chunks: u32) -> Self {
+        let vacant =
+            Segment { state: State::Free, valid: 0, writing: 0, readers: 0, before: NONE, after: NONE };
+        Self {
+            segments: vec![vacant; count as usize],
+            free: (0..count).collect(),
+            lists: vec![(NONE, NONE); chunks as usize + 1],
+            occupied: Bits::new(chunks as usize + 1),
+        }
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    pub(crate) fn free_count(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    /// Chunks of `segment` that the forward map names.
+    pub(crate) fn valid(&self, segment: u32) -> u32 {
+        self.segments[segment as usize].valid
+    }
+
+    /// Opens the segment that has been free for the longest time.
+    pub(crate) fn open(&mut self) -> Option<u32> {
+        let segment = self.free.pop_front()?;
+        self.segments[segment as usize].state = State::Open;
+        Some(segment)
+    }
+
+    /// `segment` was opened in vain.
+    pub(crate) fn unopen(&mut self, segment: u32) {
+        self.segments[segment as usize].state = State::Free;
+        self.free.push_back(segment);
+    }
+
+    /// `segment` takes no more stripes.
+    pub(crate) fn close(&mut self, segment: u32) {
+        debug_assert_eq!(self.segments[segment as usize].state, State::Open);
+        self.segments[segment as usize].state = State::Closed;
+        self.link_if_settled(segment);
+    }
+
+    /// A stripe is on its way to `segment`.
+    #[inline]
+    pub(crate) fn write_begun(&mut self, segment: u32) {
+        self.segments[segment as usize].writing += 1;
+    }
+
+    /// A stripe has arrived in `segment`, or never will.
+    #[inline]
+    pub(crate) fn write_over(&mut self, segment: u32) {
+        self.segments[segment as usize].writing -= 1;
+        self.link_if_settled(segment);
+    }
+
+    /// The forward map names one chunk more of `segment`.
+    #[inline]
+    pub(crate) fn validate(&mut self, segment: u32) {
+        self.segments[segment as usize].valid += 1;
+    }
+
+    /// The forward map names one chunk less of `segment`.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, segment: u32) {
+        let is_linked = self.is_linked(segment);
+        if is_linked {
+            self.unlink(segment);
+        }
+        self.segments[segment as usize].valid -= 1;
+        if is_linked {
+            self.link(segment);
+        }
+    }
+
+    /// A closed segment of the fewest valid chunks, if any has at most `most`; of several the one that has had as few for
+    /// the longest time. Its chunks are to be moved.
+    pub(crate) fn take_victim(&mut self, most: u32) -> Option<u32> {
+        let least = self.occupied.first().filter(|&least| least <= most as usize)?;
+        let victim = self.lists[least].0;
+        self.unlink(victim);
+        self.segments[victim as usize].state = State::Victim;
+        Some(victim)
+    }
+
+    /// Whether [`Self::take_victim`] would find one.
+    pub(crate) fn has_victim(&self, most: u32) -> bool {
+        self.occupied.first().is_some_and(|least| least <= most as usize)
+    }
+
+    /// A read holds `segment`: its slots stay as they are.
+    #[inline]
+    pub(crate) fn hold(&mut self, segment: u32) {
+        self.segments[segment as usize].readers += 1;
+    }
+
+    /// A read lets go of `segment`.
+    #[inline]
+    pub(crate) fn let_go(&mut self, segment: u32) {
+        self.segments[segment as usize].readers -= 1;
+    }
+
+    /// Whether a read holds `segment`.
+    pub(crate) fn is_held(&self, segment: u32) -> bool {
+        self.segments[segment as usize].readers > 0
+    }
+
+    /// Frees a victim of which nothing counts any more and that nobody reads.
+    pub(crate) fn free(&mut self, victim: u32) {
+        let segment = &mut self.segments[victim as usize];
+        debug_assert_eq!((segment.state, segment.valid), (State::Victim, 0));
+        segment.state = State::Free;
+        self.free.push_back(victim);
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        let lists = self.lists.len() * size_of::<(u32, u32)>();
+        (self.segments.len() * size_of::<Segment>() + self.free.capacity() * 4 + lists) as u64
+    }
+
+    #[inline]
+    fn is_linked(&self, segment: u32) -> bool {
+        let Segment { state, writing, .. } = self.segments[segment as usize];
+        state == State::Closed && writing == 0
+    }
+
+    fn link_if_settled(&mut self, segment: u32) {
+        if self.is_linked(segment) {
+            self.link(segment);
+        }
+    }
+
+    #[inline]
+    fn link(&mut self, segment: u32) {
+        let valid = self.segments[segment as usize].valid as usize;
+        let last = std::mem::replace(&mut self.lists[valid].1, segment);
+        if last == NONE {
+            self.lists[valid].0 = segment;
+            self.occupied.set(valid);
+        } else {
+            self.segments[last as usize].after = segment;
+        }
+        self.segments[segment as usize].before = last;
+        self.segments[segment as usize].after = NONE;
+    }
+
+    #[inline]
+    fn unlink(&mut self, segment: u32) {
+        let Segment { valid, before, after, .. } = self.segments[segment as usize];
+        match before {
+            NONE => self.lists[valid as usize].0 = after,
+            _ => self.segments[before as usize].after = after,
+        }
+        match after {
+            NONE => self.lists[valid as usize].1 = before,
+            _ => self.segments[after as usize].before = before,
+        }
+        if self.lists[valid as usize].0 == NONE {
+            self.occupied.clear(valid as usize);
+        }
+    }
+}
+
+/// A set of small numbers that knows its least: a tree of words, each bit of which tells whether the word below has any.
+#[derive(Debug)]
+struct Bits {
+    /// From the single word at the top down to the numbers themselves.
+    levels: Vec<Vec<u64>>,
+}
+
+impl Bits {
+    fn new(len: usize) -> Self {
+        let mut levels = vec![vec![0; len.div_ceil(64).max(1)]];
+        while levels[0].len() > 1 {
+            let above = levels[0].len().div_ceil(64);
+            levels.insert(0, vec![0; above]);
+        }
+        Self { levels }
+    }
+
+    fn set(&mut self, mut index: usize) {
+        for level in self.levels.iter_mut().rev() {
+            level[index / 64] |= 1 << (index % 64);
+            index /= 64;
+        }
+    }
+
+    fn clear(&mut self, mut index: usize) {
+        for level in self.levels.iter_mut().rev() {
+            level[index / 64] &= !(1 << (index % 64));
+            if level[index / 64] != 0 {
+                return;
+            }
+            index /= 64;
+        }
+    }
+
+    fn first(&self) -> Option<usize> {
+        self.levels.iter().try_fold(0, |word, level| {
+            (level[word] != 0).then(|| word * 64 + level[word].trailing_zeros() as usize)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_segment_is_no_victim_while_a_stripe_is_on_its_way_to_it() {
+        let mut segments = Segments::new(2, 8);
+        let open = segments.open().unwrap();
+        segments.write_begun(open);
+        segments.close(open);
+        assert!(!segments.has_victim(8));
+        segments.write_over(open);
+        assert_eq!(segments.take_victim(8), Some(open));
+    }
+
+    #[test]
+    fn a_segment_with_more_valid_chunks_than_asked_for_is_no_victim() {
+        let mut segments = Segments::new(2, 8);
+        let open = segments.open().unwrap();
+        (0..5).for_each(|_| segments.validate(open));
+        segments.close(open);
+        assert_eq!(segments.take_victim(4), None);
+        segments.invalidate(open);
+        assert_eq!(segments.take_victim(4), Some(open));
+    }
+
+    proptest! {
+        #[test]
+        fn the_victim_has_the_fewest_valid_chunks(
+            chunks in 1u32..5000,
+            steps in prop::collection::vec((0u8..4, any::<u32>()), 1..200),
+        ) {
+            let mut segments = Segments::new(16, chunks);
+            let mut closed = std::collections::BTreeMap::new();
+            for (step, number) in steps {
+                match step {
+                    0 => if let Some(open) = segments.open() {
+                        let valid = number % (chunks + 1);
+                        (0..valid).for_each(|_| segments.validate(open));
+                        segments.close(open);
+                        closed.insert(open, valid);
+                    },
+                    1 | 2 => if let Some((&segment, valid)) = closed.iter_mut().nth(number as usize % 16)
+                        && *valid > 0
+                    {
+                        segments.invalidate(segment);
+                        *valid -= 1;
+                    },
+                    _ => {
+                        let least = closed.values().min().copied();
+                        let victim = segments.take_victim(chunks);
+                        prop_assert_eq!(victim.map(|victim| closed[&victim]), least);
+                        if let Some(victim) = victim {
+                            closed.remove(&victim);
+                            (0..segments.valid(victim)).for_each(|_| segments.invalidate(victim));
+                            segments.free(victim);
+                        }
+                    }
+                }
+                prop_assert_eq!(segments.free_count() as usize + closed.len(), 16);
+            }
+        }
+    }
+}
