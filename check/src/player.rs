@@ -246,7 +246,7 @@ impl Player {
             Purpose::Read => self.seen.folds[0] += u64::from(any),
             Purpose::Write => self.seen.folds[1] += u64::from(any),
             Purpose::Parity => self.seen.folds[2] += u64::from(any),
-            Purpose::Trim | Purpose::Flush => {}
+            _ => {}
         }
     }
 
@@ -349,7 +349,9 @@ impl Host<PageMemory> for Player {
                 };
                 self.seen.routines[routine] += 1;
             }
-            Purpose::Trim | Purpose::Flush => self.seen.others += 1,
+            Purpose::Trim | Purpose::Flush | Purpose::Append | Purpose::Merge | Purpose::Collect => {
+                self.seen.others += 1;
+            }
         }
         self.note_deltas(plan);
         if let Some(tracer) = &mut self.tracer {
