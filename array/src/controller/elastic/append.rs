@@ -19,11 +19,13 @@ impl<M: Memory> Array<M> {
         self.release_triggers(driver);
         let Some(stream) = std::iter::once(survivors)
             .chain(0..survivors)
-            .find(|&stream| self.log().buffer.queues[stream].due > 0 && self.may_append(stream))
+            .find(|&stream| self.elastic().buffer.queues[stream].due > 0 && self.may_append(stream))
         else {
             return false;
         };
-        if self.free_plan == NONE || !self.has_attachments(self.log().buffer.queues[stream].triggers.len()) {
+        if self.free_plan == NONE
+            || !self.has_attachments(self.elastic().buffer.queues[stream].triggers.len())
+        {
             return false;
         }
         self.append(stream, driver);
@@ -32,9 +34,9 @@ impl<M: Memory> Array<M> {
 
     /// Writes whose chunks were due, and then written anew as others' or trimmed, have nothing to wait for any more.
     fn release_triggers<D: Driver<M>>(&mut self, driver: &mut D) {
-        for stream in 0..self.log().open.len() {
-            while self.log().buffer.queues[stream].due == 0
-                && let Some((id, _)) = self.log_mut().buffer.queues[stream].triggers.pop_front()
+        for stream in 0..self.elastic().open.len() {
+            while self.elastic().buffer.queues[stream].due == 0
+                && let Some((id, _)) = self.elastic_mut().buffer.queues[stream].triggers.pop_front()
             {
                 self.let_go(id, driver);
             }
@@ -53,18 +55,18 @@ impl<M: Memory> Array<M> {
 
     /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
     fn may_append(&mut self, stream: usize) -> bool {
-        if let Some(open) = self.log().open[stream] {
+        if let Some(open) = self.elastic().open[stream] {
             if self.room(&open) > self.geometry.parity() {
                 return true;
             }
-            let log = self.log_mut();
+            let log = self.elastic_mut();
             log.segments.close(open.segment);
             log.open[stream] = None;
         }
-        let is_survivor = stream == self.log().survivors();
+        let is_survivor = stream == self.elastic().survivors();
         if !is_survivor {
             let most = self.victim_most();
-            let log = self.log_mut();
+            let log = self.elastic_mut();
             let in_use = log.segments.count() - log.segments.free_count();
             let free = log.segments.free_count();
             let is_above = in_use + 1 > log.limit || free <= 1;
@@ -82,15 +84,15 @@ impl<M: Memory> Array<M> {
 
     /// Opens a free segment whose elements can take stripes for `stream`.
     fn open_segment(&mut self, stream: usize) -> bool {
-        for _ in 0..self.log().segments.free_count() {
-            let log = self.log_mut();
+        for _ in 0..self.elastic().segments.free_count() {
+            let log = self.elastic_mut();
             let Some(segment) = log.segments.open() else { return false };
             let base = log.base(segment);
             if self.data_of_group(base) == 0 {
-                self.log_mut().segments.unopen(segment);
+                self.elastic_mut().segments.unopen(segment);
                 continue;
             }
-            let log = self.log_mut();
+            let log = self.elastic_mut();
             let next = u64::from(segment) * log.segment_slots();
             log.open[stream] = Some(Open { segment, next, end: next + log.segment_slots() });
             log.is_full = false;
@@ -105,27 +107,27 @@ impl<M: Memory> Array<M> {
         if !self.any_failed {
             return (slots.end - slots.start) as u32;
         }
-        slots.filter(|&slot| !self.failed[self.log().element(slot).0 as usize]).count() as u32
+        slots.filter(|&slot| !self.failed[self.elastic().element(slot).0 as usize]).count() as u32
     }
 
     /// Writes a stripe of `stream`, which has an open segment with room for one.
     fn append<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
         let parity = self.geometry.parity();
-        let Some(mut open) = self.log().open[stream] else { return };
-        let most = self.data_of_group(self.log().base(open.segment));
-        let count = self.log().buffer.queues[stream].count.min(self.room(&open) - parity).min(most);
+        let Some(mut open) = self.elastic().open[stream] else { return };
+        let most = self.data_of_group(self.elastic().base(open.segment));
+        let count = self.elastic().buffer.queues[stream].count.min(self.room(&open) - parity).min(most);
         let width = count + parity;
         let plan = self.take_plan(0, Purpose::Append);
-        let rotation = (self.log().counts.stripes % u64::from(width)) as u32;
+        let rotation = (self.elastic().counts.stripes % u64::from(width)) as u32;
         let (mut position, mut data) = (0, 0);
-        self.log_mut().homes_mut(plan).fill(NOWHERE);
+        self.elastic_mut().homes_mut(plan).fill(NOWHERE);
         while position < width {
             let slot = open.next;
             open.next += 1;
-            let is_failed = self.any_failed && self.failed[self.log().element(slot).0 as usize];
+            let is_failed = self.any_failed && self.failed[self.elastic().element(slot).0 as usize];
             if is_failed {
                 if position > 0 {
-                    self.log_mut().directory.skip(slot);
+                    self.elastic_mut().directory.skip(slot);
                 }
                 continue;
             }
@@ -135,21 +137,21 @@ impl<M: Memory> Array<M> {
             }
             let number = (position + width - rotation) % width;
             let member = if number < parity {
-                self.log_mut().directory.put_parity(slot, number as u8, is_first);
+                self.elastic_mut().directory.put_parity(slot, number as u8, is_first);
                 self.geometry.data + number
             } else {
                 let chunk = self.next_chunk(plan, data, stream);
-                self.log_mut().directory.put_data(slot, chunk, is_first);
+                self.elastic_mut().directory.put_data(slot, chunk, is_first);
                 data += 1;
                 data - 1
             };
-            self.log_mut().homes_mut(plan)[member as usize] = slot;
+            self.elastic_mut().homes_mut(plan)[member as usize] = slot;
             position += 1;
         }
         self.plans[plan as usize].wanted = u64::MAX >> (64 - count);
         self.take_triggers(plan, stream, count);
         let segment = open.segment;
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         log.segments.write_begun(segment);
         log.open[stream] = Some(open);
         log.flying += 1;
@@ -172,12 +174,12 @@ impl<M: Memory> Array<M> {
 
     /// Takes the chunk that has waited longest in `stream` for `member` of `plan`.
     fn next_chunk(&mut self, plan: u32, member: u32, stream: usize) -> u64 {
-        let place = self.log_mut().buffer.pop(stream).expect("as many chunks as were counted");
-        self.log_mut().set_place(plan, member, place);
-        let waiting = self.log().buffer.get(place);
+        let place = self.elastic_mut().buffer.pop(stream).expect("as many chunks as were counted");
+        self.elastic_mut().set_place(plan, member, place);
+        let waiting = self.elastic().buffer.get(place);
         let (chunk, page, mut node) = (waiting.chunk, waiting.page, waiting.first_request);
         self.adopt_buffer(plan, member, page);
-        self.log_mut().buffer.get_mut(place).first_request = NONE;
+        self.elastic_mut().buffer.get_mut(place).first_request = NONE;
         // Those who wait for the chunk to be durable wait for the plan now.
         while node != NONE {
             let next = self.attachments[node as usize].next;
@@ -190,8 +192,8 @@ impl<M: Memory> Array<M> {
 
     /// Those whose writes made the next `count` chunks of `stream` due wait for `plan`.
     fn take_triggers(&mut self, plan: u32, stream: usize, mut count: u32) {
-        let is_done = self.log().buffer.queues[stream].due == 0;
-        while let Some((id, left)) = self.log_mut().buffer.queues[stream].triggers.front_mut() {
+        let is_done = self.elastic().buffer.queues[stream].due == 0;
+        while let Some((id, left)) = self.elastic_mut().buffer.queues[stream].triggers.front_mut() {
             let (taken, id) = (count.min(*left), *id);
             *left -= taken;
             let is_over = *left == 0 || is_done;
@@ -205,7 +207,7 @@ impl<M: Memory> Array<M> {
             if !is_over {
                 return;
             }
-            self.log_mut().buffer.queues[stream].triggers.pop_front();
+            self.elastic_mut().buffer.queues[stream].triggers.pop_front();
             // The request waits for this plan at least, so this is not the end of it.
             self.requests[id as usize].remaining -= 1;
         }
@@ -214,7 +216,7 @@ impl<M: Memory> Array<M> {
     /// Members of the stripe of `plan`, as a mask.
     #[inline]
     pub(in super::super) fn present(&self, plan: u32) -> u64 {
-        let homes = self.log().homes(plan).iter().enumerate();
+        let homes = self.elastic().homes(plan).iter().enumerate();
         homes.fold(0, |mask, (member, &slot)| if slot == NOWHERE { mask } else { mask | 1 << member })
     }
 
@@ -224,7 +226,7 @@ impl<M: Memory> Array<M> {
         if !self.any_failed {
             return 0;
         }
-        let log = self.log();
+        let log = self.elastic();
         let is_failed = |&member: &u32| {
             let slot = log.homes(plan)[member as usize];
             slot != NOWHERE && self.failed[log.element(slot).0 as usize]
@@ -240,7 +242,7 @@ impl<M: Memory> Array<M> {
         let parity = present & !data;
         let pages = parity.count_ones() * (data.count_ones() - 1);
         self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
-        let is_survivor = self.stream_of(plan) == self.log().survivors();
+        let is_survivor = self.stream_of(plan) == self.elastic().survivors();
         let of_data = if is_survivor { Class::ArrayGcWrite } else { Class::HostWrite };
         let first_parity = self.geometry.data;
         let class = move |member| if member < first_parity { of_data } else { Class::Parity };
@@ -257,7 +259,7 @@ impl<M: Memory> Array<M> {
 
     /// The stream whose chunks `plan` writes.
     fn stream_of(&self, plan: u32) -> usize {
-        self.log().buffer.get(self.log().place(plan, 0)).stream.into()
+        self.elastic().buffer.get(self.elastic().place(plan, 0)).stream.into()
     }
 
     /// Appends a step with one operation for each member of `mask` of a stripe of the log.
@@ -296,13 +298,13 @@ impl<M: Memory> Array<M> {
     /// were written anew meanwhile.
     pub(in super::super) fn appended(&mut self, plan: u32) {
         let wanted = self.plans[plan as usize].wanted;
-        let is_survivor = self.stream_of(plan) == self.log().survivors();
+        let is_survivor = self.stream_of(plan) == self.elastic().survivors();
         let gave_up = self.plans[plan as usize].gave_up;
-        let segment = self.log().segment_of(self.plans[plan as usize].row);
+        let segment = self.elastic().segment_of(self.plans[plan as usize].row);
         for member in members(wanted) {
             // Chunks that go back to where they waited do so last first.
             let member = if gave_up { wanted.count_ones() - 1 - member } else { member };
-            let log = self.log_mut();
+            let log = self.elastic_mut();
             let (place, slot) = (log.place(plan, member), log.homes(plan)[member as usize]);
             let chunk = log.buffer.get(place).chunk;
             if gave_up && chunk != NOWHERE {
@@ -316,7 +318,7 @@ impl<M: Memory> Array<M> {
             }
             log.buffer.give(place);
         }
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         log.segments.write_over(segment);
         log.flying -= 1;
         log.flying_survivors -= u32::from(is_survivor);
@@ -333,13 +335,13 @@ impl<M: Memory> Array<M> {
         if !is_due || goes_on || log.is_full {
             return false;
         }
-        self.log_mut().is_full = true;
-        for stream in 0..self.log().open.len() {
-            while let Some((id, _)) = self.log_mut().buffer.queues[stream].triggers.pop_front() {
+        self.elastic_mut().is_full = true;
+        for stream in 0..self.elastic().open.len() {
+            while let Some((id, _)) = self.elastic_mut().buffer.queues[stream].triggers.pop_front() {
                 self.let_go(id, driver);
             }
         }
-        for place in 0..self.log().buffer.len() as u32 {
+        for place in 0..self.elastic().buffer.len() as u32 {
             self.release_waiters(place, true, driver);
         }
         true

@@ -79,7 +79,7 @@ impl<M: Memory> Array<M> {
         for member in members(self.plans[plan as usize].wanted) {
             let index = self.old_index(plan, member);
             let page = self.buffer_at(index);
-            let log = self.log();
+            let log = self.elastic();
             let chunk = log.directory.chunk(log.homes(plan)[member as usize]);
             self.store_host(page, chunk, id);
         }

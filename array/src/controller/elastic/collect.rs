@@ -26,10 +26,10 @@ impl<M: Memory> Array<M> {
         match self.next_survivors(collection) {
             Some((stripe, wanted)) => {
                 let count = wanted.count_ones();
-                if self.free_plan == NONE || self.log().buffer.available() < count {
+                if self.free_plan == NONE || self.elastic().buffer.available() < count {
                     return false;
                 }
-                let log = self.log_mut();
+                let log = self.elastic_mut();
                 log.buffer.reserve(count);
                 log.collection =
                     Some(Collection { next: stripe.1, reads: collection.reads + 1, ..collection });
@@ -44,7 +44,7 @@ impl<M: Memory> Array<M> {
 
     fn start_collection(&mut self) -> bool {
         let most = self.victim_most();
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         log.wants_collection = false;
         let Some(victim) = log.segments.take_victim(most) else { return false };
         log.is_full = false;
@@ -55,7 +55,7 @@ impl<M: Memory> Array<M> {
 
     /// The next stripe of the victim that has valid chunks, and which.
     fn next_survivors(&mut self, collection: Collection) -> Option<((u64, u64), u64)> {
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         let mut slot = collection.next;
         while slot < collection.end && log.segments.valid(collection.victim) > 0 {
             if log.directory.role(slot) == Role::Vacant {
@@ -81,7 +81,7 @@ impl<M: Memory> Array<M> {
     /// Frees the victim, once its chunks are elsewhere for good and nobody reads it.
     fn end_collection(&mut self) -> bool {
         let frees_early = self.has_bug(Bug::SegmentFreedEarly);
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         let Some(Collection { victim, reads, .. }) = log.collection else { return false };
         if reads > 0 {
             return false;
@@ -109,15 +109,15 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn collected(&mut self, plan: u32) {
         let wanted = self.plans[plan as usize].wanted;
         let lost = if self.plans[plan as usize].gave_up { self.plans[plan as usize].missing } else { 0 };
-        self.log_mut().buffer.unreserve(wanted.count_ones());
+        self.elastic_mut().buffer.unreserve(wanted.count_ones());
         for member in members(wanted) {
-            let slot = self.log().homes(plan)[member as usize];
-            let chunk = self.log().directory.chunk(slot);
-            if self.log().home(chunk) != Home::Slot(slot) && !self.has_bug(Bug::OldChunkMoved) {
+            let slot = self.elastic().homes(plan)[member as usize];
+            let chunk = self.elastic().directory.chunk(slot);
+            if self.elastic().home(chunk) != Home::Slot(slot) && !self.has_bug(Bug::OldChunkMoved) {
                 continue;
             }
             if lost >> member & 1 != 0 {
-                let log = self.log_mut();
+                let log = self.elastic_mut();
                 let segment = log.segment_of(slot);
                 log.segments.invalidate(segment);
                 log.set_lost(chunk);
@@ -126,7 +126,7 @@ impl<M: Memory> Array<M> {
             let page = self.take_content(plan, member);
             self.survive(chunk, page);
         }
-        if let Some(collection) = &mut self.log_mut().collection {
+        if let Some(collection) = &mut self.elastic_mut().collection {
             collection.reads -= 1;
         }
     }
@@ -134,7 +134,7 @@ impl<M: Memory> Array<M> {
     /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived.
     pub(super) fn survive(&mut self, chunk: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         if let Home::Slot(slot) = log.home(chunk) {
             let segment = log.segment_of(slot);
             log.segments.invalidate(segment);

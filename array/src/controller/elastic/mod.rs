@@ -28,12 +28,12 @@ enum Written {
 impl<M: Memory> Array<M> {
     /// The elastic placement; only asked for where there is one.
     #[inline]
-    fn log(&self) -> &Elastic {
+    fn elastic(&self) -> &Elastic {
         self.elastic.as_ref().expect("only asked for under the elastic placement")
     }
 
     #[inline]
-    fn log_mut(&mut self) -> &mut Elastic {
+    fn elastic_mut(&mut self) -> &mut Elastic {
         self.elastic.as_mut().expect("only asked for under the elastic placement")
     }
 
@@ -73,10 +73,10 @@ impl<M: Memory> Array<M> {
         } else {
             self.whole_page
         };
-        let home = self.log().home(chunk);
-        let is_waiting = matches!(home, Home::Memory(place) if self.log().buffer.get(place).waits);
-        if !is_waiting && self.log().buffer.available() == 0 {
-            if !self.log().is_full {
+        let home = self.elastic().home(chunk);
+        let is_waiting = matches!(home, Home::Memory(place) if self.elastic().buffer.get(place).waits);
+        if !is_waiting && self.elastic().buffer.available() == 0 {
+            if !self.elastic().is_full {
                 return Written::Waits;
             }
             self.refuse(id);
@@ -109,7 +109,7 @@ impl<M: Memory> Array<M> {
             return Written::Waits;
         }
         let stream = self.classify(id, chunk);
-        self.log_mut().buffer.reserve(1);
+        self.elastic_mut().buffer.reserve(1);
         let plan = self.read_plan(slot, Purpose::Merge);
         self.plans[plan as usize].stream = stream as u8;
         self.attach(plan, id);
@@ -127,10 +127,10 @@ impl<M: Memory> Array<M> {
         let Plan { first_request, wanted, gave_up, stream, .. } = self.plans[plan as usize];
         let stream = usize::from(stream);
         let member = wanted.trailing_zeros();
-        let slot = self.log().homes(plan)[member as usize];
-        let chunk = self.log().directory.chunk(slot);
+        let slot = self.elastic().homes(plan)[member as usize];
+        let chunk = self.elastic().directory.chunk(slot);
         self.log_read(plan);
-        if let Home::Slot(now_in) = self.log().home(chunk)
+        if let Home::Slot(now_in) = self.elastic().home(chunk)
             && now_in != slot
             && !gave_up
         {
@@ -138,7 +138,7 @@ impl<M: Memory> Array<M> {
             self.begin(plan, driver);
             return false;
         }
-        self.log_mut().buffer.unreserve(1);
+        self.elastic_mut().buffer.unreserve(1);
         let Attachment { request: id, next } = self.attachments[first_request as usize];
         if gave_up {
             return true;
@@ -149,7 +149,7 @@ impl<M: Memory> Array<M> {
             self.requests[id as usize].remaining -= 1;
         }
         let sectors = self.sectors_of_page(id, chunk);
-        match self.log().home(chunk) {
+        match self.elastic().home(chunk) {
             Home::Slot(_) => {}
             Home::Lost => {
                 self.requests[id as usize].failed = true;
@@ -163,7 +163,7 @@ impl<M: Memory> Array<M> {
         let page = self.take_content(plan, member);
         self.load_host(page, chunk, id, sectors);
         self.leave(chunk);
-        let place = self.log_mut().buffer.take(chunk, page);
+        let place = self.elastic_mut().buffer.take(chunk, page);
         self.enter(id, chunk, place, stream, driver);
         true
     }
@@ -177,26 +177,26 @@ impl<M: Memory> Array<M> {
     /// Puts `sectors` of `chunk` as request `id` writes them into controller memory; the rest of it, if it has any, is there
     /// already, or zeros. The chunk belongs to `stream` from now on.
     fn put<D: Driver<M>>(&mut self, id: u32, chunk: u64, sectors: u64, stream: usize, driver: &mut D) {
-        if let Home::Memory(place) = self.log().home(chunk)
-            && self.log().buffer.get(place).waits
+        if let Home::Memory(place) = self.elastic().home(chunk)
+            && self.elastic().buffer.get(place).waits
         {
-            let Place { page, stream: before, .. } = *self.log().buffer.get(place);
+            let Place { page, stream: before, .. } = *self.elastic().buffer.get(place);
             self.load_host(page, chunk, id, sectors);
-            self.log_mut().counts.absorbed += 1;
+            self.elastic_mut().counts.absorbed += 1;
             if usize::from(before) == stream {
                 return self.await_durability(id, place);
             }
-            self.log_mut().buffer.remove(place);
+            self.elastic_mut().buffer.remove(place);
             return self.enter(id, chunk, place, stream, driver);
         }
-        let before = match self.log().home(chunk) {
-            Home::Memory(place) => Some(self.log().buffer.get(place).page),
+        let before = match self.elastic().home(chunk) {
+            Home::Memory(place) => Some(self.elastic().buffer.get(place).page),
             Home::Nowhere | Home::Lost | Home::Slot(_) => None,
         };
         let page = self.new_content(before, sectors);
         self.load_host(page, chunk, id, sectors);
         self.leave(chunk);
-        let place = self.log_mut().buffer.take(chunk, page);
+        let place = self.elastic_mut().buffer.take(chunk, page);
         self.enter(id, chunk, place, stream, driver);
     }
 
@@ -204,7 +204,7 @@ impl<M: Memory> Array<M> {
     fn leave(&mut self, chunk: u64) {
         let keeps = self.has_bug(Bug::OldSlotStaysValid);
         let revives = self.has_bug(Bug::OlderChunkInstalled);
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         match log.home(chunk) {
             Home::Nowhere | Home::Lost => {}
             Home::Memory(_) if revives => {}
@@ -224,7 +224,7 @@ impl<M: Memory> Array<M> {
     fn classify(&mut self, id: u32, chunk: u64) -> usize {
         let request = &self.requests[id as usize];
         let (host, is_first) = (request.host, request.pages.0 == chunk);
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         if is_first {
             log.hotness.begin_request(host.offset, host.bytes.into());
         }
@@ -236,7 +236,7 @@ impl<M: Memory> Array<M> {
         let now = self.now;
         let waits = self.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
         self.await_durability(id, place);
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         log.buffer.push(stream, place, now);
         log.set_memory(chunk, place);
         let (unit, is_full) = (log.unit, log.is_full);
@@ -259,7 +259,7 @@ impl<M: Memory> Array<M> {
         }
         let node = self.free_attachment;
         self.free_attachment = self.attachments[node as usize].next;
-        let first = &mut self.log_mut().buffer.get_mut(place).first_request;
+        let first = &mut self.elastic_mut().buffer.get_mut(place).first_request;
         let next = std::mem::replace(first, node);
         self.attachments[node as usize] = Attachment { request: id, next };
         self.requests[id as usize].remaining += 1;
@@ -268,7 +268,7 @@ impl<M: Memory> Array<M> {
     /// Sets the timer of a stream, if its chunks are not to wait forever.
     fn time_stream<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
         let wait = self.scheme.elastic.wait.0;
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         let is_timed = wait > 0 && stream != log.survivors();
         let Some(since) = log.buffer.since(stream).filter(|_| is_timed) else { return };
         let queue = &mut log.buffer.queues[stream];
@@ -283,7 +283,7 @@ impl<M: Memory> Array<M> {
         let (now, wait) = (self.now, self.scheme.elastic.wait.0);
         let Some(log) = self.elastic.as_mut().filter(|_| wait > 0) else { return };
         for stream in 0..log.survivors() {
-            let log = self.log_mut();
+            let log = self.elastic_mut();
             let has_waited = log.buffer.since(stream).is_some_and(|since| since + wait <= now);
             let queue = &mut log.buffer.queues[stream];
             if queue.timer.is_none_or(|at| at > now) {
@@ -302,30 +302,30 @@ impl<M: Memory> Array<M> {
         if self.sectors_of_page(id, chunk) != self.whole_page {
             return;
         }
-        let waiting = match self.log().home(chunk) {
-            Home::Memory(place) if self.log().buffer.get(place).waits => Some(place),
+        let waiting = match self.elastic().home(chunk) {
+            Home::Memory(place) if self.elastic().buffer.get(place).waits => Some(place),
             _ => None,
         };
         self.leave(chunk);
         if let Some(place) = waiting {
-            self.log_mut().buffer.remove(place);
+            self.elastic_mut().buffer.remove(place);
             self.discard_place(place, false, driver);
         }
     }
 
     /// Gives a place back that is in no queue, with its content, and lets those go who waited for it.
     fn discard_place<D: Driver<M>>(&mut self, place: u32, failed: bool, driver: &mut D) {
-        let page = self.log().buffer.get(place).page;
+        let page = self.elastic().buffer.get(place).page;
         if M::CARRIES_DATA && page != NONE {
             self.memory.give(page);
         }
         self.release_waiters(place, failed, driver);
-        self.log_mut().buffer.give(place);
+        self.elastic_mut().buffer.give(place);
     }
 
     /// Lets those go who wait for what is in `place` to be durable.
     fn release_waiters<D: Driver<M>>(&mut self, place: u32, failed: bool, driver: &mut D) {
-        let mut node = std::mem::replace(&mut self.log_mut().buffer.get_mut(place).first_request, NONE);
+        let mut node = std::mem::replace(&mut self.elastic_mut().buffer.get_mut(place).first_request, NONE);
         while node != NONE {
             let Attachment { request: id, next } = self.attachments[node as usize];
             self.free_attachment_of(node);
@@ -357,7 +357,7 @@ impl<M: Memory> Array<M> {
         if log.is_volatile && !self.has_bug(Bug::FlushDropped) {
             self.drain_elastic();
             while self.append_one(driver) {}
-            let log = self.log();
+            let log = self.elastic();
             if log.buffer.queues.iter().any(|queue| queue.count > 0) {
                 if !log.is_full {
                     return false;

@@ -15,7 +15,7 @@ impl<M: Memory> Array<M> {
     /// Reads `chunk` of request `id`, and those behind it, before `end`, that lie in the same stripe. Returns how many; 0 if a
     /// plan is wanting.
     pub(super) fn read_chunks<D: Driver<M>>(&mut self, id: u32, chunk: u64, end: u64, driver: &mut D) -> u64 {
-        match self.log().home(chunk) {
+        match self.elastic().home(chunk) {
             Home::Slot(slot) => {
                 if self.free_plan == NONE {
                     return 0;
@@ -23,8 +23,8 @@ impl<M: Memory> Array<M> {
                 let plan = self.read_plan(slot, Purpose::Read);
                 let mut count = 1;
                 while chunk + count < end
-                    && let Home::Slot(next) = self.log().home(chunk + count)
-                    && let Some(member) = self.log().homes(plan).iter().position(|&home| home == next)
+                    && let Home::Slot(next) = self.elastic().home(chunk + count)
+                    && let Some(member) = self.elastic().homes(plan).iter().position(|&home| home == next)
                 {
                     self.plans[plan as usize].wanted |= 1 << member;
                     count += 1;
@@ -34,7 +34,7 @@ impl<M: Memory> Array<M> {
                 count
             }
             Home::Memory(place) => {
-                let page = self.log().buffer.get(place).page;
+                let page = self.elastic().buffer.get(place).page;
                 if M::CARRIES_DATA {
                     self.store_host(page, chunk, id);
                 }
@@ -53,24 +53,24 @@ impl<M: Memory> Array<M> {
 
     /// A plan for reading `slot`, whose segment it holds.
     pub(super) fn read_plan(&mut self, slot: u64, purpose: Purpose) -> u32 {
-        let stripe = self.log().directory.stripe(slot);
+        let stripe = self.elastic().directory.stripe(slot);
         let plan = self.plan_of_stripe(stripe, purpose);
-        let member = self.log().homes(plan).iter().position(|&home| home == slot);
+        let member = self.elastic().homes(plan).iter().position(|&home| home == slot);
         self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
         plan
     }
 
     /// `plan` is to read `slot` instead, to which its chunk was moved.
     pub(super) fn read_instead(&mut self, plan: u32, slot: u64) {
-        let stripe = self.log().directory.stripe(slot);
+        let stripe = self.elastic().directory.stripe(slot);
         self.plans[plan as usize].row = stripe.0;
         self.fill_homes(plan, stripe);
-        let member = self.log().homes(plan).iter().position(|&home| home == slot);
+        let member = self.elastic().homes(plan).iter().position(|&home| home == slot);
         let now = self.now;
         let read = &mut self.plans[plan as usize];
         (read.wanted, read.lost, read.looked_again) = (member.map_or(0, |member| 1 << member), 0, false);
         read.step_begun_at = now;
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         let segment = log.segment_of(slot);
         log.segments.hold(segment);
     }
@@ -79,7 +79,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn plan_of_stripe(&mut self, stripe: (u64, u64), purpose: Purpose) -> u32 {
         let plan = self.take_plan(stripe.0, purpose);
         self.fill_homes(plan, stripe);
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         if purpose != Purpose::Collect {
             let segment = log.segment_of(stripe.0);
             log.segments.hold(segment);
@@ -89,7 +89,7 @@ impl<M: Memory> Array<M> {
 
     fn fill_homes(&mut self, plan: u32, stripe: (u64, u64)) {
         let mut homes = [NOWHERE; crate::geometry::MEMBERS_MAX as usize];
-        let log = self.log_mut();
+        let log = self.elastic_mut();
         log.members_of(stripe, |member, slot| homes[member as usize] = slot);
         let slots = log.homes_mut(plan);
         slots.copy_from_slice(&homes[..slots.len()]);
@@ -159,9 +159,9 @@ impl<M: Memory> Array<M> {
             return;
         }
         for member in members(bad & !self.slots_on_failed(plan, bad)) {
-            let slot = self.log().homes(plan)[member as usize];
-            let chunk = self.log().directory.chunk(slot);
-            if self.log().home(chunk) == Home::Slot(slot) && self.log().buffer.available() > 0 {
+            let slot = self.elastic().homes(plan)[member as usize];
+            let chunk = self.elastic().directory.chunk(slot);
+            if self.elastic().home(chunk) == Home::Slot(slot) && self.elastic().buffer.available() > 0 {
                 let page = self.take_content(plan, member);
                 self.survive(chunk, page);
             }
