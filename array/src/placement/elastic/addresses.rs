@@ -1,4 +1,6 @@
 //! Flat arrays of addresses: four bytes each as long as they fit, five bytes each in arrays that need more.
+//!
+//! Source: paper 001, section IV-C (the metadata of a chunk takes some 10 bytes); their form is our choice.
 
 /// Marks the absence of an address.
 pub(crate) const NOWHERE: u64 = u64::MAX;

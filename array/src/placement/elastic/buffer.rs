@@ -1,4 +1,6 @@
 //! Chunks in controller memory on their way to the log: one queue for each stream, over one pool of places.
+//!
+//! Source: paper 001, section III-B, Algorithm 2.
 
 use std::collections::VecDeque;
 

@@ -6,6 +6,8 @@
 //! elements.
 //!
 //! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map says.
+//!
+//! Source: paper 001, section IV-C (metadata); the directory is our choice.
 
 use super::addresses::Addresses;
 

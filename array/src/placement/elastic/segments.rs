@@ -2,6 +2,8 @@
 //!
 //! Closed segments lie in lists, one for each number of valid chunks, and a tree of bits tells which lists have any: the
 //! least filled segment is found in constant time, however many there are.
+//!
+//! Source: paper 001, section IV-B (GC units, the greedy choice).
 
 use std::collections::VecDeque;
 
