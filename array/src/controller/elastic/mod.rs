@@ -267,14 +267,16 @@ impl<M: Memory> Array<M> {
 
     /// Sets the timer of a stream, if its chunks are not to wait forever.
     fn time_stream<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
-        let wait = self.scheme.elastic.wait.0;
+        let (now, wait) = (self.now, self.scheme.elastic.wait.0);
         let log = self.elastic_mut();
         let is_timed = wait > 0 && stream != log.survivors();
         let Some(since) = log.buffer.since(stream).filter(|_| is_timed) else { return };
         let queue = &mut log.buffer.queues[stream];
         if queue.count > queue.due && queue.timer.is_none() {
-            queue.timer = Some(since + wait);
-            driver.set_timer(since + wait);
+            // What is due already may have waited longer than that for space.
+            let at = (since + wait).max(now);
+            queue.timer = Some(at);
+            driver.set_timer(at);
         }
     }
 
