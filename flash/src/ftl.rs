@@ -192,7 +192,7 @@ impl Ftl {
     #[inline(always)]
     pub(crate) fn free_pages_for(&self, plane: u32, stream: u8) -> u32 {
         let p = &self.planes[plane as usize];
-        if self.streams.count() == 1 {
+        if self.streams.is_alone() {
             return p.free_pages;
         }
         let own = self.point(plane, stream.into());

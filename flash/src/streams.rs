@@ -78,6 +78,12 @@ impl Streams {
         self.count
     }
 
+    /// Whether a plane has one open block, for programs and moves alike.
+    #[inline(always)]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.others == 0
+    }
+
     /// Whether a plane without free blocks writes to what is left of another open block. Only the one of moves and the
     /// one of a device without streams: there programs leave collection pages, not whole blocks.
     #[inline(always)]

@@ -148,9 +148,12 @@ fn amplification(streams: u32, isolation: Isolation, moves: Moves, hot: bool) ->
 
 #[test]
 fn planes_that_take_turns_collect_as_much_as_one_that_is_as_large() {
-    for isolation in [Isolation::Initial, Isolation::Persistent] {
-        let [one, two] = [1, 2].map(|planes| amplification_in(planes, 3, isolation, Moves::Shared, true));
-        assert!((two / one - 1.0).abs() < 0.1, "{isolation:?}: {one:.3} and {two:.3}");
+    let (initial, persistent) = (Isolation::Initial, Isolation::Persistent);
+    for (streams, isolation, moves) in
+        [(3, initial, Moves::Shared), (3, persistent, Moves::Shared), (1, initial, Moves::Apart)]
+    {
+        let [one, two] = [1, 2].map(|planes| amplification_in(planes, streams, isolation, moves, true));
+        assert!((two / one - 1.0).abs() < 0.1, "{streams} {isolation:?} {moves:?}: {one:.3} and {two:.3}");
     }
 }
 
