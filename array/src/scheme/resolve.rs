@@ -269,8 +269,8 @@ impl Scheme {
                 return refuse("code.kind", name(kind), reason);
             }
             (_, Some(Kind::XCode)) => {
-                let reason =
-                    "keeps parity inside the data columns and needs a log placement; use \"pq\" or \"rdp\"";
+                let reason = "has stripes as many pages deep as there are elements, which no placement writes; use \"pq\" or \
+                    \"rdp\"";
                 return refuse("code.kind", name(Kind::XCode), reason);
             }
             (Level::Raid5, None | Some(Kind::Xor)) => Kind::Xor,
@@ -341,6 +341,33 @@ mod tests {
     }
 
     #[test]
+    fn elastic_striping_without_meaning_is_refused_with_the_reason() {
+        let elastic = |text: &str| {
+            let rows = if text.contains("segment_rows") { "" } else { "[elastic]\nsegment_rows = 4" };
+            refused(&format!("name = 'test'\n[placement]\npolicy = 'elastic'\n{text}\n{rows}"))
+        };
+        assert!(elastic("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
+        assert!(elastic("[geometry]\nchunk = '8KiB'").contains("must be a page of the element"));
+        assert!(elastic("[update]\npolicy = 'bpu'").contains("where parity is never updated"));
+        assert!(elastic("[parity]\nwindow = 2").contains("where parity is never updated"));
+        assert!(elastic("[parity]\nacknowledge = 'after-data'").contains("use elastic.acknowledge"));
+        assert!(elastic("first_writes = 'gather'").contains("is what elastic striping does"));
+        assert!(elastic("[cache]\npolicy = 'parity-caching'").contains("of which elastic striping has none"));
+        assert!(elastic("[hotness]\npolicy = 'glru'\ntiers = 5").contains("hotness.tiers = 5 must be"));
+        let section = |text: &str| elastic(&format!("[elastic]\nsegment_rows = 4\n{text}"));
+        assert!(section("collect_above = '0%'").contains("more than 0%"));
+        assert!(section("reserve = '100%'").contains("leaves no room for data"));
+        assert!(section("acknowledge = 'durable'").contains("set elastic.wait"));
+        assert!(section("device_streams = true").contains("set ftl.streams of the device"));
+        assert!(elastic("[elastic]\nsegment_rows = 1").contains("must be 2 to 65536"));
+        assert!(elastic("[elastic]\nsegment_rows = 32").contains("too few segments"));
+        assert!(
+            refused("name = 'test'\n[elastic]\nsegment_rows = 4").contains("has no meaning without a log")
+        );
+        assert!(refused("name = 'test'\n[hotness]\npolicy = 'glru'").contains("use that, or leave it out"));
+    }
+
+    #[test]
     fn the_geometry_spans_all_elements_but_one_for_the_log_of_each_parity_chunk() {
         for (level, members) in [("raid5", 5), ("raid6", 4)] {
             let text = format!(
@@ -359,7 +386,7 @@ mod tests {
         assert!(of("raid0", "kind = 'xor'").contains("has no meaning without parity"));
         assert!(of("raid5", "kind = 'pq'").contains("makes two parity chunks"));
         assert!(of("raid6", "kind = 'xor'").contains("makes one parity chunk"));
-        assert!(of("raid6", "kind = 'x-code'").contains("needs a log placement"));
+        assert!(of("raid6", "kind = 'x-code'").contains("which no placement writes"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 7").contains("use 5, 17 or 257"));
         assert!(of("raid6", "kind = 'rdp'\nprime = 9").contains("prime"));
     }
