@@ -17,6 +17,8 @@ pub const CPU_NS: &str = "cpu_ns";
 const REQUESTS: &str = "requests";
 /// Host requests that failed; shown only where there are any.
 const FAILED: &str = "failed_requests";
+/// The total of chunks that array-level garbage collection moved.
+const MOVED: &str = "array_gc_moved_chunks";
 
 /// One run of a comparison.
 #[derive(Clone, Debug)]
@@ -112,6 +114,7 @@ const GROUPS: [&[Column]; 3] = [
         given("updates", column("adjusted", "updates_adjusted_share", Scale::Share)),
         given(REQUESTS, ranked("cv", "blocked_cv", Scale::Ratio)),
         ranked("parity writes", "parity_write_pages", Scale::Count),
+        given("stripes", ranked("array GC moves", MOVED, Scale::Count)),
         ranked("flash programs", "flash_program_pages", Scale::Count),
         ranked("erases", "erase_blocks", Scale::Count),
         given("flash_program_pages", ranked("WA", "write_amplification", Scale::Ratio)),
@@ -144,8 +147,9 @@ impl Summary {
                 let values: Result<Vec<_>, _> = entries.iter().map(|entry| value(entry, column)).collect();
                 let values = values?;
                 let unknown = values.iter().all(Option::is_none) && group == GROUPS.len() - 1;
-                let no_failure = column.of == FAILED && values.iter().all(|value| *value == Some(0.0));
-                if !(unknown || no_failure) {
+                let seldom = [FAILED, MOVED].contains(&column.of);
+                let is_nothing = seldom && values.iter().all(|value| value.is_none_or(|value| value == 0.0));
+                if !(unknown || is_nothing) {
                     columns.push(column.show(group, &values));
                 }
             }

@@ -16,6 +16,8 @@ fn entry(scheme: &str, counts: [u64; 3], times: [u64; 6], pages: [u64; 4], ampli
         ("write_requests", writes),
         ("failed_requests", 0),
         ("updates", 700_000),
+        ("stripes", 0),
+        ("array_gc_moved_chunks", 0),
         ("simulated_ns", 90_500_000_000),
         ("response_mean_ns", mean),
         ("read_mean_ns", read),
@@ -133,6 +135,24 @@ fn a_mean_over_no_requests_and_an_unknown_speed_are_not_shown_as_numbers() {
     both.push(none);
     let text = Summary::new(both).unwrap().text(300);
     assert!(text.contains("speed"), "{text}");
+}
+
+#[test]
+fn what_array_level_collection_moved_is_shown_of_the_schemes_that_collect() {
+    let mut entries = two();
+    assert!(!Summary::new(entries.clone()).unwrap().text(300).contains("GC"));
+    let mut totals = Figures::new();
+    for total in entries[1].totals.iter() {
+        let value = match total.name.as_str() {
+            "stripes" => Figure::Count(9),
+            "array_gc_moved_chunks" => Figure::Count(4711),
+            _ => total.value,
+        };
+        totals.add(&total.name, value).unwrap();
+    }
+    entries[1].totals = totals;
+    let text = Summary::new(entries).unwrap().text(300);
+    assert!(text.contains("GC") && text.contains("4,711"), "{text}");
 }
 
 #[test]
