@@ -1,4 +1,4 @@
-//! Reports: one HTML file with the figures of paper 000 for the runs that it is given.
+//! Reports: one HTML file with the figures of papers 000 and 001 for the runs that it is given.
 //!
 //! All of it is drawn from the tables that runs leave, so a report can be made long after them and of runs of other
 //! machines. The file is whole in itself: no script, no font, no picture comes from elsewhere. What a figure lacks it
@@ -49,20 +49,69 @@ use stripewise_results::RunInputs;
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     sources: Vec<Source>,
+    beside: Beside,
+}
+
+/// What a report shows beside its runs.
+#[derive(Clone, Debug, Default)]
+struct Beside {
+    /// What one decision takes, by update policy.
     decision_ns: Vec<(String, f64)>,
+    /// What parity logging would cost.
+    logging: Vec<Logging>,
+    /// Whose figures alone are drawn.
+    paper: Option<Paper>,
+}
+
+/// A paper whose figures a report has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    /// Paper 000: update routines.
+    P000,
+    /// Paper 001: elastic striping.
+    P001,
+}
+
+/// What parity logging would cost on a workload, in chunks: a model's counts, which no run has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logging {
+    /// The workload's name in the report.
+    pub workload: String,
+    /// Parity chunks of a stripe.
+    pub parity: u32,
+    /// Chunks pre-read.
+    pub pre_reads: u64,
+    /// Delta chunks written to the log.
+    pub log_writes: u64,
+    /// Parity chunks written by full stripes.
+    pub parity_writes: u64,
 }
 
 impl Report {
     /// A report on `sources`.
     pub fn new(sources: impl IntoIterator<Item = Source>) -> Self {
-        Self { sources: sources.into_iter().collect(), decision_ns: Vec::new() }
+        Self { sources: sources.into_iter().collect(), beside: Beside::default() }
     }
 
     /// What one decision of the update policy `policy` (as schemes name it: `adaptive`, say) takes on this machine, in
     /// nanoseconds: Figure 14 is the decisions of a run times this.
     #[must_use]
     pub fn decision_ns(mut self, policy: &str, ns: f64) -> Self {
-        self.decision_ns.push((policy.to_owned(), ns));
+        self.beside.decision_ns.push((policy.to_owned(), ns));
+        self
+    }
+
+    /// What parity logging would cost on each workload, beside elastic striping in Figure 12 of paper 001.
+    #[must_use]
+    pub fn logging(mut self, logging: Vec<Logging>) -> Self {
+        self.beside.logging = logging;
+        self
+    }
+
+    /// Draws the figures of this paper alone.
+    #[must_use]
+    pub fn figures_of(mut self, paper: Paper) -> Self {
+        self.beside.paper = Some(paper);
         self
     }
 
@@ -75,7 +124,7 @@ impl Report {
             return Err(Error::NoRuns);
         }
         let runs = self.sources.iter().map(Run::read).collect::<Result<Vec<_>, _>>()?;
-        Ok(page::html(&Set::new(runs, self.decision_ns.clone())))
+        Ok(page::html(&Set::new(runs, self.beside.clone())))
     }
 
     /// Writes the report to the file `out`, instead of what was there.

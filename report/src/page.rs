@@ -56,8 +56,8 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     let mut text = format!("<header>\n<h1>{}</h1>\n<p>", escape(title));
     write!(
         text,
-        "{} runs: {} over {}, stripes of {}. The figures are those of paper 000, drawn from the tables of these runs \
-         alone; what others are compared with is {}.",
+        "{} runs: {} over {}, stripes of {}. The figures are those of the papers that they name, drawn from the tables of \
+         these runs alone; where nothing else is said, what others are compared with is {}.",
         set.runs.len(),
         escape(&list(&set.schemes, "schemes")),
         escape(&list(&set.workloads, "workloads")),

@@ -77,7 +77,12 @@ impl Run {
 
     /// Whether its stripes have parity.
     pub(crate) fn has_parity(&self) -> bool {
-        parity(&self.settings) > 0
+        self.parity_chunks() > 0
+    }
+
+    /// Parity chunks of a stripe.
+    pub(crate) fn parity_chunks(&self) -> usize {
+        parity(&self.settings)
     }
 
     /// A column of the table of elements, empty when there is none of that name.

@@ -3,6 +3,7 @@
 use crate::chart::Look;
 use crate::run::Run;
 use crate::settings::{Settings, differing};
+use crate::{Beside, Logging, Paper};
 
 /// Runs, and their workloads, structures and schemes in the order of their first appearance.
 pub(crate) struct Set {
@@ -10,12 +11,13 @@ pub(crate) struct Set {
     pub(crate) workloads: Vec<String>,
     pub(crate) structures: Vec<String>,
     pub(crate) schemes: Vec<String>,
-    /// What one decision takes, by update policy.
-    decision_ns: Vec<(String, f64)>,
+    /// Whose figures alone are drawn.
+    pub(crate) paper: Option<Paper>,
+    beside: Beside,
 }
 
 impl Set {
-    pub(crate) fn new(mut runs: Vec<Run>, decision_ns: Vec<(String, f64)>) -> Self {
+    pub(crate) fn new(mut runs: Vec<Run>, beside: Beside) -> Self {
         join_without_parity(&mut runs);
         name_apart(&mut runs);
         let distinct = |of: fn(&Run) -> &String| {
@@ -36,7 +38,7 @@ impl Set {
             let scheme = place(&schemes, &run.scheme);
             (place(&structures, &run.structure), place(&workloads, &run.workload), scheme)
         });
-        Self { workloads, structures, schemes, runs, decision_ns }
+        Self { workloads, structures, schemes, runs, paper: beside.paper, beside }
     }
 
     /// The run of a scheme on a workload.
@@ -62,12 +64,17 @@ impl Set {
     /// What one decision of a run takes, where it was measured.
     pub(crate) fn decision_ns(&self, run: &Run) -> Option<f64> {
         let policy = run.settings.get("scheme.update.policy")?;
-        self.decision_ns.iter().find(|(name, _)| name == policy).map(|(_, ns)| *ns)
+        self.beside.decision_ns.iter().find(|(name, _)| name == policy).map(|(_, ns)| *ns)
     }
 
     /// Whether it was measured what a decision takes.
     pub(crate) fn decisions_timed(&self) -> bool {
-        !self.decision_ns.is_empty()
+        !self.beside.decision_ns.is_empty()
+    }
+
+    /// What parity logging would cost on a workload, where a model counted it.
+    pub(crate) fn logging(&self, workload: &str, parity: u32) -> Option<&Logging> {
+        self.beside.logging.iter().find(|one| one.workload == workload && one.parity == parity)
     }
 
     /// What the other runs of a workload are compared with: the run of its first scheme.
@@ -206,13 +213,13 @@ mod tests {
                 run("lun1", "raid0", &[("pacing", "open:1")]),
                 run("lun1", "raid0", &[("pacing", "open:9")]),
             ],
-            Vec::new(),
+            Beside::default(),
         );
         assert_eq!(set.schemes, ["bpu (parity.window=0)", "bpu (parity.window=8)", "raid0"]);
         assert_eq!(set.workloads, ["lun0", "lun1 (open:1)", "lun1 (open:9)"]);
         assert!(set.find("5+1", "lun1 (open:9)", "raid0").is_some());
         let of = |pace, version| run("w", "bpu", &[("pacing", pace), ("version", version)]);
-        let set = |runs| Set::new(runs, Vec::new()).workloads;
+        let set = |runs| Set::new(runs, Beside::default()).workloads;
         assert_eq!(set(vec![of("open:1", "1+aaa"), of("open:9", "1+bbb")]), ["w (open:1)", "w (open:9)"]);
         let three = set(vec![of("open:1", "1+aaa"), of("open:9", "1+bbb"), of("open:1", "1+bbb")]);
         assert_eq!(three, ["w (open:1, version aaa)", "w (open:9, version bbb)", "w (open:1, version bbb)"]);
@@ -227,7 +234,7 @@ mod tests {
             run
         };
         let runs = vec![of("raid0", "raid0", 6), of("baseline", "raid5", 6), of("eight", "raid0", 8)];
-        let set = Set::new(runs, Vec::new());
+        let set = Set::new(runs, Beside::default());
         assert_eq!(set.structures, ["raid0 of 8", "raid5 of 6"]);
         let names = |structure: &str| set.runs_on(structure, "w").iter().map(|on| on.0).collect::<Vec<_>>();
         assert_eq!((names("raid5 of 6"), names("raid0 of 8")), (vec!["raid0", "baseline"], vec!["eight"]));
@@ -237,7 +244,8 @@ mod tests {
 
     #[test]
     fn a_prefix_that_all_schemes_share_is_left_out_where_room_is_scarce() {
-        let set = |names: [&str; 2]| Set::new(names.map(|name| run("w", name, &[])).to_vec(), Vec::new());
+        let set =
+            |names: [&str; 2]| Set::new(names.map(|name| run("w", name, &[])).to_vec(), Beside::default());
         assert_eq!(
             set(["paper000-baseline", "paper000-bpu-scaled"]).short("paper000-bpu-scaled"),
             "bpu-scaled"

@@ -12,9 +12,9 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("array", &["base", "code"]),
     ("sim", &["base", "code", "flash", "trace", "array"]),
     ("results", &["base", "sim"]),
-    ("report", &["base", "flash", "array", "sim", "results"]),
+    ("report", &["base", "flash", "reliability", "array", "sim", "results"]),
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
-    ("papers", &["base", "flash", "trace", "array", "sim", "results", "study"]),
+    ("papers", &["base", "flash", "trace", "reliability", "array", "sim", "results", "study"]),
     ("engine", &["base", "code", "trace", "array"]),
     (
         "cli",

@@ -24,13 +24,15 @@ pub(crate) struct Group {
     pub(crate) bars: Vec<Bar>,
 }
 
-/// Bars in groups over an axis that begins at zero.
+/// Bars in groups over an axis that begins at zero, or at a power of ten where it is logarithmic.
 pub(crate) struct Bars<'a> {
     pub(crate) title: &'a str,
     pub(crate) description: &'a str,
     /// What the heights are.
     pub(crate) axis: &'a str,
     pub(crate) unit: Unit,
+    /// Whether values stand by their logarithms: none of them is zero then.
+    pub(crate) log: bool,
     pub(crate) groups: &'a [Group],
     /// A height that others are compared with, drawn as a line.
     pub(crate) reference: Option<f64>,
@@ -44,10 +46,18 @@ const BAR_MOST: f64 = 34.0;
 impl Bars<'_> {
     /// The drawing. `id` is its own in the page.
     pub(crate) fn draw(&self, id: &str) -> String {
-        let heights = self.groups.iter().flat_map(|group| &group.bars);
-        let heights = heights.flat_map(|bar| [bar.value, bar.whisker.map(|(_, high)| high)]);
-        let highest = heights.flatten().chain(self.reference).fold(0.0, f64::max);
-        let scale = Scale::linear(0.0, highest, self.unit, 5);
+        let heights = || {
+            let bars = self.groups.iter().flat_map(|group| &group.bars);
+            let values = bars.flat_map(|bar| [bar.value, bar.whisker.map(|(_, high)| high)]);
+            values.flatten().chain(self.reference)
+        };
+        let highest = heights().fold(0.0, f64::max);
+        let scale = if self.log {
+            let least = heights().filter(|value| *value > 0.0).fold(highest, f64::min);
+            Scale::decades(least, highest, self.unit)
+        } else {
+            Scale::linear(0.0, highest, self.unit, 5)
+        };
         let widest_tick = scale.ticks().iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
         let (left, top) = (widest_tick + 10.0, LINE + 8.0);
 
@@ -65,10 +75,11 @@ impl Bars<'_> {
 
         let height = |value: f64| top + GROUND * (1.0 - scale.share(value));
         draw_ticks(&mut svg, &scale, (left, width - 6.0), height);
-        let axis = if self.unit.name.is_empty() {
-            self.axis.to_owned()
-        } else {
-            format!("{} ({})", self.axis, self.unit.name)
+        let axis = match (self.unit.name, self.log) {
+            ("", false) => self.axis.to_owned(),
+            ("", true) => format!("{} (logarithmic)", self.axis),
+            (unit, false) => format!("{} ({unit})", self.axis),
+            (unit, true) => format!("{} ({unit}, logarithmic)", self.axis),
         };
         svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &axis);
         for (index, group) in self.groups.iter().enumerate() {
@@ -149,7 +160,7 @@ impl Labels {
 mod tests {
     use super::*;
 
-    fn bars(groups: usize, value: Option<f64>) -> String {
+    fn bars(groups: usize, value: Option<f64>, log: bool) -> String {
         let bar = |look| Bar { look: Look(look), value, whisker: Some((0.5, 2.0)), tip: "a tip".to_owned() };
         let group =
             |index: usize| Group { label: format!("workload {index}"), bars: (0..3).map(bar).collect() };
@@ -159,6 +170,7 @@ mod tests {
             description: "d",
             axis: "cv",
             unit: Unit::ONE,
+            log,
             groups: &groups,
             reference: None,
         };
@@ -168,17 +180,25 @@ mod tests {
     #[test]
     fn a_bar_of_half_the_axis_is_half_as_high_as_the_ground() {
         // The whisker's high end of 2 is the highest value, so the axis ends at 2.
-        let svg = bars(1, Some(1.0));
+        let svg = bars(1, Some(1.0), false);
         assert!(svg.contains(&format!(r#"height="{:.1}"/>"#, GROUND / 2.0)), "{svg}");
         assert_eq!(svg.matches("<title>a tip</title>").count(), 3);
         assert_eq!(svg.matches("url(#hatch-").count(), 2, "the first look has no hatch");
     }
 
     #[test]
+    fn on_a_logarithmic_axis_a_decade_is_as_high_as_the_next() {
+        // The values are 1 and, by the whisker, 2: the axis goes from 0.1 to 10, two decades, and 1 is half way up.
+        let svg = bars(1, Some(1.0), true);
+        assert!(svg.contains(&format!(r#"height="{:.1}"/>"#, GROUND / 2.0)), "{svg}");
+        assert!(svg.contains("cv (logarithmic)"));
+    }
+
+    #[test]
     fn many_groups_make_it_wider_and_no_value_leaves_a_gap() {
-        assert!(bars(2, Some(1.0)).contains("viewBox=\"0 0 360 "));
-        assert!(bars(12, Some(1.0)).contains("rotate(-35)"), "names that do not fit are slanted");
-        assert!(bars(40, Some(1.0)).contains("class=\"chart wide\" viewBox=\"0 0 1"));
-        assert_eq!(bars(2, None).matches("<rect").count(), 0);
+        assert!(bars(2, Some(1.0), false).contains("viewBox=\"0 0 360 "));
+        assert!(bars(12, Some(1.0), false).contains("rotate(-35)"), "names that do not fit are slanted");
+        assert!(bars(40, Some(1.0), false).contains("class=\"chart wide\" viewBox=\"0 0 1"));
+        assert_eq!(bars(2, None, false).matches("<rect").count(), 0);
     }
 }

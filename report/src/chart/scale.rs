@@ -113,6 +113,15 @@ impl Scale {
         Self { low: low * unit.size, high: high * unit.size, log: true, ticks }
     }
 
+    /// By their logarithms, from a power of ten below `low` to one at or above `high`, which are above zero.
+    pub(crate) fn decades(low: f64, high: f64, unit: Unit) -> Self {
+        let low = if low > 0.0 { low / unit.size } else { 1.0 };
+        let high = (high / unit.size).max(low);
+        let below = libm::ceil(libm::log10(low) - 1e-9) - 1.0;
+        let above = libm::ceil(libm::log10(high) - 1e-9).max(below + 1.0);
+        Self::log(libm::pow(10.0, below) * unit.size, libm::pow(10.0, above) * unit.size, unit)
+    }
+
     /// Where a value stands, 0 at the low end and 1 at the high one.
     pub(crate) fn share(&self, value: f64) -> f64 {
         let share = if self.log {
@@ -200,6 +209,14 @@ mod tests {
         assert_eq!(scale.share(2e6), 0.0);
         assert!((scale.share(300e6) - 1.0).abs() < 1e-12 && scale.share(1.0) == 0.0);
         assert_eq!(texts(&Scale::log(0.01, 1000.0, Unit::ONE)), ["0.01", "0.1", "1", "10", "100", "1,000"]);
+    }
+
+    #[test]
+    fn decades_begin_below_the_least_value_so_that_its_bar_is_seen() {
+        assert_eq!(texts(&Scale::decades(2858.0, 3.76e8, Unit::ONE)).first(), Some(&"1,000"));
+        let scale = Scale::decades(1.0, 10.0, Unit::ONE);
+        assert!((scale.share(1.0) - 0.5).abs() < 1e-12 && (scale.share(10.0) - 1.0).abs() < 1e-12);
+        assert_eq!(Scale::decades(0.0, 0.0, Unit::ONE).share(0.0), 0.0, "nothing is no panic");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Shares of a whole as horizontal strips, one below the other.
+//! Parts of a whole as horizontal strips, one below the other.
 
 use super::look::Look;
 use super::scale::{Scale, Unit};
@@ -8,8 +8,8 @@ use super::{LINE, WIDTH, clipped, text_width};
 /// One part of a strip.
 pub(crate) struct Part {
     pub(crate) look: Look,
-    /// Its share of the whole, from 0 to 1.
-    pub(crate) share: f64,
+    /// Its length on the axis.
+    pub(crate) length: f64,
     /// What it tells when it is pointed at.
     pub(crate) tip: String,
 }
@@ -20,11 +20,14 @@ pub(crate) struct Strip {
     pub(crate) parts: Vec<Part>,
 }
 
-/// Strips that are each 100 % long.
+/// Strips over one axis that begins at zero.
 pub(crate) struct Strips<'a> {
     pub(crate) title: &'a str,
     pub(crate) description: &'a str,
+    /// What the lengths are.
     pub(crate) axis: &'a str,
+    /// The end of the axis, or the next round number.
+    pub(crate) most: f64,
     pub(crate) strips: &'a [Strip],
 }
 
@@ -36,18 +39,18 @@ impl Strips<'_> {
     pub(crate) fn draw(&self, id: &str) -> String {
         let widest = self.strips.iter().filter(|strip| !strip.parts.is_empty());
         let widest = widest.map(|strip| text_width(&strip.label)).fold(0.0, f64::max);
-        // Room for 100 % at the end of the axis.
+        // Room for the number at the end of the axis.
         let (left, right) = (widest.min(150.0) + 6.0, WIDTH - 16.0);
         let rows = self.strips.len() as f64;
         let mut svg = Svg::new(WIDTH, rows * ROW + 2.0 * LINE + 8.0);
-        let scale = Scale::linear(0.0, 100.0, Unit { name: "%", size: 1.0 }, 4);
-        let place = |share: f64| left + (right - left) * share;
+        let scale = Scale::linear(0.0, self.most, Unit::ONE, 4);
+        let place = |value: f64| left + (right - left) * scale.share(value);
         for (value, text) in scale.ticks() {
-            let x = place(value / 100.0);
+            let x = place(*value);
             svg.line("grid", (x, 0.0), (x, rows * ROW));
             svg.text("tick", (x, rows * ROW + LINE), Anchor::Middle, text);
         }
-        svg.text("axis", (right, rows * ROW + 2.0 * LINE), Anchor::End, &format!("{} (%)", self.axis));
+        svg.text("axis", (right, rows * ROW + 2.0 * LINE), Anchor::End, self.axis);
         for (index, strip) in self.strips.iter().enumerate() {
             let y = index as f64 * ROW;
             if strip.parts.is_empty() {
@@ -57,8 +60,8 @@ impl Strips<'_> {
             svg.text("tick", (left - 5.0, y + 13.0), Anchor::End, &clipped(&strip.label, 25));
             let mut from = 0.0;
             for part in &strip.parts {
-                let (x, end) = (place(from), place(from + part.share));
-                from += part.share;
+                let (x, end) = (place(from), place(from + part.length));
+                from += part.length;
                 let rect = [x, y + 2.0, (end - x).max(0.0), ROW - 4.0];
                 svg.rect(&part.look.fill(), part.look.hatch(), rect, &part.tip);
             }

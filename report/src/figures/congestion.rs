@@ -78,6 +78,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
                 description: &description,
                 axis: "cv of blocked requests",
                 unit: Unit::ONE,
+                log: false,
                 groups: &groups,
                 reference: None,
             };
@@ -147,6 +148,7 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
                 description: "Coefficient of variation of blocked requests by workload and scheme",
                 axis: "cv of blocked requests",
                 unit: Unit::ONE,
+                log: false,
                 groups: &groups,
                 reference: None,
             };

@@ -51,6 +51,7 @@ pub(super) fn cost(set: &Set) -> Figure {
                 description: "Time that all decisions of a run take, by workload and scheme",
                 axis: "all decisions of the run",
                 unit: Unit::of_time(most),
+                log: false,
                 groups: &groups,
                 reference: None,
             };

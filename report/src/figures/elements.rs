@@ -164,6 +164,7 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
             description: "99.9th percentile of the elements' latencies, mean with least and largest, by workload and scheme",
             axis: "99.9th percentile, first scheme = 1",
             unit: Unit::ONE,
+            log: false,
             groups: &groups,
             reference: Some(1.0),
         };

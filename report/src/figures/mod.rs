@@ -1,12 +1,14 @@
-//! The figures of paper 000, drawn for whatever runs there are.
+//! The figures of papers 000 and 001, drawn for whatever runs there are.
 
 mod congestion;
 mod decisions;
+mod elastic;
 mod elements;
 mod response;
 mod routines;
 mod tail;
 
+use crate::Paper;
 use crate::chart::Look;
 use crate::run::Run;
 use crate::set::Set;
@@ -59,8 +61,18 @@ impl Data {
     }
 }
 
-/// Every figure, in the paper's order.
+/// Every figure: those of paper 001 where runs have elastic striping, then those of paper 000; or those of one paper.
 pub(crate) fn all(set: &Set) -> Vec<Figure> {
+    let of = |paper: Paper| set.paper.is_none_or(|only| only == paper);
+    let mut figures = if of(Paper::P001) { elastic::all(set) } else { Vec::new() };
+    if of(Paper::P000) {
+        figures.extend(paper000(set));
+    }
+    figures
+}
+
+/// The figures of paper 000, in its order.
+fn paper000(set: &Set) -> Vec<Figure> {
     let mut figures = vec![congestion::by_trace(set), elements::most_congested(set), routines::shares(set)];
     figures.push(congestion::by_scheme(set));
     figures.extend(per_structure(set, [8, 9], response::means));

@@ -60,6 +60,7 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
                 description: &description,
                 axis: "mean response, first scheme = 1",
                 unit: Unit::ONE,
+                log: false,
                 groups: &groups,
                 reference: Some(1.0),
             };

@@ -62,7 +62,7 @@ pub(super) fn shares(set: &Set) -> Figure {
                 }
                 let part = |(count, (name, look)): (&f64, &(&str, Look))| Part {
                     look: *look,
-                    share: count / all,
+                    length: count / all * 100.0,
                     tip: format!("{workload}, {scheme}: {name} {} %", figure(count / all * 100.0)),
                 };
                 let label = set.short(scheme).to_owned();
@@ -94,7 +94,8 @@ pub(super) fn shares(set: &Set) -> Figure {
             let chart = Strips {
                 title: structure,
                 description: "Shares of the routines of parity updates by workload and scheme",
-                axis: "parity updates",
+                axis: "parity updates (%)",
+                most: 100.0,
                 strips: &strips,
             };
             Ok(chart.draw(&format!("figure-6-{}", panels.len())))

@@ -1,0 +1,178 @@
+//! Who plays in the figures of paper 001: schemes by what they are, whatever RAID level they run at.
+
+use crate::chart::{LOOKS, Look};
+use crate::figures::Key;
+use crate::run::Run;
+use crate::set::Set;
+
+/// Settings that the short name of a scheme tells in words.
+const TOLD: [&str; 4] = ["hotness.tiers=", "hotness.policy=", "elastic.buffer=", "elastic.acknowledge="];
+
+/// The schemes, in the order of their first runs.
+pub(super) struct Cast {
+    labels: Vec<String>,
+}
+
+impl Cast {
+    /// Those of a set; nobody where no run has the placement `elastic`.
+    pub(super) fn of(set: &Set) -> Self {
+        let mut labels = Vec::new();
+        if set.runs.iter().any(is_elastic) {
+            // In the order in which schemes were given, not workloads.
+            for scheme in &set.schemes {
+                let ours = set.runs.iter().filter(|run| run.scheme == *scheme);
+                for label in ours.map(label) {
+                    if !labels.contains(&label) {
+                        labels.push(label);
+                    }
+                }
+            }
+        }
+        Self { labels }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// The runs of a workload at a stripe structure, each scheme's first, as far as `keep` keeps them.
+    pub(super) fn runs<'a>(
+        &'a self,
+        set: &'a Set,
+        structure: &str,
+        workload: &str,
+        keep: fn(&Run) -> bool,
+    ) -> Vec<(&'a str, Look, &'a Run)> {
+        let found = |(place, name): (usize, &'a String)| {
+            let ours =
+                |run: &&Run| run.structure == structure && run.workload == workload && label(run) == *name;
+            let run = set.runs.iter().find(ours).filter(|run| keep(run))?;
+            Some((name.as_str(), Look(place), run))
+        };
+        self.labels.iter().enumerate().filter_map(found).collect()
+    }
+
+    /// The legend of the schemes of which `keep` keeps a run.
+    pub(super) fn keys(&self, set: &Set, keep: fn(&Run) -> bool) -> Vec<Key> {
+        let plays = |name: &str| set.runs.iter().any(|run| keep(run) && label(run) == name);
+        let all = self.labels.iter().enumerate().filter(|(_, name)| plays(name));
+        all.map(|(place, name)| Key { look: Look(place), name: name.clone(), is_line: false }).collect()
+    }
+
+    /// Whether each scheme has a look of its own among the first.
+    pub(super) fn is_drawn(&self, name: &str) -> bool {
+        self.labels.iter().take(LOOKS).any(|label| label == name)
+    }
+}
+
+/// Whether the placement of a run is elastic striping.
+pub(super) fn is_elastic(run: &Run) -> bool {
+    run.settings.get("scheme.placement.policy").is_some_and(|policy| policy == "elastic")
+}
+
+/// By what hot data is found: `none`, `glru` …
+pub(super) fn policy(run: &Run) -> &str {
+    run.settings.get("scheme.hotness.policy").map_or("none", String::as_str)
+}
+
+/// Tiers of hotness, and so buffers and streams.
+pub(super) fn tiers(run: &Run) -> u32 {
+    let told = run.settings.get("scheme.hotness.tiers").and_then(|tiers| tiers.parse().ok());
+    if policy(run) == "none" { 1 } else { told.unwrap_or(2) }
+}
+
+/// The scheme of the paper that others are compared with: elastic striping without hotness, as it comes.
+pub(super) fn is_esap(run: &Run) -> bool {
+    is_elastic(run) && label(run) == "eSAP"
+}
+
+/// What a scheme is, as the paper calls it: the same at every RAID level.
+pub(super) fn label(run: &Run) -> String {
+    let is = |key: &str, value: &str| run.settings.get(key).is_some_and(|found| found == value);
+    if !is_elastic(run) {
+        return match run.settings.get("scheme.placement.policy").map(String::as_str) {
+            None | Some("in-place") if run.has_parity() => "in place".to_owned(),
+            _ => run.scheme.clone(),
+        };
+    }
+    let mut name = match policy(run) {
+        "none" => "eSAP".to_owned(),
+        "glru" => format!("WAS({})", tiers(run)),
+        "hca" => format!("WAS({}), HCA", tiers(run)),
+        other => format!("WAS({}), {other}", tiers(run)),
+    };
+    // A group-sized buffer is the default, which a run's settings leave out.
+    if policy(run) == "none" && !is("scheme.elastic.buffer", "stripe") {
+        name += ", group buffer";
+    }
+    if is("scheme.elastic.acknowledge", "durable") || is("scheme.elastic.acknowledge", "buffered") {
+        name += &format!(", {}", run.settings["scheme.elastic.acknowledge"]);
+    }
+    // What a scheme's own settings say beyond that; the paper's P_wait, and none for a group-sized buffer, are expected.
+    let expected = |setting: &str| matches!(setting, "elastic.wait=200ms" | "elastic.wait=0ns");
+    for setting in run.scheme.split(',').skip(1).filter(|part| part.contains('=') && !expected(part)) {
+        if !TOLD.iter().any(|told| setting.starts_with(told)) {
+            name += &format!(", {setting}");
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use stripewise_results::{Figure, Figures};
+
+    /// A run of eight SSDs with made-up totals.
+    pub(in super::super) fn run(
+        scheme: &str,
+        workload: &str,
+        settings: &[(&str, &str)],
+        totals: &[(&str, u64)],
+    ) -> Run {
+        let level = if scheme.starts_with("raid6") { ("raid6", "6+2") } else { ("raid5", "7+1") };
+        let mut all = vec![("scheme.geometry.level", level.0), ("scheme.name", scheme)];
+        all.extend(settings);
+        let mut figures = Figures::new();
+        for (name, value) in totals {
+            figures.add(name, Figure::Count(*value)).expect("each once");
+        }
+        let erases = totals.iter().find(|total| total.0 == "erase_blocks").map_or(0, |total| total.1);
+        Run {
+            digest: format!("{scheme}-{workload}"),
+            workload: workload.to_owned(),
+            scheme: scheme.to_owned(),
+            structure: level.1.to_owned(),
+            settings: all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            totals: figures,
+            elements: [
+                ("element".to_owned(), (0..8).collect()),
+                ("erase_blocks".to_owned(), (0..8).map(|at| erases / 8 + at).collect()),
+            ]
+            .into(),
+            responses: None,
+            operations: Vec::new(),
+        }
+    }
+
+    const ELASTIC: (&str, &str) = ("scheme.placement.policy", "elastic");
+
+    #[test]
+    fn a_scheme_is_called_as_the_paper_calls_it_at_every_level() {
+        let of = |scheme: &str, settings: &[(&str, &str)]| label(&run(scheme, "w", settings, &[]));
+        assert_eq!(of("raid6-esap", &[ELASTIC, ("scheme.elastic.buffer", "stripe")]), "eSAP");
+        assert_eq!(of("esap,elastic.buffer=group,elastic.wait=0ns", &[ELASTIC]), "eSAP, group buffer");
+        let was = |more: &[(&str, &str)], scheme: &str| {
+            let mut all =
+                vec![ELASTIC, ("scheme.elastic.buffer", "group"), ("scheme.hotness.policy", "glru")];
+            all.extend(more);
+            of(scheme, &all)
+        };
+        assert_eq!(was(&[], "raid6-was"), "WAS(2)", "tiers by default");
+        assert_eq!(was(&[("scheme.hotness.tiers", "4")], "was,hotness.tiers=4"), "WAS(4)");
+        assert_eq!(was(&[("scheme.elastic.acknowledge", "durable")], "was"), "WAS(2), durable");
+        assert_eq!(was(&[], "was,hotness.thresholds=[4]"), "WAS(2), hotness.thresholds=[4]");
+        assert_eq!(of("baseline", &[("scheme.placement.policy", "in-place")]), "in place");
+        assert_eq!(of("was-hca", &[ELASTIC, ("scheme.hotness.policy", "hca")]), "WAS(2), HCA");
+    }
+}

@@ -1,0 +1,141 @@
+//! The figures of paper 001, drawn for runs with elastic striping and what stands beside them.
+
+mod cast;
+mod mttdl;
+mod overhead;
+mod values;
+mod wear;
+
+use crate::set::Set;
+
+use super::Figure;
+use cast::Cast;
+
+/// Every figure of paper 001, in its order; none where no run has the placement `elastic`.
+pub(super) fn all(set: &Set) -> Vec<Figure> {
+    let cast = Cast::of(set);
+    if cast.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        values::rewrites(set, &cast),
+        values::responses(set, &cast),
+        values::erases(set, &cast),
+        wear::by_element(set, &cast),
+        mttdl::by_alpha(set, &cast),
+        overhead::parts(set, &cast),
+        values::identification(set, &cast),
+    ]
+}
+
+/// What a figure is called.
+fn named(number: u32, what: &str) -> (String, String) {
+    (format!("paper001-figure-{number}"), format!("Figure {number} of paper 001: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cast::tests::run;
+    use super::*;
+    use crate::run::Run;
+    use crate::{Beside, Logging, Paper};
+
+    const ELASTIC: (&str, &str) = ("scheme.placement.policy", "elastic");
+    const STRIPE: (&str, &str) = ("scheme.elastic.buffer", "stripe");
+    const GLRU: (&str, &str) = ("scheme.hotness.policy", "glru");
+    const HCA: (&str, &str) = ("scheme.hotness.policy", "hca");
+
+    /// eSAP, WAS(2) by GLRU and HCA, and updates in place, on two workloads.
+    fn runs() -> Vec<Run> {
+        let of = |workload| {
+            let totals = |rewrites: u64, erases: u64| {
+                [
+                    ("requests", 1000),
+                    ("array_gc_moved_chunks", rewrites),
+                    ("stripe_parity_chunks", 200),
+                    ("stripe_data_chunks", 900),
+                    ("buffer_absorbed_chunks", 100),
+                    ("erase_blocks", erases),
+                    ("response_mean_ns", 10 * rewrites + 1_000_000),
+                ]
+            };
+            [
+                run("esap", workload, &[ELASTIC, STRIPE], &totals(4000, 800)),
+                run("was", workload, &[ELASTIC, GLRU], &totals(1000, 400)),
+                run("was,hotness.policy=hca", workload, &[ELASTIC, HCA], &totals(2000, 480)),
+                run(
+                    "baseline",
+                    workload,
+                    &[],
+                    &[("requests", 1000), ("erase_blocks", 1600), ("response_mean_ns", 5)],
+                ),
+                run("raid6-was", workload, &[ELASTIC, GLRU], &totals(1500, 500)),
+            ]
+        };
+        ["Financial1", "Online"].into_iter().flat_map(of).collect()
+    }
+
+    fn set(runs: Vec<Run>) -> Set {
+        let logging = ["Financial1", "Online"].map(|workload| Logging {
+            workload: workload.to_owned(),
+            parity: 1,
+            pre_reads: 950,
+            log_writes: 1000,
+            parity_writes: 0,
+        });
+        Set::new(runs, Beside { logging: logging.into(), paper: Some(Paper::P001), ..Beside::default() })
+    }
+
+    fn cell<'a>(figure: &'a Figure, workload: &str, scheme: &str, column: &str) -> &'a str {
+        let column = figure.data.head.iter().position(|head| head == column).expect("a column");
+        let ours = |row: &&Vec<String>| row[..3] == [workload, "7+1", scheme];
+        &figure.data.rows.iter().find(ours).expect("a row")[column]
+    }
+
+    #[test]
+    fn every_figure_of_the_paper_is_drawn_with_its_values() {
+        let set = set(runs());
+        let figures = crate::figures::all(&set);
+        let numbers: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(numbers, [7, 8, 9, 10, 11, 12, 13].map(|number| format!("paper001-figure-{number}")));
+        for figure in &figures {
+            let drawn = figure.panels.iter().filter(|panel| panel.body.is_ok()).count();
+            assert!(drawn > 0 && !figure.data.rows.is_empty() && !figure.legend.is_empty(), "{}", figure.id);
+            assert_eq!(figure.panels[0].title.split(',').next(), Some("6+2"), "{}: both levels", figure.id);
+        }
+        let [rewrites, _, _, wear, mttdl, overhead, identification] = figures.as_slice() else {
+            panic!("seven")
+        };
+        assert_eq!(cell(rewrites, "Online", "WAS(2), HCA", "over eSAP"), "0.500");
+        assert_eq!(cell(identification, "Online", "WAS(2)", "over HCA"), "0.500");
+        // 100 and 107 blocks: the made-up elements differ by one each.
+        assert_eq!(cell(wear, "Online", "eSAP", "most over least"), "1.07");
+        assert!(wear.panels[1].title.contains("Online"), "the workload that the paper shows");
+        // Half the erases: RAID-5 lasts about four times as long.
+        assert_eq!(
+            (cell(mttdl, "Online", "WAS(2)", "alpha"), cell(mttdl, "Online", "WAS(2)", "over eSAP")),
+            ("0.500", "4.00")
+        );
+        // 950 + 1000 chunks over the 1000 that hosts wrote.
+        assert_eq!(cell(overhead, "Online", "parity logging", "for each data chunk"), "1.95");
+        assert_eq!(cell(overhead, "Online", "WAS(2)", "for each data chunk"), "1.20");
+    }
+
+    #[test]
+    fn updates_in_place_stand_beside_where_they_have_something_to_show() {
+        let figures = all(&set(runs()));
+        let names = |figure: &Figure| figure.legend.iter().map(|key| key.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&figures[0]), ["eSAP", "WAS(2)", "WAS(2), HCA"]);
+        assert_eq!(names(&figures[1]), ["eSAP", "WAS(2)", "WAS(2), HCA", "in place"]);
+        assert_eq!(names(&figures[6]), ["WAS(2)", "WAS(2), HCA"]);
+    }
+
+    #[test]
+    fn without_elastic_striping_there_is_none_of_it_and_zeros_are_no_panic() {
+        let in_place: Vec<Run> = runs().into_iter().filter(|run| run.scheme == "baseline").collect();
+        assert!(all(&set(in_place)).is_empty());
+        let nothing =
+            [ELASTIC, GLRU].map(|setting| run("was", "w", &[ELASTIC, setting], &[("response_mean_ns", 0)]));
+        assert_eq!(all(&set(nothing.into())).len(), 7);
+    }
+}

@@ -1,0 +1,112 @@
+//! Figure 11: how long the array keeps its data, when its elements fail the more the more they erased.
+
+use stripewise_reliability::closed_forms;
+
+use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
+use crate::figures::{Data, Figure, Key, Panel};
+use crate::run::Run;
+use crate::set::Set;
+
+use super::cast::{Cast, is_elastic, is_esap};
+use super::named;
+
+/// Failures of an element and repairs a year, as the paper sets them (section V-E).
+const LAMBDA: f64 = 0.25;
+const MU: f64 = 1e4;
+
+/// What the paper draws: its alphas.
+const PRINTED: [f64; 4] = [1.0, 0.77, 0.5, 0.37];
+
+/// The looks of what is printed and of what is measured.
+const COMPUTED: Look = Look(6);
+
+/// MTTDL in years of a parity group of `elements`, or none where it has not one or two parities.
+fn years(parity: usize, elements: u32, alpha: f64) -> Option<f64> {
+    match parity {
+        1 if elements >= 2 => Some(closed_forms::raid5(elements, LAMBDA * alpha, MU)),
+        2 if elements >= 3 => Some(closed_forms::raid6(elements, LAMBDA * alpha, MU)),
+        _ => None,
+    }
+}
+
+/// Erases of a run over those of eSAP.
+fn alpha(run: &Run, esap: &Run) -> Option<f64> {
+    let (ours, theirs) = (run.total("erase_blocks")?, esap.total("erase_blocks")?);
+    (ours > 0.0 && theirs > 0.0).then_some(ours / theirs)
+}
+
+pub(super) fn by_alpha(set: &Set, cast: &Cast) -> Figure {
+    let (id, title) = named(11, "mean time to data loss");
+    let mut data =
+        Data::new(&["workload", "stripe", "scheme", "run"], &["alpha", "MTTDL in years", "over eSAP"]);
+    let mut panels = Vec::new();
+    for structure in &set.structures {
+        let Some(any) = set.runs.iter().find(|run| run.structure == *structure && is_elastic(run)) else {
+            continue;
+        };
+        let (parity, elements) = (any.parity_chunks(), any.column("element").len() as u32);
+        let Some(base) = years(parity, elements, 1.0) else { continue };
+        let bar = |look, name: &str, alpha: f64| {
+            let years = years(parity, elements, alpha).unwrap_or(0.0);
+            let tip = format!("{name}: alpha {}, {} years", figure(alpha), figure(years));
+            Bar { look, value: Some(years), whisker: None, tip }
+        };
+        let group = |alpha: f64| {
+            let label = if alpha == 1.0 { "eSAP".to_owned() } else { format!("α = {alpha}") };
+            Group { bars: vec![bar(COMPUTED, &label, alpha)], label }
+        };
+        let mut groups: Vec<Group> = PRINTED.into_iter().map(group).collect();
+        for workload in set.workloads_of(structure) {
+            let runs = cast.runs(set, structure, workload, is_elastic);
+            let Some((.., esap)) = runs.iter().find(|(.., run)| is_esap(run)) else { continue };
+            let mut bars = Vec::new();
+            for (label, look, run) in &runs {
+                let Some(alpha) = alpha(run, esap).filter(|_| !is_esap(run)) else { continue };
+                let years = years(parity, elements, alpha).unwrap_or(0.0);
+                data.row([
+                    workload.to_owned(),
+                    structure.clone(),
+                    (*label).to_owned(),
+                    run.digest.clone(),
+                    figure(alpha),
+                    figure(years),
+                    figure(years / base),
+                ]);
+                if cast.is_drawn(label) {
+                    bars.push(bar(*look, &format!("{workload}, {label}"), alpha));
+                }
+            }
+            if !bars.is_empty() {
+                groups.push(Group { label: workload.to_owned(), bars });
+            }
+        }
+        let chart = Bars {
+            title: structure,
+            description: "Mean time to data loss at the printed alphas, and by workload and scheme at the measured ones",
+            axis: "MTTDL in years",
+            unit: Unit::ONE,
+            log: true,
+            groups: &groups,
+            reference: Some(base),
+        };
+        let body = Ok(chart.draw(&format!("{id}-{}", panels.len())));
+        panels.push(Panel { title: structure.clone(), body });
+    }
+    let mut legend = vec![Key { look: COMPUTED, name: "at a printed alpha".to_owned(), is_line: false }];
+    let plays = |run: &Run| is_elastic(run) && !is_esap(run);
+    legend.extend(cast.keys(set, plays).into_iter().filter(|key| cast.is_drawn(&key.name)));
+    Figure {
+        id,
+        title,
+        about: format!(
+            "Mean time to data loss by the paper's formulas, with {LAMBDA} failures of an element and {MU} repairs a year, when \
+             the elements fail alpha times as often as with eSAP: alpha is a scheme's erases over those of eSAP. First at the \
+             paper's own alphas, then at those of these runs; the line is eSAP. Paper 001, Figure 11, which finds 2 to 20 \
+             times."
+        ),
+        legend,
+        panels,
+        notes: Vec::new(),
+        data,
+    }
+}

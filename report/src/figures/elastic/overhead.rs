@@ -1,0 +1,112 @@
+//! Figure 12: what parity updates cost beside the data, by parity logging and by elastic striping.
+
+use crate::Logging;
+use crate::chart::{Look, Part, Strip, Strips, figure};
+use crate::figures::{Data, Figure, Key, Panel};
+use crate::run::Run;
+use crate::set::Set;
+
+use super::cast::{Cast, is_elastic};
+use super::named;
+
+/// The parts of a strip: name and look.
+const PARTS: [(&str, Look); 4] =
+    [("pre-reads", Look(2)), ("log writes", Look(4)), ("GC rewrites", Look(1)), ("parity writes", Look(0))];
+
+/// Chunks of each part, in the order of [`PARTS`]; none where the run does not tell.
+fn of_run(run: &Run) -> Option<[f64; 4]> {
+    Some([0.0, 0.0, run.total("array_gc_moved_chunks")?, run.total("stripe_parity_chunks")?])
+}
+
+fn of_logging(logging: &Logging) -> [f64; 4] {
+    [logging.pre_reads as f64, logging.log_writes as f64, 0.0, logging.parity_writes as f64]
+}
+
+/// Data chunks that hosts wrote: to stripes, and over what was still in a buffer.
+fn host_chunks(run: &Run) -> f64 {
+    run.total("stripe_data_chunks").unwrap_or(0.0) + run.total("buffer_absorbed_chunks").unwrap_or(0.0)
+}
+
+pub(super) fn parts(set: &Set, cast: &Cast) -> Figure {
+    let (id, title) = named(12, "overhead of parity updates");
+    let mut data = Data::new(
+        &["workload", "stripe", "scheme"],
+        &["pre-reads", "log writes", "GC rewrites", "parity writes", "sum", "for each data chunk"],
+    );
+    let (mut panels, mut modelled) = (Vec::new(), false);
+    for structure in &set.structures {
+        let (mut strips, mut most) = (Vec::new(), 0.0f64);
+        for workload in set.workloads_of(structure) {
+            let runs = cast.runs(set, structure, workload, is_elastic);
+            let chunks = runs.first().map_or(0.0, |(.., run)| host_chunks(run));
+            if chunks == 0.0 {
+                continue;
+            }
+            let parity = runs.first().map_or(0, |(.., run)| run.parity_chunks());
+            let logging = set.logging(workload, parity as u32);
+            modelled |= logging.is_some();
+            let first = logging.map(|logging| ("parity logging", of_logging(logging)));
+            let others = runs.iter().filter(|(label, ..)| cast.is_drawn(label));
+            let all =
+                first.into_iter().chain(others.filter_map(|(label, _, run)| Some((*label, of_run(run)?))));
+            strips.push(Strip { label: workload.to_owned(), parts: Vec::new() });
+            for (scheme, counts) in all {
+                let sum: f64 = counts.iter().sum();
+                most = most.max(sum / chunks);
+                let part = |(count, (name, look)): (&f64, &(&str, Look))| Part {
+                    look: *look,
+                    length: count / chunks,
+                    tip: format!("{workload}, {scheme}: {} {name}", figure(*count)),
+                };
+                let parts = counts.iter().zip(&PARTS).map(part).collect();
+                strips.push(Strip { label: scheme.to_owned(), parts });
+                let [pre_reads, log, gc, parity] = counts.map(figure);
+                data.row([
+                    workload.to_owned(),
+                    structure.clone(),
+                    scheme.to_owned(),
+                    pre_reads,
+                    log,
+                    gc,
+                    parity,
+                    figure(sum),
+                    figure(sum / chunks),
+                ]);
+            }
+        }
+        let body = if strips.is_empty() {
+            Err("No run of this structure tells it.".to_owned())
+        } else {
+            let chart = Strips {
+                title: structure,
+                description: "Chunks that parity updates cost for each data chunk, by workload and scheme",
+                axis: "chunks for each data chunk that hosts wrote",
+                most,
+                strips: &strips,
+            };
+            Ok(chart.draw(&format!("{id}-{}", panels.len())))
+        };
+        panels.push(Panel { title: structure.clone(), body });
+    }
+    let mut notes = Vec::new();
+    if !modelled {
+        notes.push(
+            "Parity logging is a model over the requests, not a run: `stripewise paper 001` draws it, `stripewise overhead` \
+             prints it."
+                .to_owned(),
+        );
+    }
+    let key = |(name, look): (&str, Look)| Key { look, name: name.to_owned(), is_line: false };
+    Figure {
+        id,
+        title,
+        about: "Chunks read and written beside the data, for each data chunk that hosts wrote. Parity logging pre-reads old \
+                data and writes deltas to a device of its own, whose log is never merged back; elastic striping rewrites \
+                chunks when it collects garbage and writes the parity of every stripe. Paper 001, Figure 12 and section V-F."
+            .to_owned(),
+        legend: PARTS.into_iter().map(key).collect(),
+        panels,
+        notes,
+        data,
+    }
+}
