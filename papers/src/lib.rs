@@ -5,7 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+mod evaluation;
+mod finding;
 pub mod paper000;
+pub mod paper001;
+mod slice;
+mod text;
 mod verdict;
 
-pub use verdict::{Verdict, judge};
+pub use evaluation::{Cell, Options, Results, Traces, rows};
+pub use finding::{Column, Finding, Findings};
+pub use verdict::{Verdict, judge, judge_range};

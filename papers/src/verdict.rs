@@ -9,8 +9,8 @@ const PARTS: f64 = 0.03;
 /// Less than this is no effect.
 const NOTHING: f64 = 0.005;
 
-/// The word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The word, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Within a quarter of the printed value, or within 3 percentage points of it, and of its sign.
     Agrees,
@@ -46,6 +46,14 @@ pub fn judge(printed: f64, measured: Option<f64>) -> Verdict {
     }
 }
 
+/// Judges measured gains against the range that the printed ones span, both ends included: they agree when all lie in it
+/// or as near to it as [`judge`] allows a single one, and have the same direction when all have its sign.
+pub fn judge_range((low, high): (f64, f64), measured: &[f64]) -> Verdict {
+    let one = |gain: &f64| judge(gain.clamp(low, high), Some(*gain));
+    let worst = measured.iter().map(one).max();
+    worst.unwrap_or(Verdict::NotMeasured)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +69,16 @@ mod tests {
         assert_eq!(judge(0.03, Some(-0.01)), Verdict::Differs, "the other way, however near");
         assert_eq!(judge(0.03, Some(f64::NAN)), Verdict::NotMeasured);
         assert_eq!(judge(0.03, None), Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn a_range_is_met_when_every_value_is_in_or_near_it() {
+        let of = |measured: &[f64]| judge_range((0.3, 0.432), measured);
+        assert_eq!(of(&[0.30, 0.432, 0.35]), Verdict::Agrees);
+        assert_eq!(of(&[0.23, 0.53]), Verdict::Agrees, "a quarter of the nearer end away");
+        assert_eq!(of(&[0.35, 0.20]), Verdict::SameDirection);
+        assert_eq!(of(&[0.35, 0.60]), Verdict::SameDirection, "far more is no agreement");
+        assert_eq!(of(&[0.35, -0.01]), Verdict::Differs);
+        assert_eq!(of(&[]), Verdict::NotMeasured);
     }
 }

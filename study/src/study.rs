@@ -143,8 +143,11 @@ impl Study {
         self.jobs.iter().map(|job| &job.config)
     }
 
-    /// The requests that all runs get.
-    pub(crate) fn folded<'a>(&self, observer: &'a dyn Observer) -> Result<Folding<'a>, Error> {
+    /// The requests that all runs get, folded onto the array. They end early when the observer does not want to go on.
+    ///
+    /// # Errors
+    /// A trace that cannot be read or folded; [`Error::Stopped`].
+    pub fn folded<'a>(&self, observer: &'a dyn Observer) -> Result<Folding<'a>, Error> {
         self.workload.folded(self.fold_bytes, observer)
     }
 

@@ -1,9 +1,10 @@
 //! What the runs of a study measured, as far as the paper's results need it.
 
-use stripewise_results::{Error, Figure, Figures};
+use stripewise_results::{Error, Figures};
 use stripewise_study::Finished;
 
 use super::plan::{Cell, SCHEMES};
+use crate::text::total;
 
 /// One run.
 #[derive(Clone, Debug, Default)]
@@ -37,11 +38,7 @@ pub struct Run {
 impl Run {
     /// The run whose totals are `totals`.
     pub fn of(scheme: &str, totals: &Figures) -> Self {
-        let value = |name: &str| match totals.get(name) {
-            Some(Figure::Count(count)) => count as f64,
-            Some(Figure::Real(real)) => real,
-            None => 0.0,
-        };
+        let value = |name: &str| total(totals, name);
         Self {
             scheme: scheme.trim_start_matches("paper000-").to_owned(),
             requests: value("requests"),

@@ -15,6 +15,6 @@ mod text;
 pub use decision::{Decisions, measure_decisions};
 pub use intervals::{Intervals, intervals};
 pub use measured::{Measured, Run};
-pub use plan::{Cell, Clock, Options, Row, SCHEMES, Traces, cells, missing};
-pub use rows::{Finding, Findings, findings};
+pub use plan::{Cell, Clock, Row, SCHEMES, cells};
+pub use rows::findings;
 pub use text::{json, markdown};

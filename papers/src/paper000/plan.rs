@@ -1,13 +1,13 @@
 //! Which studies the evaluation takes: workload, stripe structure, clock.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use stripewise_sim::Pacing;
 use stripewise_study::{Document, Error, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
-use stripewise_trace::OpenOptions;
 use stripewise_trace::fold::Fold;
+
+use crate::evaluation::{Options, Results, Traces};
+use crate::slice::Slice;
 
 /// The schemes of every study: the paper's three, and its comparator BPU with weights scaled to the device.
 pub const SCHEMES: [&str; 4] =
@@ -17,19 +17,21 @@ pub const SCHEMES: [&str; 4] =
 const PROFILES: [(&str, u64); 6] =
     [("hm_0", 100), ("lun0", 1), ("lun1", 1), ("lun2", 1), ("Ali_0", 1000), ("Ali_1", 1000)];
 
-/// Real traces of small size: what each is called, where it lies below the directory of traces, and its format where the
-/// first lines leave it open.
-const SLICES: [(&str, &str, Option<&str>); 6] = [
-    ("linux-mysql", "blkreplay/linux-mysql.load.gz", None),
-    ("windows-mssql", "blkreplay/windows-mssql.load.gz", None),
-    ("MSN file server", "msps/MSN-FS-disk5.lines1-90000.trace.zst", None),
-    ("DTRS", "ssdsim/DTRS1K.trace.zst", Some("ssdsim:us")),
-    ("Financial1", "ssdsim/Financial1.first10000.ascii.zst", Some("ssdsim:ns")),
-    ("prxy_0", "msr/prxy_0.lines1-14000.csv.zst", None),
+/// Real traces.
+const SLICES: [Slice; 6] = [
+    Slice::new("linux-mysql", "blkreplay/linux-mysql.load.gz", None),
+    Slice::new("windows-mssql", "blkreplay/windows-mssql.load.gz", None),
+    Slice::new("MSN file server", "msps/MSN-FS-disk5.lines1-90000.trace.zst", None),
+    Slice::new("DTRS", "ssdsim/DTRS1K.trace.zst", Some("ssdsim:us")),
+    Slice::new("Financial1", "ssdsim/Financial1.first10000.ascii.zst", Some("ssdsim:ns")),
+    Slice::new("prxy_0", "msr/prxy_0.lines1-14000.csv.zst", None),
 ];
 
 /// Real traces are replayed in real time and, like the paper's hm_0, this many times as fast.
 const SLICE_SPEED: u64 = 100;
+
+/// Requests of each workload where a part is enough.
+const QUICK_REQUESTS: u64 = 50_000;
 
 /// Bytes of the units in which what a slice touches is packed, so that its volumes do not lie on top of each other.
 const SLICE_UNIT: u64 = 1 << 16;
@@ -58,52 +60,21 @@ pub enum Row {
 }
 
 impl Row {
-    /// All, in order.
-    pub const ALL: [Self; 9] =
-        [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G, Self::H, Self::I];
-
-    /// As the table names it.
-    pub fn name(self) -> &'static str {
-        ["0a", "0b", "0c", "0d", "0e", "0f", "0g", "0h", "0i"][self as usize]
-    }
-
     /// Whether the LUN traces over 5+1 are all that it needs.
     fn needs_only_luns(self) -> bool {
         matches!(self, Self::G | Self::I)
     }
 }
 
-impl FromStr for Row {
-    type Err = String;
+impl Results for Row {
+    const PAPER: &'static str = "000";
+    const ALL: &'static [Self] =
+        &[Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G, Self::H, Self::I];
+    const SLICES: &'static [Slice] = &SLICES;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|row| row.name() == text);
-        found.ok_or_else(|| format!("`{text}`: no such result; paper 000 has 0a to 0i"))
+    fn name(self) -> &'static str {
+        ["0a", "0b", "0c", "0d", "0e", "0f", "0g", "0h", "0i"][self as usize]
     }
-}
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Replay only so many requests of each workload.
-    pub requests: Option<u64>,
-    /// Where the real traces lie, if they are to be replayed.
-    pub traces: Option<PathBuf>,
-    /// Which results.
-    pub rows: Vec<Row>,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// The directory of results.
-    pub out: PathBuf,
-}
-
-/// Where a study's requests come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Traces {
-    /// Generated to the paper's tables.
-    Generated,
-    /// A part of a real trace.
-    Slice,
 }
 
 /// Which of the two clocks a study runs by. Where both are the same, it counts for both.
@@ -139,12 +110,14 @@ impl fmt::Display for Cell {
     }
 }
 
-impl Cell {
-    /// The study.
-    ///
-    /// # Errors
-    /// None as long as the paper's schemes and devices are shipped.
-    pub fn study(&self, options: &Options) -> Result<StudySpec, Error> {
+impl crate::Cell for Cell {
+    type Results = Row;
+
+    fn traces(&self) -> Traces {
+        self.traces
+    }
+
+    fn study(&self, options: &Options<Row>) -> Result<StudySpec, Error> {
         let schemes = SCHEMES.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
         let fold = match self.traces {
             Traces::Generated => Fold::Modulo,
@@ -159,7 +132,9 @@ impl Cell {
             ..StudySpec::new(schemes)?
         })
     }
+}
 
+impl Cell {
     /// How many times longer its intervals are than those of the trace.
     pub fn slower(&self) -> u64 {
         match self.pacing {
@@ -175,7 +150,8 @@ impl Cell {
 }
 
 /// Every study that the evaluation takes, those with the printed clock first.
-pub fn cells(options: &Options) -> Vec<Cell> {
+pub fn cells(options: &Options<Row>) -> Vec<Cell> {
+    let requests = options.requests.or(options.quick.then_some(QUICK_REQUESTS));
     let only_luns = options.rows.iter().all(|row| row.needs_only_luns());
     let mut cells = Vec::new();
     for printed in [true, false] {
@@ -194,44 +170,25 @@ pub fn cells(options: &Options) -> Vec<Cell> {
                     clock,
                     pacing: Pacing::Open { numerator: 1, denominator },
                     origin: Origin::Profile(format!("paper000/{workload}")),
-                    requests: options.requests,
+                    requests,
                 });
             }
         }
     }
-    for (path, (workload, _, format)) in present(options) {
+    for (path, slice) in options.slices() {
         for (printed, speed) in [(true, SLICE_SPEED), (false, 1)] {
             for data in [5, 7] {
-                let format = format.and_then(|name| name.parse().ok());
-                let options_of_trace = OpenOptions { format, ..OpenOptions::default() };
                 cells.push(Cell {
-                    workload,
+                    workload: slice.workload,
                     traces: Traces::Slice,
                     data,
                     clock: Clock { printed, real: !printed, speed },
                     pacing: Pacing::Open { numerator: speed, denominator: 1 },
-                    origin: Origin::Trace(path.clone(), options_of_trace),
-                    requests: options.requests,
+                    origin: slice.origin(path.clone()),
+                    requests,
                 });
             }
         }
     }
     cells
-}
-
-type Slice = (&'static str, &'static str, Option<&'static str>);
-
-fn slices(options: &Options) -> impl Iterator<Item = (PathBuf, Slice)> {
-    let root: Option<&Path> = options.traces.as_deref().filter(|_| !options.rows.is_empty());
-    root.into_iter().flat_map(|root| SLICES.map(|slice| (root.join(slice.1), slice)))
-}
-
-fn present(options: &Options) -> impl Iterator<Item = (PathBuf, Slice)> {
-    slices(options).filter(|(path, _)| path.is_file())
-}
-
-/// The real traces that are asked for and are not there.
-pub fn missing(options: &Options) -> Vec<String> {
-    let absent = slices(options).filter(|(path, _)| !path.is_file());
-    absent.map(|(path, (name, ..))| format!("{name}: no file {}", path.display())).collect()
 }

@@ -4,36 +4,19 @@ use stripewise_sim::uniformity::chi2_critical;
 
 use super::decision::Decisions;
 use super::measured::{Measured, Run};
-use super::plan::{Row, Traces};
+use super::plan::Row;
+use crate::evaluation::{Results, Traces};
+use crate::finding::{Column, Finding, Findings};
+use crate::text::{mean_of, range};
 use crate::verdict::{Verdict, judge};
 
-/// One result.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// Which.
-    pub row: Row,
-    /// What it says.
-    pub what: &'static str,
-    /// What the paper printed.
-    pub printed: &'static str,
-    /// What was measured on generated traces with the printed clock: what the verdict is on.
-    pub measured: String,
-    /// The same in real time.
-    pub real_time: String,
-    /// The same on slices of real traces.
-    pub slices: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The likely reason, with the figures that speak for it.
-    pub reason: String,
-}
-
-/// All results that were asked for.
-#[derive(Clone, Debug)]
-pub struct Findings {
-    /// In the paper's order.
-    pub rows: Vec<Finding>,
-}
+/// The columns of what was measured: generated traces with the printed clock, which the verdict is on, and in real time;
+/// slices of real traces.
+const COLUMNS: [Column; 3] = [
+    Column { title: "measured, printed clock", key: "measured" },
+    Column { title: "real time", key: "real_time" },
+    Column { title: "slices", key: "slices" },
+];
 
 /// The three groups of studies: printed clock, real time, slices.
 type Groups<'a> = [Vec<&'a Measured>; 3];
@@ -49,7 +32,7 @@ pub fn findings(rows: &[Row], measured: &[Measured], decisions: &Decisions) -> F
         whole().filter(|one| one.cell.traces == Traces::Generated && one.cell.clock.real).collect(),
         whole().filter(|one| one.cell.traces == Traces::Slice).collect(),
     ];
-    Findings { rows: rows.iter().map(|row| finding(*row, &groups, decisions)).collect() }
+    Findings { columns: &COLUMNS, rows: rows.iter().map(|row| finding(*row, &groups, decisions)).collect() }
 }
 
 fn finding(row: Row, groups: &Groups<'_>, decisions: &Decisions) -> Finding {
@@ -110,10 +93,6 @@ fn gains<'a>(group: &[&'a Measured], against: &str, value: &dyn Fn(&Run) -> f64)
     group.iter().filter_map(gain).collect()
 }
 
-fn mean_of(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 /// A gain in words.
 fn words(gain: Option<f64>) -> String {
     match gain {
@@ -171,8 +150,7 @@ fn average(
     // The worst of the words: one number must hold against all comparators.
     let verdicts =
         found[0].iter().enumerate().map(|(index, mean)| judge(numbers[index.min(numbers.len() - 1)], *mean));
-    let order = [Verdict::Agrees, Verdict::SameDirection, Verdict::Differs, Verdict::NotMeasured];
-    let verdict = verdicts.max_by_key(|word| order.iter().position(|one| one == word));
+    let verdict = verdicts.max();
     let also = if row == Row::D {
         let arrival = gains(&groups[0], "bpu", &|run| run.cv[0]);
         let mean = mean_of(&arrival.iter().map(|(_, gain)| *gain).collect::<Vec<_>>());
@@ -222,13 +200,6 @@ fn adjusted(groups: &Groups<'_>) -> Finding {
 fn luns<'a>(group: &[&'a Measured]) -> Vec<&'a Run> {
     let is_lun = |one: &&&Measured| one.cell.data == 5 && one.cell.workload.starts_with("lun");
     group.iter().filter(is_lun).filter_map(|one| one.run("baseline")).collect()
-}
-
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values.fold(None, |range, value| match range {
-        None => Some((value, value)),
-        Some((low, high)) => Some((f64::min(low, value), f64::max(high, value))),
-    })
 }
 
 const LUNS: &str = "the paper's 62 LUN traces are not to be had here: instead lun0, lun1 and lun2, generated to their \
@@ -330,7 +301,7 @@ fn finish(
     row: Row,
     what: &'static str,
     printed: &'static str,
-    [measured, real_time, slices]: [String; 3],
+    measured: [String; 3],
     verdict: Verdict,
     group: &[&Measured],
     also: String,
@@ -350,7 +321,7 @@ fn finish(
         "" => verdict.to_string(),
         reason => reason.to_owned(),
     };
-    Finding { row, what, printed, measured, real_time, slices, verdict, reason }
+    Finding { row: row.name(), what, printed, measured: measured.into(), verdict, reason }
 }
 
 /// What speaks for a result that is not the paper's.

@@ -2,41 +2,18 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use serde_json::{Value, json};
 
 use super::intervals::Intervals;
 use super::measured::{Measured, Run};
-use super::rows::Findings;
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN).set_header(header.iter().copied());
-    table
-}
+use crate::finding::Findings;
+use crate::text::{align, table, time};
 
 /// Everything, as Markdown that a terminal shows well too.
 pub fn markdown(findings: &Findings, measured: &[Measured], intervals: &[Intervals]) -> String {
-    let mut text = String::new();
-    let mut rows =
-        table(&["", "result", "printed", "measured, printed clock", "real time", "slices", "verdict"]);
-    for row in &findings.rows {
-        rows.add_row([
-            row.row.name(),
-            row.what,
-            row.printed,
-            &row.measured,
-            &row.real_time,
-            &row.slices,
-            &row.verdict.to_string(),
-        ]);
-    }
+    let mut text = findings.markdown();
     let mut add = |line: &str| writeln!(text, "{line}").expect("a string takes all");
-    add(&rows.to_string());
-    add("");
-    for row in &findings.rows {
-        add(&format!("- {}: {}", row.row.name(), row.reason));
-    }
     for (title, group) in groups(measured) {
         if !group.is_empty() {
             add(&format!("\n### {title}\n"));
@@ -61,7 +38,7 @@ pub fn markdown(findings: &Findings, measured: &[Measured], intervals: &[Interva
 
 /// The studies in the order of the text: printed clock, real time, slices.
 fn groups(measured: &[Measured]) -> [(&'static str, Vec<&Measured>); 3] {
-    use super::plan::Traces::{Generated, Slice};
+    use crate::evaluation::Traces::{Generated, Slice};
     let of = |keep: &dyn Fn(&Measured) -> bool| measured.iter().filter(|one| keep(one)).collect::<Vec<_>>();
     [
         ("Runs with the printed clock", of(&|one| one.cell.traces == Generated && one.cell.clock.printed)),
@@ -95,9 +72,7 @@ fn runs(measured: &[&Measured]) -> Table {
             table.add_row(cells(one, run));
         }
     }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_cell_alignment(if index < 2 { CellAlignment::Left } else { CellAlignment::Right });
-    }
+    align(&mut table, 2);
     table
 }
 
@@ -122,30 +97,8 @@ fn cells(one: &Measured, run: &Run) -> Vec<String> {
     cells
 }
 
-/// A time to four digits.
-pub(super) fn time(ns: f64) -> String {
-    let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
-    let (unit, size) = units.into_iter().find(|(_, size)| ns >= *size).unwrap_or(("ns", 1.0));
-    let value = ns / size;
-    let decimals = if value < 10.0 {
-        3
-    } else if value < 100.0 {
-        2
-    } else {
-        1
-    };
-    format!("{value:.decimals$} {unit}")
-}
-
 /// Everything, for programs.
 pub fn json(findings: &Findings, measured: &[Measured], intervals: &[Intervals]) -> Value {
-    let row = |row: &super::rows::Finding| {
-        json!({
-            "row": row.row.name(), "result": row.what, "printed": row.printed, "measured": row.measured,
-            "real_time": row.real_time, "slices": row.slices, "verdict": row.verdict.to_string(),
-            "reason": row.reason,
-        })
-    };
     let study = |one: &Measured| {
         let runs = one.runs.iter().map(|run| {
             json!({
@@ -171,7 +124,7 @@ pub fn json(findings: &Findings, measured: &[Measured], intervals: &[Intervals])
         })
     };
     json!({
-        "rows": findings.rows.iter().map(row).collect::<Vec<_>>(),
+        "rows": findings.json(),
         "studies": measured.iter().map(study).collect::<Vec<_>>(),
         "intervals": intervals.iter().map(interval).collect::<Vec<_>>(),
     })

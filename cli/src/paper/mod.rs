@@ -1,0 +1,145 @@
+//! `stripewise paper`: a paper's evaluation, repeated, with a verdict on each of its results.
+
+mod paper000;
+mod paper001;
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use serde_json::Value;
+use stripewise_base::units::Count;
+use stripewise_papers::{Cell, Options, Results, Traces, rows};
+use stripewise_report::Report;
+use stripewise_study::{Finished, Study};
+
+use crate::context::Context;
+use crate::examples::{Example, section};
+use crate::failure::{Failure, Outcome};
+use crate::report;
+use crate::study::{self, Patient};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise paper 000 --quick", "all results of paper 000, on a part of each workload"),
+    ("stripewise paper 001 --traces ~/traces", "paper 001 in full, and on slices of real traces too"),
+    ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, for a program"),
+];
+
+/// Repeat a paper's evaluation: each of its results beside what is measured here, with a verdict
+///
+/// Paper 000: Baseline, BPU and Adaptive over 5+1 and 7+1 channels of its device, on traces generated to the
+/// statistics it prints, with the printed clock and in real time. Paper 001: eSAP and WAS over eight SSDs in RAID-5 and
+/// RAID-6, on its Synthetic workload and on traces generated to what is known of its others. Both apart from that on
+/// slices of real traces. A run whose results are there already is not computed again, so that what was interrupted
+/// goes on.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(EXAMPLES))]
+pub(crate) struct Args {
+    /// Which paper: 000 or 001
+    paper: String,
+
+    /// Replay a part of each workload: minutes at most
+    ///
+    /// Of paper 000's 50,000 requests, of paper 001's one in ten.
+    #[arg(long)]
+    quick: bool,
+
+    /// Replay N requests of each workload [default: all, or as --quick says]
+    ///
+    /// Workloads that are generated are generated with N, and their footprints scale along; paper 001's arrays too.
+    #[arg(short = 'n', long, value_name = "N")]
+    requests: Option<Count>,
+
+    /// A directory of real traces, to replay slices of them too
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+
+    /// Only these results, as in 0a,0c [default: all, 0a to 0i or 1a to 1h]
+    #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
+    rows: Vec<String>,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// The directory of results
+    #[arg(short, long, value_name = "DIR", default_value = "stripewise-results")]
+    out: PathBuf,
+
+    /// How many runs to make at a time [default: one a core]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<std::num::NonZero<usize>>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    match args.paper.as_str() {
+        "000" => paper000::run(&args, context),
+        "001" => paper001::run(&args, context),
+        other => Err(Failure::usage(format!(
+            "paper {other}: its evaluation is not repeated here yet; 000 and 001 are"
+        ))),
+    }
+}
+
+impl Args {
+    /// What is asked for.
+    fn options<R: Results>(&self, context: &Context<'_>) -> Outcome<Options<R>> {
+        let requests = self.requests.map(|count| count.0);
+        if requests == Some(0) {
+            return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
+        }
+        let rows = rows(&self.rows).map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
+        let (traces, seed, out) = (self.traces.clone(), self.seed, self.out.clone());
+        let options = Options { requests, quick: self.quick, traces, rows, seed, out };
+        for absent in options.missing() {
+            context.remark(&format!("skipped: {absent}"));
+        }
+        Ok(options)
+    }
+
+    /// Makes every study, one after the other, and hands each with its runs to `take`.
+    fn evaluate<C: Cell>(
+        &self,
+        cells: &[C],
+        options: &Options<C::Results>,
+        context: &Context<'_>,
+        mut take: impl FnMut(&C, &Study, Vec<Finished>) -> Outcome,
+    ) -> Outcome {
+        let jobs =
+            self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
+        for (index, cell) in cells.iter().enumerate() {
+            context.remark(&format!("study {} of {}: {cell}", index + 1, cells.len()));
+            let made = || -> Outcome<(Study, Vec<Finished>)> {
+                let study = Study::new(cell.study(options)?, &Patient)?;
+                let finished = study::run(&study, jobs, context).into_iter().collect::<Result<_, _>>()?;
+                Ok((study, finished))
+            };
+            match made().and_then(|(study, finished)| take(cell, &study, finished)) {
+                Ok(()) => {}
+                // A real trace that this program cannot read or place is left out, and said to be.
+                Err(Failure::Usage(reason) | Failure::Failed(reason)) if cell.traces() == Traces::Slice => {
+                    context.remark(&format!("skipped: {cell}: {reason}"));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the report, and prints the evaluation.
+    fn finish(&self, report: Report, json: &Value, markdown: &str, context: &mut Context<'_>) -> Outcome {
+        let file = self.out.join(report::FILE);
+        if self.json {
+            report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
+            return context.json(json);
+        }
+        context.out.write_all(markdown.as_bytes())?;
+        if !context.quiet {
+            writeln!(context.out, "\nresults   {}", self.out.display())?;
+        }
+        report::write(report, &file, context)
+    }
+}
