@@ -232,6 +232,18 @@ mod tests {
     }
 
     #[test]
+    fn slices_stand_apart_and_count_only_where_every_scheme_collects() {
+        let mut found = studies(|variant| if variant == Variant::Esap { 1.0 } else { 0.5 });
+        found.truncate(1);
+        let shown = |found: &[Measured]| findings(&[Row::A], found).rows[0].measured.clone();
+        assert_eq!(shown(&found), ["50.0 % fewer", "–"]);
+        found[0].cell.traces = Traces::Slice;
+        assert_eq!(shown(&found), ["–", "50.0 % fewer"]);
+        found[0].runs[1].gc_segments = 0.0;
+        assert_eq!(shown(&found), ["–", "–"]);
+    }
+
+    #[test]
     fn mttdl_follows_alpha_as_the_paper_computes_it() {
         use super::super::rows::times;
         // At the printed alphas, from the exact chain: reliability's tests have the years.
