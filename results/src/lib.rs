@@ -16,6 +16,7 @@ pub mod schema;
 pub mod sink;
 pub mod store;
 pub mod summary;
+pub mod totals;
 
 pub use digest::{Digest, RunInputs};
 pub use error::Error;

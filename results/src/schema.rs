@@ -1,6 +1,7 @@
 //! The tables that a run yields: their columns, types and meanings, in one list. The Arrow schemas, the
 //! files' columns and `docs/results.md` are all made from it.
 
+use crate::totals::TOTALS;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -250,6 +251,10 @@ columns!(LatencyRow is Latencies {
 /// The documentation of the tables, as Markdown: `docs/results.md`, whole.
 pub fn documentation() -> String {
     let mut text = String::from(include_str!("results.md"));
+    text.push_str("\n| column | meaning |\n| --- | --- |\n");
+    for (name, meaning) in TOTALS {
+        writeln!(text, "| `{name}` | {meaning} |").expect("a string takes all");
+    }
     let mut part = |title: &str, intro: &str, columns: &[Column]| {
         write!(text, "\n## {title}\n{intro}\n\n| column | type | meaning |\n| --- | --- | --- |\n")
             .expect("a string takes all");

@@ -155,3 +155,14 @@ fn what_is_asked_for_in_vain_is_told_before_anything_runs() {
     let setting = refusal(&|spec| spec.settings.push("gc.victm=fifo".parse().unwrap()));
     assert!(setting.contains("setting gc.victm=fifo") && setting.contains("victim"), "{setting}");
 }
+
+#[test]
+fn every_total_of_a_run_is_documented_in_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = Study::new(spec(folder.path(), 100, &["baseline"]), &()).unwrap();
+    let made = study.run(1, &()).remove(0).unwrap();
+    let totals = made.run.totals().unwrap();
+    let names: Vec<_> = totals.iter().map(|total| total.name.as_str()).collect();
+    let documented: Vec<_> = stripewise_results::totals::TOTALS.iter().map(|&(name, _)| name).collect();
+    assert_eq!(names, documented);
+}
