@@ -75,8 +75,8 @@ impl<M: Memory> Array<M> {
         };
         let home = self.elastic().home(chunk);
         let is_waiting = matches!(home, Home::Memory(place) if self.elastic().buffer.get(place).waits);
-        if !is_waiting && self.elastic().buffer.available() == 0 {
-            if !self.elastic().is_full {
+        if !is_waiting && !self.elastic().has_place() {
+            if !self.elastic().is_full || self.elastic().flying > 0 {
                 return Written::Waits;
             }
             self.refuse(id);

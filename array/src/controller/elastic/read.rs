@@ -161,7 +161,7 @@ impl<M: Memory> Array<M> {
         for member in members(bad & !self.slots_on_failed(plan, bad)) {
             let slot = self.elastic().homes(plan)[member as usize];
             let chunk = self.elastic().directory.chunk(slot);
-            if self.elastic().home(chunk) == Home::Slot(slot) && self.elastic().buffer.available() > 0 {
+            if self.elastic().home(chunk) == Home::Slot(slot) && self.elastic().has_place() {
                 let page = self.take_content(plan, member);
                 self.survive(chunk, page);
             }

@@ -287,6 +287,13 @@ impl Elastic {
         }
     }
 
+    /// Whether memory has a place for a chunk of a host. Those that collection may need for the survivors of a segment, and
+    /// for the few that wait already, are not for hosts, who may wait for that collection.
+    #[inline]
+    pub(crate) fn has_place(&self) -> bool {
+        self.buffer.available() > (self.rows + 1) * self.data
+    }
+
     /// The stream of chunks that collection moves.
     #[inline]
     pub(crate) fn survivors(&self) -> usize {
