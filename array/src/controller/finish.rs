@@ -44,8 +44,9 @@ impl<M: Memory> Array<M> {
                 self.pending.push_front(id);
                 continue;
             }
-            let drains = self.plans[plan as usize].purpose != Purpose::Flush;
-            if is_last && request.host.kind == RequestKind::Flush && drains {
+            let Plan { purpose, begun_at, .. } = self.plans[plan as usize];
+            let drains = request.host.kind == RequestKind::Flush && purpose != Purpose::Flush;
+            if is_last && (drains || request.host.arrival > begun_at) {
                 // It may have come when the plan had long begun: the plan's times are not its own.
                 let acknowledgement = self.acknowledgement(id);
                 self.acknowledge(id, &acknowledgement, driver);

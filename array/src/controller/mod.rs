@@ -22,6 +22,7 @@ mod reads;
 mod run;
 mod updates;
 
+pub use elastic::StripeView;
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
@@ -35,7 +36,7 @@ use crate::holds::{Holds, NONE};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
-use crate::placement::elastic::Elastic;
+use crate::placement::elastic::{AcknowledgeWrites, Elastic};
 use crate::placement::gather::Gather;
 use crate::placement::parity_logging::ParityLog;
 use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
@@ -132,8 +133,9 @@ impl<M: Memory> Array<M> {
         let pages = scheme.pages(&geometry);
         let buffers = if M::CARRIES_DATA { plans as usize * buffers_each as usize } else { 0 };
         // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
-        // that merge.
-        let attachments = plans * 2;
+        // that merge, and one for each chunk in memory whose writer waits until it is durable.
+        let durable = elastic.as_ref().filter(|_| scheme.elastic.acknowledge == AcknowledgeWrites::Durable);
+        let attachments = plans * 2 + durable.map_or(0, |log| log.buffer.len() as u32);
         Ok(Self {
             capacity: pages * u64::from(elements.page_bytes),
             whole_page: u64::MAX >> (64 - sectors),

@@ -299,6 +299,7 @@ impl<M: Memory> Array<M> {
         if let Some(log) = &mut self.log {
             log.lose(element);
         }
+        self.elastic_lost(element);
         self.queues.reopen(element);
         for level in 0..2 {
             loop {

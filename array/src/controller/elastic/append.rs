@@ -23,9 +23,8 @@ impl<M: Memory> Array<M> {
         else {
             return false;
         };
-        if self.free_plan == NONE
-            || !self.has_attachments(self.elastic().buffer.queues[stream].triggers.len())
-        {
+        // The chunks of a stripe were made due by one write or by two, of which the plan itself can note one.
+        if self.free_plan == NONE || !self.has_attachments(1) {
             return false;
         }
         self.append(stream, driver);
@@ -72,7 +71,7 @@ impl<M: Memory> Array<M> {
             let is_above = in_use + 1 > log.limit || free <= 1;
             let can_collect = log.collection.is_some() || log.segments.has_victim(most);
             if is_above && can_collect {
-                log.wants_collection = true;
+                log.wants_collection = log.collection.is_none();
                 return false;
             }
             if free <= 1 && !self.has_bug(Bug::ReserveIgnored) {
@@ -82,23 +81,14 @@ impl<M: Memory> Array<M> {
         self.open_segment(stream)
     }
 
-    /// Opens a free segment whose elements can take stripes for `stream`.
+    /// Opens a free segment for `stream`.
     fn open_segment(&mut self, stream: usize) -> bool {
-        for _ in 0..self.elastic().segments.free_count() {
-            let log = self.elastic_mut();
-            let Some(segment) = log.segments.open() else { return false };
-            let base = log.base(segment);
-            if self.data_of_group(base) == 0 {
-                self.elastic_mut().segments.unopen(segment);
-                continue;
-            }
-            let log = self.elastic_mut();
-            let next = u64::from(segment) * log.segment_slots();
-            log.open[stream] = Some(Open { segment, next, end: next + log.segment_slots() });
-            log.is_full = false;
-            return true;
-        }
-        false
+        let log = self.elastic_mut();
+        let Some(segment) = log.segments.open() else { return false };
+        let next = u64::from(segment) * log.segment_slots();
+        log.open[stream] = Some(Open { segment, next, end: next + log.segment_slots() });
+        log.is_full = false;
+        true
     }
 
     /// Slots that a stripe could take in an open segment.
@@ -192,18 +182,14 @@ impl<M: Memory> Array<M> {
 
     /// Those whose writes made the next `count` chunks of `stream` due wait for `plan`.
     fn take_triggers(&mut self, plan: u32, stream: usize, mut count: u32) {
-        let is_done = self.elastic().buffer.queues[stream].due == 0;
-        while let Some((id, left)) = self.elastic_mut().buffer.queues[stream].triggers.front_mut() {
+        while count > 0
+            && let Some((id, left)) = self.elastic_mut().buffer.queues[stream].triggers.front_mut()
+        {
             let (taken, id) = (count.min(*left), *id);
             *left -= taken;
-            let is_over = *left == 0 || is_done;
+            let is_over = *left == 0;
             count -= taken;
-            if taken == 0 && !is_over {
-                return;
-            }
-            if taken > 0 {
-                self.attach(plan, id);
-            }
+            self.attach(plan, id);
             if !is_over {
                 return;
             }
@@ -331,7 +317,8 @@ impl<M: Memory> Array<M> {
         let is_due = log.buffer.queues.iter().any(|queue| queue.due > 0);
         let is_collecting =
             |collection: Collection| collection.reads > 0 || log.segments.is_held(collection.victim);
-        let goes_on = self.free_plan == NONE || log.flying > 0 || log.collection.is_some_and(is_collecting);
+        let lacks = self.free_plan == NONE || !self.has_attachments(1);
+        let goes_on = lacks || log.flying > 0 || log.collection.is_some_and(is_collecting);
         if !is_due || goes_on || log.is_full {
             return false;
         }

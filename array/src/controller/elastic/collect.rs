@@ -88,9 +88,10 @@ impl<M: Memory> Array<M> {
         }
         let survivors = log.survivors();
         let queue = &mut log.buffer.queues[survivors];
-        if log.is_volatile {
+        if log.is_volatile && queue.due < queue.count {
             // What waits would not survive a loss of power, and the victim has the only other copy.
             queue.due = queue.count;
+            return true;
         }
         let is_moving = queue.due > 0 || log.flying_survivors > 0;
         if (is_moving || log.segments.is_held(victim)) && !frees_early {

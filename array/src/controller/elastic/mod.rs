@@ -64,7 +64,14 @@ impl<M: Memory> Array<M> {
 
     /// Takes `chunk` of the write `id` into controller memory.
     fn write_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, driver: &mut D) -> Written {
-        let durable = self.scheme.elastic.acknowledge == AcknowledgeWrites::Durable;
+        let durable = self.is_durable();
+        if let Some(plan) = self.elastic().merge_of(chunk) {
+            return self.join_merge(id, plan);
+        }
+        if durable && self.elastic().is_full {
+            self.refuse(id);
+            return Written::Taken;
+        }
         if durable && self.free_attachment == NONE {
             return Written::Waits;
         }
@@ -111,20 +118,38 @@ impl<M: Memory> Array<M> {
         let stream = self.classify(id, chunk);
         self.elastic_mut().buffer.reserve(1);
         let plan = self.read_plan(slot, Purpose::Merge);
+        self.elastic_mut().merges.push((chunk, plan));
         self.plans[plan as usize].stream = stream as u8;
-        self.attach(plan, id);
-        if self.scheme.elastic.acknowledge == AcknowledgeWrites::Durable {
-            // With what it will need to wait for the chunk to be durable.
-            self.attach(plan, id);
-        }
+        self.attach_writer(plan, id);
         self.begin(plan, driver);
         Written::Taken
     }
 
-    /// The old content of a chunk that is written in part is there: the new sectors go over it. If the chunk was written
-    /// anew meanwhile, they go over what it has become; if it is in another slot now, that is read first, and false returned.
+    /// A write of a chunk that a write before it is reading: it goes over what that one makes of it, so that the later one
+    /// stays the later one.
+    fn join_merge(&mut self, id: u32, plan: u32) -> Written {
+        if !self.has_attachments(if self.is_durable() { 2 } else { 1 }) {
+            return Written::Waits;
+        }
+        let chunk = self.requests[id as usize].cursor.remaining().0;
+        self.plans[plan as usize].stream = self.classify(id, chunk) as u8;
+        self.attach_writer(plan, id);
+        Written::Taken
+    }
+
+    /// Lets request `id` wait for `plan`, with what it will need to wait for the chunk to be durable.
+    fn attach_writer(&mut self, plan: u32, id: u32) {
+        self.attach(plan, id);
+        if self.is_durable() {
+            self.attach(plan, id);
+        }
+    }
+
+    /// The old content of a chunk that is written in part is there: the new sectors go over it, those of one write after the
+    /// other. If the chunk was trimmed meanwhile, they go over zeros; if it is in another slot now, that is read first, and
+    /// false returned.
     pub(super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) -> bool {
-        let Plan { first_request, wanted, gave_up, stream, .. } = self.plans[plan as usize];
+        let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
         let stream = usize::from(stream);
         let member = wanted.trailing_zeros();
         let slot = self.elastic().homes(plan)[member as usize];
@@ -138,34 +163,53 @@ impl<M: Memory> Array<M> {
             self.begin(plan, driver);
             return false;
         }
-        self.elastic_mut().buffer.unreserve(1);
-        let Attachment { request: id, next } = self.attachments[first_request as usize];
+        let log = self.elastic_mut();
+        log.buffer.unreserve(1);
+        log.merges.retain(|&(_, merge)| merge != plan);
         if gave_up {
+            // Those who wrote were told.
             return true;
         }
-        if next != NONE {
-            self.plans[plan as usize].first_request = next;
-            self.free_attachment_of(first_request);
-            self.requests[id as usize].remaining -= 1;
-        }
-        let sectors = self.sectors_of_page(id, chunk);
-        match self.elastic().home(chunk) {
-            Home::Slot(_) => {}
-            Home::Lost => {
-                self.requests[id as usize].failed = true;
-                return true;
+        let mut node = self.turn_attachments(plan);
+        while node != NONE {
+            let id = self.attachments[node as usize].request;
+            if self.is_durable() {
+                let second = self.attachments[node as usize].next;
+                self.attachments[node as usize].next = self.attachments[second as usize].next;
+                self.free_attachment_of(second);
+                self.requests[id as usize].remaining -= 1;
             }
-            Home::Memory(_) | Home::Nowhere => {
-                self.put(id, chunk, sectors, stream, driver);
-                return true;
+            node = self.attachments[node as usize].next;
+            let sectors = self.sectors_of_page(id, chunk);
+            match self.elastic().home(chunk) {
+                Home::Slot(_) => {
+                    let page = self.take_content(plan, member);
+                    self.load_host(page, chunk, id, sectors);
+                    self.leave(chunk);
+                    let place = self.elastic_mut().buffer.take(chunk, page);
+                    self.enter(id, chunk, place, stream, driver);
+                }
+                Home::Lost if sectors != self.whole_page => self.requests[id as usize].failed = true,
+                Home::Lost | Home::Memory(_) | Home::Nowhere => self.put(id, chunk, sectors, stream, driver),
             }
         }
-        let page = self.take_content(plan, member);
-        self.load_host(page, chunk, id, sectors);
-        self.leave(chunk);
-        let place = self.elastic_mut().buffer.take(chunk, page);
-        self.enter(id, chunk, place, stream, driver);
         true
+    }
+
+    /// Turns the list of those who wait for `plan` around, so that it begins with the one that came first, and returns its
+    /// head.
+    fn turn_attachments(&mut self, plan: u32) -> u32 {
+        let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
+        while node != NONE {
+            let first = std::mem::replace(&mut self.plans[plan as usize].first_request, node);
+            node = std::mem::replace(&mut self.attachments[node as usize].next, first);
+        }
+        self.plans[plan as usize].first_request
+    }
+
+    /// Whether a write waits until its chunks are on the elements.
+    fn is_durable(&self) -> bool {
+        self.scheme.elastic.acknowledge == AcknowledgeWrites::Durable
     }
 
     /// Gives an attachment back that no list has any more.
@@ -214,6 +258,8 @@ impl<M: Memory> Array<M> {
                 if !keeps {
                     log.segments.invalidate(segment);
                 }
+                // Its segment may have become a victim.
+                log.is_full = false;
             }
         }
         log.set_nowhere(chunk);
@@ -254,7 +300,7 @@ impl<M: Memory> Array<M> {
 
     /// Lets request `id` wait until what is in `place` is durable, if that is the rule.
     fn await_durability(&mut self, id: u32, place: u32) {
-        if self.scheme.elastic.acknowledge != AcknowledgeWrites::Durable {
+        if !self.is_durable() {
             return;
         }
         let node = self.free_attachment;
@@ -352,15 +398,19 @@ impl<M: Memory> Array<M> {
     /// A flush drains memory that would not survive a loss of power, and before elements are flushed everything must have
     /// reached them. False when it has to wait.
     pub(super) fn elastic_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        let drops = self.has_bug(Bug::FlushDropped);
         let Some(log) = &mut self.elastic else { return true };
         if self.requests[id as usize].drained || !(log.is_volatile || self.elements.volatile_cache) {
             return true;
         }
-        if log.is_volatile && !self.has_bug(Bug::FlushDropped) {
-            self.drain_elastic();
+        if log.is_volatile && !drops {
+            // Of survivors the elements have a copy until they are written, and one by one they would take more room than
+            // they left.
+            let hosts = log.survivors();
+            log.buffer.queues[..hosts].iter_mut().for_each(|queue| queue.due = queue.count);
             while self.append_one(driver) {}
             let log = self.elastic();
-            if log.buffer.queues.iter().any(|queue| queue.count > 0) {
+            if log.buffer.queues[..hosts].iter().any(|queue| queue.count > 0) {
                 if !log.is_full {
                     return false;
                 }
@@ -376,6 +426,18 @@ impl<M: Memory> Array<M> {
         }
         self.requests[id as usize].drained = true;
         true
+    }
+
+    /// An element is lost. If its group can take no stripes any more, its segments are of no use for new ones.
+    pub(super) fn elastic_lost(&mut self, element: u16) {
+        let (members, groups) = (self.geometry.members, self.geometry.groups);
+        let group = u32::from(element) / members;
+        if self.elastic.is_none() || self.data_of_group(group * members) > 0 {
+            return;
+        }
+        let log = self.elastic_mut();
+        let segments = (group..log.segments.count()).step_by(groups as usize);
+        segments.for_each(|segment| log.segments.retire(segment));
     }
 
     /// Everything that waits in controller memory is to leave.
@@ -440,6 +502,11 @@ impl<M: Memory> Array<M> {
     /// Bytes of memory that the log's maps take; 0 without a log.
     pub fn map_bytes(&self) -> u64 {
         self.elastic.as_ref().map_or(0, Elastic::bytes)
+    }
+
+    /// Stripes on their way to the log.
+    pub fn stripes_under_way(&self) -> u64 {
+        self.elastic.as_ref().map_or(0, |log| log.flying.into())
     }
 
     /// Whether the log has no space, and nothing under way that could make some.

@@ -183,6 +183,8 @@ pub(crate) struct Elastic {
     pub(crate) directory: Directory,
     pub(crate) segments: Segments,
     pub(crate) buffer: Buffer,
+    /// Chunks that are read because a part of them is written, each with the plan that reads it.
+    pub(crate) merges: Vec<(u64, u32)>,
     pub(crate) hotness: Hotness,
     /// The open segment of each stream; the last stream is that of survivors.
     pub(crate) open: Vec<Option<Open>>,
@@ -265,6 +267,7 @@ impl Elastic {
             directory: Directory::new(slots, segment_slots, capacity),
             segments: Segments::new(segments as u32, section.segment_rows * geometry.data),
             buffer: Buffer::new(places as u32, streams),
+            merges: Vec::with_capacity(plans as usize),
             hotness,
             open: vec![None; streams as usize],
             collection: None,
@@ -285,6 +288,12 @@ impl Elastic {
             slots,
             counts: ElasticCounts::default(),
         }
+    }
+
+    /// The plan that reads `chunk` because a part of it is written.
+    #[inline]
+    pub(crate) fn merge_of(&self, chunk: u64) -> Option<u32> {
+        self.merges.iter().find(|&&(merged, _)| merged == chunk).map(|&(_, plan)| plan)
     }
 
     /// Whether memory has a place for a chunk of a host. Those that collection may need for the survivors of a segment, and

@@ -25,6 +25,8 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     state: State,
+    /// Whether it may neither be opened nor collected any more.
+    is_retired: bool,
     /// Chunks that the forward map names.
     valid: u32,
     /// Stripes on their way to it.
@@ -50,8 +52,15 @@ pub(crate) struct Segments {
 impl Segments {
     /// `count` free segments, each of at most `chunks` valid chunks.
     pub(crate) fn new(count: u32, chunks: u32) -> Self {
-        let vacant =
-            Segment { state: State::Free, valid: 0, writing: 0, readers: 0, before: NONE, after: NONE };
+        let vacant = Segment {
+            state: State::Free,
+            is_retired: false,
+            valid: 0,
+            writing: 0,
+            readers: 0,
+            before: NONE,
+            after: NONE,
+        };
         Self {
             segments: vec![vacant; count as usize],
             free: (0..count).collect(),
@@ -80,10 +89,13 @@ impl Segments {
         Some(segment)
     }
 
-    /// `segment` was opened in vain.
-    pub(crate) fn unopen(&mut self, segment: u32) {
-        self.segments[segment as usize].state = State::Free;
-        self.free.push_back(segment);
+    /// `segment` is neither opened nor collected from now on: its elements can take no stripes.
+    pub(crate) fn retire(&mut self, segment: u32) {
+        if self.is_linked(segment) {
+            self.unlink(segment);
+        }
+        self.segments[segment as usize].is_retired = true;
+        self.free.retain(|&free| free != segment);
     }
 
     /// `segment` takes no more stripes.
@@ -162,7 +174,9 @@ impl Segments {
         let segment = &mut self.segments[victim as usize];
         debug_assert_eq!((segment.state, segment.valid), (State::Victim, 0));
         segment.state = State::Free;
-        self.free.push_back(victim);
+        if !segment.is_retired {
+            self.free.push_back(victim);
+        }
     }
 
     /// Bytes of memory.
@@ -173,8 +187,8 @@ impl Segments {
 
     #[inline]
     fn is_linked(&self, segment: u32) -> bool {
-        let Segment { state, writing, .. } = self.segments[segment as usize];
-        state == State::Closed && writing == 0
+        let Segment { state, is_retired, writing, .. } = self.segments[segment as usize];
+        state == State::Closed && writing == 0 && !is_retired
     }
 
     fn link_if_settled(&mut self, segment: u32) {
@@ -281,6 +295,17 @@ mod tests {
         assert_eq!(segments.take_victim(4), None);
         segments.invalidate(open);
         assert_eq!(segments.take_victim(4), Some(open));
+    }
+
+    #[test]
+    fn a_segment_that_is_retired_is_neither_opened_nor_collected() {
+        let mut segments = Segments::new(3, 8);
+        let closed = segments.open().unwrap();
+        segments.close(closed);
+        let open = segments.open().unwrap();
+        (0..3).for_each(|segment| segments.retire(segment));
+        segments.close(open);
+        assert_eq!((segments.open(), segments.has_victim(8), segments.free_count()), (None, false, 0));
     }
 
     proptest! {
