@@ -87,12 +87,13 @@ pub(super) fn rewrites(group: &[&Measured]) -> String {
 
 /// What the acknowledgement does to response times.
 pub(super) fn responses(group: &[&Measured]) -> String {
-    let mean = |run: &Run| run.mean_ns[0];
+    let (mean, writes) = (|run: &Run| run.mean_ns[0], |run: &Run| run.mean_ns[1]);
     let tail = |run: &Run| run.p999_ns;
     let of = |pair, value: &dyn Fn(&Run) -> f64| span(&gains(group, pair, value), LOWER);
     format!(
-        "against eSAP that acknowledges when a write is on the SSDs: {}, and with WAS(2) doing so too: {}; against updates \
-         in place: {}; the 99.9th percentile: {}; ",
+        "of writes alone: {}; against eSAP that acknowledges when a write is on the SSDs: {}, and with WAS(2) doing so too: \
+         {}; against updates in place: {}; the 99.9th percentile: {}; ",
+        of((Variant::Was(2), Variant::Esap), &writes),
         of((Variant::Was(2), Variant::EsapDurable), &mean),
         of((Variant::WasDurable, Variant::EsapDurable), &mean),
         of((Variant::Was(2), Variant::InPlace), &mean),
