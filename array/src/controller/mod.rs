@@ -513,14 +513,10 @@ impl<M: Memory> Array<M> {
     }
 
     /// The elements of the chunk at `byte` and of its row's parity, and the page they have in common; `None` behind the
-    /// array's end and while the chunk is only in controller memory.
+    /// array's end, while the chunk is only in controller memory, and under the elastic placement.
     pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
         if byte >= self.capacity {
             return None;
-        }
-        if self.elastic.is_some() {
-            let (element, page) = self.chunk_in_log(self.page_of(byte))?;
-            return Some((element, None, page));
         }
         let (row, member) = self.locate(self.page_of(byte))?;
         let place = self.geometry.place(row);
