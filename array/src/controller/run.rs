@@ -355,6 +355,10 @@ impl<M: Memory> Array<M> {
     fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.gave_up = true;
+        if slot.purpose == Purpose::Merge {
+            // Some of the writes may need no old content.
+            return self.finish(plan, driver);
+        }
         // Of what was written before, only what lies on lost members is gone.
         let mask = slot.wanted | (slot.dirty & slot.missing);
         self.fail_requests(plan, mask);

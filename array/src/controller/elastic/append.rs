@@ -23,12 +23,17 @@ impl<M: Memory> Array<M> {
         else {
             return false;
         };
-        // The chunks of a stripe were made due by one write or by two, of which the plan itself can note one.
-        if self.free_plan == NONE || !self.has_attachments(1) {
+        if self.free_plan == NONE || !self.can_note_triggers(stream) {
             return false;
         }
         self.append(stream, driver);
         true
+    }
+
+    /// Whether a stripe of `stream` can note who waits for it: its chunks were made due by one write or by two, of which the
+    /// plan itself can note one.
+    fn can_note_triggers(&self, stream: usize) -> bool {
+        self.elastic().buffer.queues[stream].triggers.len() < 2 || self.has_attachments(1)
     }
 
     /// Writes whose chunks were due, and then written anew as others' or trimmed, have nothing to wait for any more.
@@ -317,7 +322,8 @@ impl<M: Memory> Array<M> {
         let is_due = log.buffer.queues.iter().any(|queue| queue.due > 0);
         let is_collecting =
             |collection: Collection| collection.reads > 0 || log.segments.is_held(collection.victim);
-        let lacks = self.free_plan == NONE || !self.has_attachments(1);
+        let lacks =
+            self.free_plan == NONE || !(0..log.open.len()).all(|stream| self.can_note_triggers(stream));
         let goes_on = lacks || log.flying > 0 || log.collection.is_some_and(is_collecting);
         if !is_due || goes_on || log.is_full {
             return false;

@@ -147,7 +147,7 @@ impl<M: Memory> Array<M> {
 
     /// The old content of a chunk that is written in part is there: the new sectors go over it, those of one write after the
     /// other. If the chunk was trimmed meanwhile, they go over zeros; if it is in another slot now, that is read first, and
-    /// false returned.
+    /// false returned. Over a chunk that cannot be read only the whole of it can be written.
     pub(super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) -> bool {
         let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
         let stream = usize::from(stream);
@@ -166,10 +166,6 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         log.buffer.unreserve(1);
         log.merges.retain(|&(_, merge)| merge != plan);
-        if gave_up {
-            // Those who wrote were told.
-            return true;
-        }
         let mut node = self.turn_attachments(plan);
         while node != NONE {
             let id = self.attachments[node as usize].request;
@@ -182,7 +178,10 @@ impl<M: Memory> Array<M> {
             node = self.attachments[node as usize].next;
             let sectors = self.sectors_of_page(id, chunk);
             match self.elastic().home(chunk) {
-                Home::Slot(_) => {
+                Home::Slot(_) if gave_up && sectors != self.whole_page => {
+                    self.requests[id as usize].failed = true;
+                }
+                Home::Slot(_) if !gave_up => {
                     let page = self.take_content(plan, member);
                     self.load_host(page, chunk, id, sectors);
                     self.leave(chunk);
@@ -190,7 +189,9 @@ impl<M: Memory> Array<M> {
                     self.enter(id, chunk, place, stream, driver);
                 }
                 Home::Lost if sectors != self.whole_page => self.requests[id as usize].failed = true,
-                Home::Lost | Home::Memory(_) | Home::Nowhere => self.put(id, chunk, sectors, stream, driver),
+                Home::Slot(_) | Home::Lost | Home::Memory(_) | Home::Nowhere => {
+                    self.put(id, chunk, sectors, stream, driver)
+                }
             }
         }
         true
