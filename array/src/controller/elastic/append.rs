@@ -157,6 +157,11 @@ impl<M: Memory> Array<M> {
             log.flying_survivors += 1;
             log.counts.moved += u64::from(count);
             log.counts.moved_parity += u64::from(parity);
+            let queue = &mut log.buffer.queues[stream];
+            if queue.due < most {
+                // Where stripes are shorter than usual, what is left waits for company: or moving would gain nothing.
+                queue.due = 0;
+            }
         } else {
             log.counts.data += u64::from(count);
         }
