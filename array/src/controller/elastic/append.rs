@@ -59,15 +59,19 @@ impl<M: Memory> Array<M> {
 
     /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
     fn may_append(&mut self, stream: usize) -> bool {
-        if let Some(open) = self.elastic().open[stream] {
-            if self.room(&open) > self.geometry.parity() {
+        let is_survivor = stream == self.elastic().survivors();
+        let at = self.elastic().host_of(stream);
+        if let Some(open) = self.elastic().open[at] {
+            let log = self.elastic();
+            let is_theirs = log.shares && stream == 0 && log.segments.free_count() <= 1;
+            if self.room(&open) <= self.geometry.parity() {
+                let log = self.elastic_mut();
+                log.segments.close(open.segment);
+                log.open[at] = None;
+            } else if !is_theirs {
                 return true;
             }
-            let log = self.elastic_mut();
-            log.segments.close(open.segment);
-            log.open[stream] = None;
         }
-        let is_survivor = stream == self.elastic().survivors();
         if !is_survivor {
             let most = self.victim_most();
             let log = self.elastic_mut();
@@ -83,7 +87,7 @@ impl<M: Memory> Array<M> {
                 return false;
             }
         }
-        self.open_segment(stream)
+        self.open_segment(at)
     }
 
     /// Opens a free segment for `stream`.
@@ -108,7 +112,8 @@ impl<M: Memory> Array<M> {
     /// Writes a stripe of `stream`, which has an open segment with room for one.
     fn append<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
         let parity = self.geometry.parity();
-        let Some(mut open) = self.elastic().open[stream] else { return };
+        let at = self.elastic().host_of(stream);
+        let Some(mut open) = self.elastic().open[at] else { return };
         let most = self.data_of_group(self.elastic().base(open.segment));
         let count = self.elastic().buffer.queues[stream].count.min(self.room(&open) - parity).min(most);
         let width = count + parity;
@@ -148,7 +153,7 @@ impl<M: Memory> Array<M> {
         let segment = open.segment;
         let log = self.elastic_mut();
         log.segments.write_begun(segment);
-        log.open[stream] = Some(open);
+        log.open[at] = Some(open);
         log.flying += 1;
         log.counts.stripes += 1;
         log.counts.short_stripes += u64::from(count < most);
@@ -167,7 +172,7 @@ impl<M: Memory> Array<M> {
         }
         if open.next == open.end {
             log.segments.close(segment);
-            log.open[stream] = None;
+            log.open[at] = None;
         }
         self.begin(plan, driver);
     }

@@ -19,7 +19,8 @@
 //! least: with the fewer than N survivors that wait in memory it fits into one segment. Streams of hosts leave the last free
 //! segment to the survivors, who give one back for each that they open. If no closed segment is a victim, each has more than
 //! D - N valid chunks, so there are fewer than `capacity / (D - N)` of them. As `capacity <= (S - T - 2)(D - N)`, at least
-//! two segments are free, and hosts may open one. While elements are missing stripes are shorter, and an array as full as
+//! two segments are free, and hosts may open one. Where survivors share the open segment of a stream of hosts, hosts leave the
+//! rest of it to them as well while only one segment is free. While elements are missing stripes are shorter, and an array as full as
 //! this may have no victim: then it answers that there is no space, and goes on when something was trimmed or replaced.
 
 pub(crate) mod addresses;
@@ -54,6 +55,8 @@ pub struct ElasticSection {
     pub wait: Span,
     /// When a write is acknowledged.
     pub acknowledge: AcknowledgeWrites,
+    /// Which segment takes the chunks that collection moves.
+    pub survivors: Survivors,
     /// Segments are collected before a host's stream opens one while more of them are in use.
     pub collect_above: Share,
     /// How much of the room for data hosts cannot fill.
@@ -69,6 +72,7 @@ impl Default for ElasticSection {
             buffer: BufferUnit::default(),
             wait: Span(0),
             acknowledge: AcknowledgeWrites::default(),
+            survivors: Survivors::default(),
             collect_above: Share(900_000),
             reserve: Share(150_000),
             device_streams: false,
@@ -105,6 +109,17 @@ pub enum AcknowledgeWrites {
     Buffered,
     /// When its stripes are written.
     Durable,
+}
+
+/// Which segment takes the chunks that collection moves; paper 001 (section IV-B) says that they are the coldest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Survivors {
+    /// One of their own.
+    #[default]
+    Apart,
+    /// That of the coldest stream of hosts: in eSAP, of all chunks.
+    Coldest,
 }
 
 /// What the log did.
@@ -204,6 +219,8 @@ pub(crate) struct Elastic {
     /// Chunks of a stream that leave together.
     pub(crate) unit: u32,
     pub(crate) is_volatile: bool,
+    /// Whether survivors go to the open segment of the coldest stream of hosts.
+    pub(crate) shares: bool,
     members: u32,
     data: u32,
     groups: u32,
@@ -280,6 +297,7 @@ impl Elastic {
             capacity,
             unit: unit as u32,
             is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
+            shares: section.survivors == Survivors::Coldest,
             members: geometry.members,
             data: geometry.data,
             groups: geometry.groups,
@@ -307,6 +325,12 @@ impl Elastic {
     #[inline]
     pub(crate) fn survivors(&self) -> usize {
         self.open.len() - 1
+    }
+
+    /// The stream whose open segment `stream` appends to.
+    #[inline]
+    pub(crate) fn host_of(&self, stream: usize) -> usize {
+        if self.shares && stream == self.survivors() { 0 } else { stream }
     }
 
     /// Where `chunk` is.
