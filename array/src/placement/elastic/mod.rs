@@ -19,9 +19,10 @@
 //! least: with the fewer than N survivors that wait in memory it fits into one segment. Streams of hosts leave the last free
 //! segment to the survivors, who give one back for each that they open. If no closed segment is a victim, each has more than
 //! D - N valid chunks, so there are fewer than `capacity / (D - N)` of them. As `capacity <= (S - T - 2)(D - N)`, at least
-//! two segments are free, and hosts may open one. Where survivors share the open segment of a stream of hosts, hosts leave the
-//! rest of it to them as well while only one segment is free. While elements are missing stripes are shorter, and an array as full as
-//! this may have no victim: then it answers that there is no space, and goes on when something was trimmed or replaced.
+//! two segments are free, and hosts may open one. Where survivors share the open segment of a stream of hosts, hosts leave
+//! the rest of it to them as well while only one segment is free. While elements are missing stripes are shorter, and an
+//! array as full as this may have no victim: then it answers that there is no space, and goes on when something was trimmed
+//! or replaced.
 
 pub(crate) mod addresses;
 pub(crate) mod buffer;
