@@ -18,6 +18,22 @@ pub enum Bug {
     SegmentFreedEarly,
     /// Collection moves a chunk that was written anew while it was read.
     OldChunkMoved,
+    /// A read of the log does not hold its segment.
+    SegmentNotHeld,
+    /// A write of a chunk does not wait for one before it that is reading it.
+    MergeNotJoined,
+    /// Hosts take the places in memory that collection needs.
+    CollectionPlacesTaken,
+    /// A write that should wait until it is durable is acknowledged when memory has it.
+    DurableTooEarly,
+    /// Decoding a short stripe takes a member that it does not have for lost.
+    AbsentTakenForLost,
+    /// A stripe takes slots on failed elements.
+    FailedSlotUsed,
+    /// A stripe of RAID-6 is written without Q.
+    StripeWithoutQ,
+    /// Of the survivors of a stripe only the last one is moved.
+    SurvivorDropped,
     /// A write is acknowledged after its pre-reads, before data and parity are written.
     AcknowledgeBeforeWrite,
     /// Updates do not hold their rows.
@@ -161,5 +177,20 @@ impl Bug {
         Self::DeltasFreedEarly,
         Self::TrimKeepsDeltas,
         Self::WrittenForgotten,
+        Self::OldSlotStaysValid,
+        Self::OlderChunkInstalled,
+        Self::ReserveIgnored,
+        Self::StripeWithoutParity,
+        Self::StripeAcknowledgedEarly,
+        Self::SegmentFreedEarly,
+        Self::OldChunkMoved,
+        Self::SegmentNotHeld,
+        Self::MergeNotJoined,
+        Self::CollectionPlacesTaken,
+        Self::DurableTooEarly,
+        Self::AbsentTakenForLost,
+        Self::FailedSlotUsed,
+        Self::StripeWithoutQ,
+        Self::SurvivorDropped,
     ];
 }

@@ -120,7 +120,7 @@ impl Case {
     /// # Errors
     /// Why there can be no such array.
     pub fn sectors(&self) -> Result<u64, String> {
-        Ok(self.geometry()?.pages() * u64::from(self.page_bytes()) / SECTOR as u64)
+        Ok(self.scheme.pages(&self.geometry()?) * u64::from(self.page_bytes()) / SECTOR as u64)
     }
 
     /// The most elements that are ever lost in one parity group, by [`Case::losses`] alone.

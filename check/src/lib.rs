@@ -8,9 +8,11 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod audit_log;
 mod bugs;
 mod case;
 mod device;
+mod log_history;
 mod media;
 mod model;
 mod player;

@@ -15,6 +15,9 @@ use crate::case::{Ask, What};
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR, UNFILLED, fill};
 
+/// The most sectors of a page.
+const PAGE_SECTORS: u64 = 8;
+
 /// Takes the lines of a trace, each with the number of the event in which it happened.
 pub type Tracer = Box<dyn FnMut(u64, &str)>;
 
@@ -44,6 +47,8 @@ pub(crate) struct Ended {
     pub request: Submitted,
     /// Whether it failed.
     pub failed: bool,
+    /// Whether it failed because the array has no space.
+    pub no_space: bool,
 }
 
 /// What happened in a run, so that a test can tell whether it was worth anything.
@@ -53,6 +58,8 @@ pub struct Seen {
     pub succeeded: u64,
     /// Requests acknowledged with failure.
     pub failed: u64,
+    /// Of those: the ones for which the array had no space.
+    pub no_space: u64,
     /// Times that the array's queue was full.
     pub refused: u64,
     /// Plans of updates, by routine: plain, full stripe, RMW, RCW, reconstruct, log.
@@ -63,17 +70,21 @@ pub struct Seen {
     pub reads: [u64; 3],
     /// Plans of trims and flushes.
     pub others: u64,
+    /// Plans of elastic striping: stripes, chunks that are written in part, stripes that are collected.
+    pub log: [u64; 3],
 }
 
 impl Seen {
     pub(crate) fn add(&mut self, other: &Self) {
         self.succeeded += other.succeeded;
         self.failed += other.failed;
+        self.no_space += other.no_space;
         self.refused += other.refused;
         self.routines.iter_mut().zip(other.routines).for_each(|(sum, count)| *sum += count);
         self.reads.iter_mut().zip(other.reads).for_each(|(sum, count)| *sum += count);
         self.folds.iter_mut().zip(other.folds).for_each(|(sum, count)| *sum += count);
         self.others += other.others;
+        self.log.iter_mut().zip(other.log).for_each(|(sum, count)| *sum += count);
     }
 }
 
@@ -93,6 +104,8 @@ pub(crate) struct Player {
     pub event: u64,
     geometry: Geometry,
     delta_rows: BTreeMap<(u16, u32), u64>,
+    /// Of each page of a log the event in which a stripe last began to be written there.
+    pub(crate) appended: BTreeMap<(u16, u32), u64>,
     asks: Vec<Ask>,
     next: usize,
     due: Nanos,
@@ -101,6 +114,8 @@ pub(crate) struct Player {
     under_way: Vec<Option<Submitted>>,
     count: u32,
     depth: u32,
+    /// Whether a write of a chunk joins one that reads it.
+    pub(crate) joins: bool,
     tracer: Option<Tracer>,
 }
 
@@ -116,6 +131,7 @@ impl Player {
             event: 0,
             geometry,
             delta_rows: BTreeMap::new(),
+            appended: BTreeMap::new(),
             asks: Vec::new(),
             next: 0,
             due: 0,
@@ -123,6 +139,7 @@ impl Player {
             under_way: Vec::new(),
             count: 0,
             depth,
+            joins: false,
             tracer,
         }
     }
@@ -184,18 +201,29 @@ impl Player {
         self.tracer = tracer;
     }
 
+    /// The event, and the faults before it, from which on faults may concern `ask`, which is about to be submitted. A write
+    /// that joins one under way depends on what that one has read.
+    fn company_of(&self, ask: &Ask) -> (u64, usize) {
+        let mut since = (self.event, self.faults);
+        if self.joins && ask.what == What::Write {
+            let touches = |other: &&Submitted| {
+                other.ask.what == What::Write
+                    && other.ask.sector < ask.sector + ask.sectors + PAGE_SECTORS
+                    && ask.sector < other.ask.sector + other.ask.sectors + PAGE_SECTORS
+            };
+            for other in self.under_way.iter().flatten().filter(touches) {
+                since = (since.0.min(other.event), since.1.min(other.faults_before));
+            }
+        }
+        since
+    }
+
     fn submit(&mut self, ask: Ask) -> (Submitted, Box<[u8]>) {
         let sectors = ask.sector..ask.sector + ask.sectors;
         let bytes = ask.sectors as usize * SECTOR;
-        let faults_before = self.faults;
-        let mut request = Submitted {
-            ask,
-            update: 0,
-            open: Vec::new(),
-            floors: Vec::new(),
-            faults_before,
-            event: self.event,
-        };
+        let (event, faults_before) = self.company_of(&ask);
+        let mut request =
+            Submitted { ask, update: 0, open: Vec::new(), floors: Vec::new(), faults_before, event };
         let mut payload = Box::default();
         match ask.what {
             What::Read => {
@@ -305,7 +333,7 @@ impl Host<PageMemory> for Player {
     }
 
     fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {
-        let Acknowledgement { tag, failed, .. } = *acknowledgement;
+        let Acknowledgement { tag, failed, no_space, .. } = *acknowledgement;
         let Some(request) = self.under_way[tag as usize].take() else {
             return self.broke(format!("request {tag} was acknowledged twice"));
         };
@@ -313,6 +341,7 @@ impl Host<PageMemory> for Player {
         self.trace(|| format!("{now} ns: request {tag} {}", if failed { "failed" } else { "succeeded" }));
         if failed {
             self.seen.failed += 1;
+            self.seen.no_space += u64::from(no_space);
         } else {
             self.seen.succeeded += 1;
             match request.ask.what {
@@ -325,7 +354,7 @@ impl Host<PageMemory> for Player {
                 What::Flush => {}
             }
         }
-        self.ended.push(Ended { tag, request, failed });
+        self.ended.push(Ended { tag, request, failed, no_space });
     }
 
     fn planned(&mut self, plan: &PlanView<'_>) {
@@ -349,9 +378,16 @@ impl Host<PageMemory> for Player {
                 };
                 self.seen.routines[routine] += 1;
             }
-            Purpose::Trim | Purpose::Flush | Purpose::Append | Purpose::Merge | Purpose::Collect => {
-                self.seen.others += 1;
+            Purpose::Trim | Purpose::Flush => self.seen.others += 1,
+            Purpose::Append => {
+                self.seen.log[0] += 1;
+                let operations = plan.steps().iter().flat_map(|&step| plan.operations(step));
+                let event = self.event;
+                self.appended
+                    .extend(operations.map(|operation| ((operation.element, operation.page), event)));
             }
+            Purpose::Merge => self.seen.log[1] += 1,
+            Purpose::Collect => self.seen.log[2] += 1,
         }
         self.note_deltas(plan);
         if let Some(tracer) = &mut self.tracer {

@@ -1,12 +1,14 @@
 //! Runs a case, and holds the array against the contract at every step of the way.
 
+mod log;
+
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use stripewise_array::placement::{Commit, Persistence};
+use stripewise_array::placement::{Commit, Persistence, PlacementPolicy};
 use stripewise_array::{Class, PageMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_flash::Flash;
@@ -15,6 +17,7 @@ use stripewise_sim::Simulation;
 use crate::audit::{Audit, Unlogged};
 use crate::bugs::{Options, Planted};
 use crate::case::{Ask, Case, Loss, What};
+use crate::log_history::LogHistory;
 use crate::media::{Manner, PageMedia};
 use crate::model::Model;
 use crate::player::{Ended, Player, Seen, Submitted, words};
@@ -48,6 +51,8 @@ pub struct Summary {
     pub moved: u64,
     /// Blocks erased.
     pub erased: u64,
+    /// Segments of a log that were collected.
+    pub collected: u64,
 }
 
 impl Summary {
@@ -62,6 +67,7 @@ impl Summary {
         self.lost += other.lost;
         self.moved += other.moved;
         self.erased += other.erased;
+        self.collected += other.collected;
     }
 }
 
@@ -124,6 +130,8 @@ struct Run<'a> {
     unlogged: Unlogged,
     /// Faults of media whose meaning for the log is known.
     faults_seen: usize,
+    /// What became of each chunk under elastic striping.
+    history: LogHistory,
 }
 
 impl<'a> Run<'a> {
@@ -173,7 +181,8 @@ impl<'a> Run<'a> {
         options: Options,
         event: &'a Cell<u64>,
     ) -> Result<Self, String> {
-        let player = Player::new(case.geometry()?, model, case.depth, options.tracer);
+        let mut player = Player::new(case.geometry()?, model, case.depth, options.tracer);
+        player.joins = case.scheme.placement.policy == PlacementPolicy::Elastic;
         let memory = PageMemory::new(case.page_bytes());
         let elements = case.capabilities(flash.shape());
         #[allow(unused_mut)]
@@ -196,6 +205,7 @@ impl<'a> Run<'a> {
             faults_seen: 0,
             stale: BTreeMap::new(),
             lost: BTreeMap::new(),
+            history: LogHistory::default(),
         })
     }
 
@@ -291,6 +301,7 @@ impl<'a> Run<'a> {
             self.lost.insert(chunk, self.event.get());
         }
         self.look_at_log();
+        self.look_at_elastic()?;
         if self.simulation.world.host.ended.is_empty() {
             return Ok(());
         }
@@ -337,6 +348,9 @@ impl<'a> Run<'a> {
     }
 
     fn check_ended(&self, ended: &Ended) -> Result<(), String> {
+        if self.is_elastic() {
+            return self.check_ended_log(ended);
+        }
         let audit = self.audit();
         let ask = &ended.request.ask;
         let sectors_per_page = (self.media().page_bytes() / crate::stamp::SECTOR) as u64;
@@ -410,6 +424,9 @@ impl<'a> Run<'a> {
                 "all requests have ended, but the array is not quiet: a hold or an operation remains".into(),
             );
         }
+        if self.is_elastic() {
+            return self.settled_log();
+        }
         let late = self.simulation.array.late_rows();
         let kept = self.simulation.world.flash.pinned();
         if late > 0 || kept > 0 {
@@ -450,7 +467,7 @@ impl<'a> Run<'a> {
         // a log.
         let array = &self.simulation.array;
         let has_marks = array.stale_rows().next().is_some() || array.lost_content().next().is_some();
-        if self.audit().gathers() || has_marks || array.log_pages_taken() > 0 {
+        if self.is_elastic() || self.audit().gathers() || has_marks || array.log_pages_taken() > 0 {
             let Some(lost) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());
             };
@@ -515,6 +532,7 @@ impl<'a> Run<'a> {
             lost: (0..counters.len()).filter(|&element| array.is_failed(element as u16)).count() as u64,
             moved: counters.iter().map(|counters| counters.gc_move_pages).sum(),
             erased: counters.iter().map(|counters| counters.erase_blocks).sum(),
+            collected: array.elastic_counts().collected,
         }
     }
 }

@@ -4,6 +4,8 @@
 //! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
 //! write.
 
+mod elastic;
+
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};
 use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, PlacementPolicy};
@@ -43,8 +45,14 @@ pub fn case(seed: u64) -> Case {
     let mut draw = Draw(Prng::stream(seed, 0x7374_6F72));
     let mut log = Draw(Prng::stream(seed, 0x6C6F_6773));
     let logs = log.percent(25);
+    let mut elastic = Draw(Prng::stream(seed, 0x656C_6173));
+    let stretches = elastic.percent(30);
     loop {
-        if let Some(case) = attempt(seed, &mut draw, logs.then_some(&mut log)) {
+        let case = match stretches {
+            true => elastic::attempt(seed, &mut elastic),
+            false => attempt(seed, &mut draw, logs.then_some(&mut log)),
+        };
+        if let Some(case) = case {
             return case;
         }
     }
@@ -85,7 +93,8 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     if geometry.rows() < 2 {
         return None;
     }
-    case.requests = requests(draw, &geometry, page_bytes / crate::stamp::SECTOR as u64);
+    let page = page_bytes / crate::stamp::SECTOR as u64;
+    case.requests = requests(draw, &geometry, geometry.pages(), page, &[10, 30, 60, 120, 200]);
     if draw.percent(40) {
         case.faults = faults(draw);
     }
@@ -231,8 +240,9 @@ struct Manners {
     sectors: u64,
 }
 
-fn requests(draw: &mut Draw, geometry: &Geometry, page: u64) -> Vec<Ask> {
-    let sectors = geometry.pages() * page;
+/// Requests over `pages` pages of `page` sectors each, as many as one of `counts` says.
+fn requests(draw: &mut Draw, geometry: &Geometry, pages: u64, page: u64, counts: &[u64]) -> Vec<Ask> {
+    let sectors = pages * page;
     let stripe = u64::from(geometry.data) * u64::from(geometry.chunk_pages) * page;
     let hot = (0..draw.between(1, 3))
         .map(|_| {
@@ -250,7 +260,7 @@ fn requests(draw: &mut Draw, geometry: &Geometry, page: u64) -> Vec<Ask> {
         stripe,
         sectors,
     };
-    let count = draw.one_of(&[10, 30, 60, 120, 200]);
+    let count = draw.one_of(counts);
     (0..count).map(|_| request(draw, &manners)).collect()
 }
 

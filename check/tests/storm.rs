@@ -7,7 +7,8 @@ use std::rc::Rc;
 use stripewise_array::Class;
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::geometry::Level as Raid;
-use stripewise_array::placement::LogSection;
+use stripewise_array::placement::elastic::ElasticSection;
+use stripewise_array::placement::{LogSection, PlacementPolicy};
 use stripewise_check::{Case, Options, Seen, Summary, run, storm};
 
 /// What seeds came to.
@@ -48,11 +49,15 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
     for Summary { seen, operations, .. } in [all, raid6] {
         goes_everywhere(&seen, &operations);
     }
-    let Summary { seen, faults, lost, moved, erased, .. } = all;
+    let Summary { seen, faults, lost, moved, erased, collected, .. } = all;
     for (whose, count) in ["reads", "updates", "commits"].iter().zip(seen.folds) {
         assert!(count > 200, "{count} {whose} read deltas");
     }
     assert!(seen.others > 200 && seen.refused > 1_000 && seen.failed > 1_000, "{seen:?}");
+    for (plans, count) in ["stripes", "partial writes", "collected stripes"].iter().zip(seen.log) {
+        assert!(count > 5_000, "{count} {plans} of logs");
+    }
+    assert!(collected > 5_000 && seen.no_space > 50, "{collected} segments collected, {seen:?}");
     assert!(faults > 1_000 && lost > 500, "{faults} faults, {lost} elements lost");
     assert!(moved > 10_000 && erased > 10_000, "{moved} pages moved, {erased} blocks erased");
     assert!(seen.succeeded > 12 * seen.failed, "{seen:?}: what fails shows little");
@@ -158,6 +163,17 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             let is_log = |loss: &&stripewise_check::Loss| u32::from(loss.element) >= geometry.elements;
             count(format!("{} log elements lost", case.losses.iter().filter(is_log).count()));
         }
+        if case.scheme.placement.policy == PlacementPolicy::Elastic {
+            let ElasticSection { segment_rows, buffer, acknowledge, collect_above, reserve, .. } =
+                case.scheme.elastic;
+            count(format!("segments of {segment_rows} rows"));
+            count(format!("{buffer:?} leaves together"));
+            count(format!("{acknowledge:?}"));
+            count(format!("collects above {collect_above}"));
+            count(format!("reserves {reserve}"));
+            count(format!("hotness {:?} of {}", case.scheme.hotness.policy, case.scheme.tiers()));
+            count(format!("{level} elastic"));
+        }
         count(format!("hides old versions {}", case.hides_old_versions));
         let cache = &case.scheme.cache;
         if cache.policy != CachePolicy::None {
@@ -182,9 +198,10 @@ fn every_member_of_every_axis_is_drawn() {
     // rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4
     // domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old
     // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
-    // plans that windows need. 2 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
-    // numbers of commits, one lost or none.
-    assert_eq!(counts.len(), 153, "{listed}");
+    // plans that windows need. 3 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
+    // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
+    // acknowledgements, 4 bounds of collection, 4 reserves, hotness in none or in 1 to 4 tiers by 3 policies, with 2 levels.
+    assert_eq!(counts.len(), 178, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::{Commit, FirstWrites, Persistence};
+use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPolicy};
 use stripewise_array::{
     Array, Elements, HostRequest, Memory, PageMemory, PlanView, RequestKind, Scheme, SchemeError,
     SubmitError, Timing,
@@ -94,7 +94,12 @@ impl Engine<ElementFile> {
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         keeps_what_it_has(scheme)?;
         scheme.resolve(&capabilities(paths.len(), pages, options), PageMemory::CARRIES_DATA)?;
-        Self::new(scheme, ElementFile::create_all(paths, element_bytes, options.page_bytes)?, options)
+        let stores = ElementFile::create_all(paths, element_bytes, options.page_bytes)?;
+        if scheme.placement.policy == PlacementPolicy::Elastic {
+            // Nothing is written yet: a log begins empty.
+            return Self::scratch(scheme, stores, options);
+        }
+        Self::new(scheme, stores, options)
     }
 
     /// Opens an array that was made by [`Engine::create`]: the same scheme, the same files in the same order.
@@ -113,6 +118,15 @@ impl<S: Store> Engine<S> {
     /// When the scheme cannot run over these elements, with the reason.
     pub fn new(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
         keeps_what_it_has(scheme)?;
+        if scheme.placement.policy == PlacementPolicy::Elastic {
+            return Err(EngineError::Scheme(SchemeError::Setting {
+                scheme: scheme.name.clone(),
+                key: "placement.policy",
+                value: "\"elastic\"".into(),
+                reason: "keeps its map in memory only, and without a map on the media the data could not be found again; \
+                         create a new array, or use \"in-place\"",
+            }));
+        }
         let mut engine = Self::scratch(scheme, stores, options)?;
         // Nothing tells what was written before.
         let pages = engine.array.geometry().pages();
@@ -360,6 +374,12 @@ fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
         let reason = "keeps its map in memory only, and without a map on the media the data could not be found again; \
                       use \"in-place\"";
         return refuse("placement.first_writes", "\"gather\"", reason);
+    }
+    if scheme.placement.policy == PlacementPolicy::Elastic
+        && scheme.placement.buffer_persistence == Persistence::Persistent
+    {
+        let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
+        return refuse("placement.buffer_persistence", "\"persistent\"", reason);
     }
     if scheme.cache.policy != CachePolicy::None && scheme.cache.persistence == Persistence::Persistent {
         let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";

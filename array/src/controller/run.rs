@@ -325,11 +325,7 @@ impl<M: Memory> Array<M> {
             Purpose::Parity => self.end_update(plan, driver),
             Purpose::Append => self.appended(plan),
             Purpose::Collect => self.collected(plan),
-            Purpose::Merge => {
-                if !self.merged(plan, driver) {
-                    return;
-                }
-            }
+            Purpose::Merge => self.merged(plan, driver),
             Purpose::Trim => {
                 self.release_versions(plan, driver);
                 self.window.set_stale(self.plans[plan as usize].row, false);

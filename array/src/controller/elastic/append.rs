@@ -79,11 +79,13 @@ impl<M: Memory> Array<M> {
             let free = log.segments.free_count();
             let is_above = in_use + 1 > log.limit || free <= 1;
             let can_collect = log.collection.is_some() || log.segments.has_victim(most);
-            if is_above && can_collect {
+            let takes_last = free > 0 && self.has_bug(Bug::ReserveIgnored);
+            let log = self.elastic_mut();
+            if is_above && can_collect && !takes_last {
                 log.wants_collection = log.collection.is_none();
                 return false;
             }
-            if free <= 1 && !self.has_bug(Bug::ReserveIgnored) {
+            if free <= 1 && !takes_last {
                 return false;
             }
         }
@@ -124,7 +126,9 @@ impl<M: Memory> Array<M> {
         while position < width {
             let slot = open.next;
             open.next += 1;
-            let is_failed = self.any_failed && self.failed[self.elastic().element(slot).0 as usize];
+            let is_failed = self.any_failed
+                && self.failed[self.elastic().element(slot).0 as usize]
+                && !self.has_bug(Bug::FailedSlotUsed);
             if is_failed {
                 if position > 0 {
                     self.elastic_mut().directory.skip(slot);
@@ -250,6 +254,9 @@ impl<M: Memory> Array<M> {
         let mut targets = present & !failed;
         if self.has_bug(Bug::StripeWithoutParity) {
             targets &= !parity;
+        }
+        if self.has_bug(Bug::StripeWithoutQ) {
+            targets &= !(1 << (first_parity + 1));
         }
         self.push_slots(plan, targets, OperationKind::Write, class);
         self.plans[plan as usize].acknowledge_here();

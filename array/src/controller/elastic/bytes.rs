@@ -1,6 +1,7 @@
 //! The bytes of stripes of the log. Members that a short stripe does not have count as zeros.
 
 use super::super::{Array, members};
+use crate::bugs::Bug;
 use crate::geometry::MEMBERS_MAX;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
@@ -59,7 +60,11 @@ impl<M: Memory> Array<M> {
         for member in members(absent) {
             self.memory.zero(row[member as usize]);
         }
-        let lost = self.geometry.all_members() & !sources;
+        let mut lost = self.geometry.all_members() & !sources;
+        if self.has_bug(Bug::AbsentTakenForLost) && absent != 0 {
+            // As many as the code bears.
+            lost = wanted | 1 << absent.trailing_zeros();
+        }
         if let Some(code) = &self.code {
             self.memory.decode(code, &row[..self.geometry.members as usize], lost, wanted);
         }

@@ -124,6 +124,13 @@ impl<M: Memory> Array<M> {
                 log.set_lost(chunk);
                 continue;
             }
+            if self.has_bug(Bug::SurvivorDropped) && wanted >> member > 1 {
+                let log = self.elastic_mut();
+                let segment = log.segment_of(slot);
+                log.segments.invalidate(segment);
+                log.set_nowhere(chunk);
+                continue;
+            }
             let page = self.take_content(plan, member);
             self.survive(chunk, page);
         }

@@ -65,7 +65,9 @@ impl<M: Memory> Array<M> {
     /// Takes `chunk` of the write `id` into controller memory.
     fn write_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, driver: &mut D) -> Written {
         let durable = self.is_durable();
-        if let Some(plan) = self.elastic().merge_of(chunk) {
+        if let Some(plan) = self.elastic().merge_of(chunk)
+            && !self.has_bug(Bug::MergeNotJoined)
+        {
             return self.join_merge(id, plan);
         }
         if durable && self.elastic().is_full {
@@ -82,7 +84,8 @@ impl<M: Memory> Array<M> {
         };
         let home = self.elastic().home(chunk);
         let is_waiting = matches!(home, Home::Memory(place) if self.elastic().buffer.get(place).waits);
-        if !is_waiting && !self.elastic().has_place() {
+        let takes_all = self.has_bug(Bug::CollectionPlacesTaken) && self.elastic().buffer.available() > 0;
+        if !is_waiting && !self.elastic().has_place() && !takes_all {
             if !self.elastic().is_full || self.elastic().flying > 0 {
                 return Written::Waits;
             }
@@ -146,23 +149,16 @@ impl<M: Memory> Array<M> {
     }
 
     /// The old content of a chunk that is written in part is there: the new sectors go over it, those of one write after the
-    /// other. If the chunk was trimmed meanwhile, they go over zeros; if it is in another slot now, that is read first, and
-    /// false returned. Over a chunk that cannot be read only the whole of it can be written.
-    pub(super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) -> bool {
+    /// other. Since all writes of the chunk join the first, what was read is its content still, though collection may have
+    /// moved it meanwhile; if it was trimmed, they go over zeros. Over a chunk that cannot be read only the whole of it can
+    /// be written.
+    pub(super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
         let stream = usize::from(stream);
         let member = wanted.trailing_zeros();
         let slot = self.elastic().homes(plan)[member as usize];
         let chunk = self.elastic().directory.chunk(slot);
         self.log_read(plan);
-        if let Home::Slot(now_in) = self.elastic().home(chunk)
-            && now_in != slot
-            && !gave_up
-        {
-            self.read_instead(plan, now_in);
-            self.begin(plan, driver);
-            return false;
-        }
         let log = self.elastic_mut();
         log.buffer.unreserve(1);
         log.merges.retain(|&(_, merge)| merge != plan);
@@ -194,7 +190,6 @@ impl<M: Memory> Array<M> {
                 }
             }
         }
-        true
     }
 
     /// Turns the list of those who wait for `plan` around, so that it begins with the one that came first, and returns its
@@ -301,7 +296,7 @@ impl<M: Memory> Array<M> {
 
     /// Lets request `id` wait until what is in `place` is durable, if that is the rule.
     fn await_durability(&mut self, id: u32, place: u32) {
-        if !self.is_durable() {
+        if !self.is_durable() || self.has_bug(Bug::DurableTooEarly) {
             return;
         }
         let node = self.free_attachment;

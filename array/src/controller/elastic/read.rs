@@ -3,6 +3,7 @@
 use super::super::reads::Built;
 use super::super::updates::TooManyLost;
 use super::super::{Array, members};
+use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::Memory;
@@ -60,27 +61,13 @@ impl<M: Memory> Array<M> {
         plan
     }
 
-    /// `plan` is to read `slot` instead, to which its chunk was moved.
-    pub(super) fn read_instead(&mut self, plan: u32, slot: u64) {
-        let stripe = self.elastic().directory.stripe(slot);
-        self.plans[plan as usize].row = stripe.0;
-        self.fill_homes(plan, stripe);
-        let member = self.elastic().homes(plan).iter().position(|&home| home == slot);
-        let now = self.now;
-        let read = &mut self.plans[plan as usize];
-        (read.wanted, read.lost, read.looked_again) = (member.map_or(0, |member| 1 << member), 0, false);
-        read.step_begun_at = now;
-        let log = self.elastic_mut();
-        let segment = log.segment_of(slot);
-        log.segments.hold(segment);
-    }
-
     /// A plan over the members of a stripe of the log, whose segment it holds.
     pub(super) fn plan_of_stripe(&mut self, stripe: (u64, u64), purpose: Purpose) -> u32 {
         let plan = self.take_plan(stripe.0, purpose);
         self.fill_homes(plan, stripe);
+        let is_held = purpose != Purpose::Collect && !self.has_bug(Bug::SegmentNotHeld);
         let log = self.elastic_mut();
-        if purpose != Purpose::Collect {
+        if is_held {
             let segment = log.segment_of(stripe.0);
             log.segments.hold(segment);
         }
@@ -150,9 +137,12 @@ impl<M: Memory> Array<M> {
 
     /// A read of the log is over: its segment is let go. A chunk that a living element could not read is written anew.
     pub(in super::super) fn log_read(&mut self, plan: u32) {
+        let is_held = !self.has_bug(Bug::SegmentNotHeld);
         let Some(log) = &mut self.elastic else { return };
         let segment = log.segment_of(self.plans[plan as usize].row);
-        log.segments.let_go(segment);
+        if is_held {
+            log.segments.let_go(segment);
+        }
         let slot = &self.plans[plan as usize];
         let bad = slot.lost & slot.wanted;
         if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up {

@@ -1,0 +1,224 @@
+//! The log of elastic striping: what its slots hold on the elements, held against the model and against parity.
+
+use stripewise_array::placement::Persistence;
+use stripewise_array::placement::elastic::AcknowledgeWrites;
+use stripewise_array::{Array, PageMemory, StripeView};
+use stripewise_flash::Flash;
+
+use crate::media::PageMedia;
+use crate::model::{Model, Update};
+use crate::stamp::{Found, SECTOR};
+
+/// An array with a log, and what its elements hold.
+pub(crate) struct LogAudit<'a> {
+    /// The controller, asked only where chunks and stripes lie and what is lost.
+    pub array: &'a Array<PageMemory>,
+    /// The elements.
+    pub flash: &'a Flash<PageMedia>,
+    /// What there should be.
+    pub model: &'a Model,
+}
+
+/// Where a chunk is, as the controller tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum At {
+    /// Nowhere: it reads as zeros.
+    #[default]
+    Nowhere,
+    /// Given up.
+    Lost,
+    /// In controller memory.
+    Memory,
+    /// On this element, in this page.
+    Log(u16, u32),
+}
+
+impl LogAudit<'_> {
+    /// Chunks that hosts may fill.
+    pub(crate) fn chunks(&self) -> u64 {
+        self.array.capacity() / self.flash.media().page_bytes() as u64
+    }
+
+    pub(crate) fn at(&self, chunk: u64) -> At {
+        if let Some((element, page)) = self.array.chunk_in_log(chunk) {
+            At::Log(element, page)
+        } else if self.array.chunk_in_memory(chunk).is_some() {
+            At::Memory
+        } else if self.array.is_chunk_lost(chunk) {
+            At::Lost
+        } else {
+            At::Nowhere
+        }
+    }
+
+    /// Whether a loss of power would erase what waits in memory.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.array.scheme().placement.buffer_persistence == Persistence::Volatile
+    }
+
+    /// Whether an acknowledged write is on the elements.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.array.scheme().elastic.acknowledge == AcknowledgeWrites::Durable
+    }
+
+    /// A page, if its element lives and the page can be read.
+    fn read(&self, element: u16, page: u32) -> Option<&[u8]> {
+        if self.array.is_failed(element) {
+            return None;
+        }
+        let physical = self.flash.lookup(u32::from(element), page);
+        self.flash.media().page(u32::from(element), physical)
+    }
+
+    /// The members of a stripe in the order of its code, zeros for those that it does not have or that cannot be read, and a
+    /// mask of the latter.
+    fn members(&self, stripe: &StripeView) -> (Vec<Vec<u8>>, u64) {
+        let zeros = vec![0; self.flash.media().page_bytes()];
+        let mut row = vec![zeros; self.array.geometry().members as usize];
+        let mut lost = 0;
+        for &(number, element, page, _) in &stripe.members {
+            match self.read(element, page) {
+                Some(bytes) => row[number as usize] = bytes.to_vec(),
+                None => lost |= 1 << number,
+            }
+        }
+        (row, lost)
+    }
+
+    /// The content of a page of the log, by its stripe if it cannot be read; `None` if more is lost than the code bears.
+    pub(crate) fn content(&self, element: u16, page: u32, stripe: Option<&StripeView>) -> Option<Vec<u8>> {
+        if let Some(bytes) = self.read(element, page) {
+            return Some(bytes.to_vec());
+        }
+        let stripe = stripe?;
+        let is_it = |&&(_, at, of, _): &&(u32, u16, u32, Option<u64>)| (at, of) == (element, page);
+        let number = stripe.members.iter().find(is_it)?.0;
+        let (mut row, lost) = self.members(stripe);
+        let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
+        self.array.code()?.decode(&mut slices, lost, lost).ok()?;
+        Some(row.swap_remove(number as usize))
+    }
+
+    /// Parity of a stripe that is wholly written, as far as the code bears what is lost of it.
+    fn stripe(&self, stripe: &StripeView) -> Result<(), String> {
+        let geometry = self.array.geometry();
+        let parity = stripe.members.iter().filter(|member| member.0 >= geometry.data).count() as u32;
+        if parity != geometry.parity() || stripe.members.len() as u32 == parity {
+            return Err(format!("a stripe of {} members has {parity} of parity", stripe.members.len()));
+        }
+        let (mut row, lost) = self.members(stripe);
+        let Some(code) = self.array.code() else { return Ok(()) };
+        let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
+        if code.decode(&mut slices, lost, lost).is_err() {
+            return Ok(());
+        }
+        let (data, parity) = row.split_at(geometry.data as usize);
+        let sources: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        let mut expected = vec![vec![0; self.flash.media().page_bytes()]; parity.len()];
+        let mut targets: Vec<&mut [u8]> = expected.iter_mut().map(Vec::as_mut_slice).collect();
+        code.encode(&sources, &mut targets);
+        match parity.iter().zip(&expected).position(|(found, expected)| found != expected) {
+            None => Ok(()),
+            Some(nth) => {
+                let (_, element, page, _) = stripe.members[0];
+                let name = ["P", "Q"][nth];
+                Err(format!("{name} of the stripe that begins on element {element}, page {page} is wrong"))
+            }
+        }
+    }
+
+    /// Whether `bytes` of `chunk` are versions not older than `floor` says of each sector.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn versions(
+        &self,
+        chunk: u64,
+        bytes: &[u8],
+        place: &str,
+        floor: impl Fn(u64) -> Update,
+    ) -> Result<(), String> {
+        let first = chunk * (bytes.len() / SECTOR) as u64;
+        (first..).zip(bytes.chunks_exact(SECTOR)).try_for_each(|(sector, bytes)| {
+            let found = Found::of(bytes);
+            let result = self.model.check(sector, found, floor(sector));
+            result.map_err(|what| format!("chunk {chunk}, {place}: {what}"))
+        })
+    }
+
+    /// Whether `chunk` is where the map says in an admissible version; one that is lost is another question.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn chunk(
+        &self,
+        chunk: u64,
+        stripe: Option<&StripeView>,
+        floor: impl Fn(u64) -> Update,
+    ) -> Result<(), String> {
+        match self.at(chunk) {
+            At::Lost => Ok(()),
+            At::Nowhere => {
+                self.versions(chunk, &vec![0; self.flash.media().page_bytes()], "which is nowhere", floor)
+            }
+            At::Memory => {
+                let page = self.array.chunk_in_memory(chunk).ok_or("a chunk left memory meanwhile")?;
+                self.versions(chunk, self.array.memory_ref().page(page), "in memory", floor)
+            }
+            At::Log(element, page) => {
+                let Some(bytes) = self.content(element, page, stripe) else { return Ok(()) };
+                self.versions(chunk, &bytes, &format!("on element {element}, page {page}"), floor)
+            }
+        }
+    }
+
+    /// Whether any page of any element holds `sector` in a version not older than `floor`.
+    pub(crate) fn is_anywhere(&self, sector: u64, floor: Update) -> bool {
+        let media = self.flash.media();
+        let nth = sector as usize % (media.page_bytes() / SECTOR);
+        let elements = 0..self.array.geometry().elements;
+        let pages = 0..self.array.geometry().rows() as u32 / self.array.geometry().groups;
+        elements.flat_map(|element| pages.clone().map(move |page| (element, page))).any(|(element, page)| {
+            let Some(bytes) = media.page(element, self.flash.lookup(element, page)) else { return false };
+            let found = Found::of(&bytes[nth * SECTOR..(nth + 1) * SECTOR]);
+            matches!(found, Found::Stamp { write, sector: of } if of == sector && write >= floor)
+        })
+    }
+
+    /// Every stripe, the maps, and the device's own state.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub(crate) fn everything(&self, stripes: &[StripeView]) -> Result<(), String> {
+        self.array.audit_log()?;
+        stripes.iter().try_for_each(|stripe| self.stripe(stripe))?;
+        let mut slots: Vec<(u16, u32)> = stripes
+            .iter()
+            .flat_map(|stripe| stripe.members.iter().map(|member| (member.1, member.2)))
+            .collect();
+        slots.sort_unstable();
+        if let Some(pair) = slots.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("page {} of element {} belongs to two stripes", pair[0].1, pair[0].0));
+        }
+        self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
+    }
+
+    /// The most chunks that an array with these failed elements can hold and still always find room for more: the bound of
+    /// `array/src/placement/elastic/mod.rs`, over the stripes that there can be now.
+    pub(crate) fn bound(&self) -> u64 {
+        let (geometry, scheme) = (self.array.geometry(), self.array.scheme());
+        let rows = u64::from(scheme.elastic.segment_rows);
+        let each = geometry.rows() / u64::from(geometry.groups) / rows;
+        let living = |group: u32| {
+            let members = group * geometry.members..(group + 1) * geometry.members;
+            members.filter(|&element| !self.array.is_failed(element as u16)).count() as u32
+        };
+        let data: Vec<u64> = (0..geometry.groups)
+            .map(|group| u64::from(living(group).saturating_sub(geometry.parity())))
+            .filter(|&data| data > 0)
+            .collect();
+        let streams = u64::from(scheme.tiers()) + 1;
+        let segments = (data.len() as u64 * each).saturating_sub(streams + 2);
+        segments * (rows - 1) * data.iter().min().copied().unwrap_or(0)
+    }
+}

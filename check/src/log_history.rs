@@ -1,0 +1,225 @@
+//! What became of each chunk of a log so far: where it was, what was lost, what is on the elements.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use stripewise_array::StripeView;
+
+use crate::audit_log::{At, LogAudit};
+use crate::media::Fault;
+use crate::model::Update;
+use crate::stamp::{Found, SECTOR};
+
+/// Where a chunk was from some event on.
+#[derive(Clone, Debug)]
+struct Stay {
+    event: u64,
+    at: At,
+    stripe: Option<Rc<StripeView>>,
+}
+
+/// All that is to be known about the past of a log.
+#[derive(Debug, Default)]
+pub(crate) struct LogHistory {
+    /// Of each chunk where it was, in order.
+    stays: Vec<Vec<Stay>>,
+    /// Stripes that were there at the last look.
+    known: BTreeSet<Vec<(u32, u16, u32, Option<u64>)>>,
+    /// Segments that were collected, and stripes that were written until then.
+    done: (u64, u64),
+    /// Since when each element is failed.
+    failed: Vec<Option<u64>>,
+    /// Of each sector the latest version that was ever on the elements.
+    durable: Vec<Update>,
+    /// Chunks that are not nowhere, from each event on.
+    live: Vec<(u64, u64)>,
+    /// The failed elements allow so many chunks, from each event on.
+    bounds: Vec<(u64, u64)>,
+}
+
+impl LogHistory {
+    /// Looks at an array after `event`, with all faults of media until then, and the events in which stripes began to
+    /// be written to pages of the log.
+    ///
+    /// # Errors
+    /// A chunk was given up that was not lost.
+    pub(crate) fn look(
+        &mut self,
+        audit: &LogAudit<'_>,
+        event: u64,
+        faults: &[Fault],
+        appended: &BTreeMap<(u16, u32), u64>,
+    ) -> Result<(), String> {
+        let chunks = audit.chunks();
+        self.stays.resize(chunks as usize, Vec::new());
+        self.durable.resize(audit.model.sectors() as usize, 0);
+        let moved: Vec<(u64, At)> = (0..chunks)
+            .map(|chunk| (chunk, audit.at(chunk)))
+            .filter(|&(chunk, at)| self.last(chunk) != at)
+            .collect();
+        self.failed.resize(audit.array.elements() as usize, None);
+        for (element, failed) in (0..).zip(&mut self.failed) {
+            if failed.is_none() && audit.array.is_failed(element) {
+                *failed = Some(event);
+            }
+        }
+        let bound = audit.bound();
+        if self.bounds.last().is_none_or(|&(_, last)| last != bound) {
+            self.bounds.push((event, bound));
+        }
+        let counts = audit.array.elastic_counts();
+        let done = (counts.collected, counts.stripes - audit.array.stripes_under_way());
+        if moved.is_empty() && std::mem::replace(&mut self.done, done) == done {
+            return Ok(());
+        }
+        for &(chunk, at) in &moved {
+            if at == At::Lost && !self.may_be_lost(audit, chunk, 0, faults) {
+                return Err(format!("chunk {chunk} was given up though its stripe is redundant enough"));
+            }
+        }
+        let mut of_slot = BTreeMap::new();
+        let known = std::mem::take(&mut self.known);
+        for stripe in audit.array.stripes().into_iter().map(Rc::new) {
+            if !known.contains(&stripe.members) {
+                self.check_places(&stripe, appended)?;
+                self.note_durable(audit, &stripe);
+            }
+            self.known.insert(stripe.members.clone());
+            let members = stripe.members.iter();
+            of_slot.extend(members.map(|member| ((member.1, member.2), Rc::clone(&stripe))));
+        }
+        for (chunk, at) in moved {
+            let stripe = match at {
+                At::Log(element, page) => {
+                    let stripe = of_slot.get(&(element, page)).cloned();
+                    if stripe.is_none() {
+                        return Err(format!("chunk {chunk} lies in no stripe that is written"));
+                    }
+                    stripe
+                }
+                _ => None,
+            };
+            self.stays[chunk as usize].push(Stay { event, at, stripe });
+        }
+        let live = self.stays.iter().filter(|stays| stays.last().is_some_and(|stay| stay.at != At::Nowhere));
+        self.live.push((event, live.count() as u64));
+        Ok(())
+    }
+
+    /// A new stripe has no member on an element that had failed before it was begun.
+    fn check_places(&self, stripe: &StripeView, appended: &BTreeMap<(u16, u32), u64>) -> Result<(), String> {
+        let begun = stripe.members.iter().filter_map(|member| appended.get(&(member.1, member.2))).max();
+        let Some(&begun) = begun else { return Ok(()) };
+        let is_dead = |&&(_, element, ..): &&(u32, u16, u32, Option<u64>)| {
+            self.failed[usize::from(element)].is_some_and(|failed| failed < begun)
+        };
+        match stripe.members.iter().find(is_dead) {
+            None => Ok(()),
+            Some((_, element, page, _)) => {
+                Err(format!("a new stripe takes page {page} of element {element}, which had failed before"))
+            }
+        }
+    }
+
+    /// A stripe was written: what it holds was on the elements.
+    fn note_durable(&mut self, audit: &LogAudit<'_>, stripe: &StripeView) {
+        let sectors = (audit.flash.media().page_bytes() / SECTOR) as u64;
+        for &(_, element, page, chunk) in &stripe.members {
+            let Some(chunk) = chunk else { continue };
+            let places = &mut self.durable[(chunk * sectors) as usize..((chunk + 1) * sectors) as usize];
+            match audit.content(element, page, Some(stripe)) {
+                // What is lost is told of by reads.
+                None => places.fill(Update::MAX),
+                Some(bytes) => {
+                    for (place, bytes) in places.iter_mut().zip(bytes.chunks_exact(SECTOR)) {
+                        if let Found::Stamp { write, .. } = Found::of(bytes) {
+                            *place = write.max(*place);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn last(&self, chunk: u64) -> At {
+        self.stays[chunk as usize].last().map_or(At::Nowhere, |stay| stay.at)
+    }
+
+    /// The stripe that `chunk` lies in, if it lies in the log.
+    pub(crate) fn stripe_of(&self, chunk: u64) -> Option<&StripeView> {
+        self.stays[chunk as usize].last()?.stripe.as_deref()
+    }
+
+    /// Where `chunk` was at any time since `event`.
+    fn since(&self, chunk: u64, event: u64) -> impl Iterator<Item = &Stay> {
+        let stays = &self.stays[chunk as usize];
+        let first = stays.iter().rposition(|stay| stay.event < event).unwrap_or(0);
+        stays[first..].iter()
+    }
+
+    /// Whether since `event`, with these faults of media, `chunk` was in a stripe that lost more than the code bears.
+    fn may_be_lost(&self, audit: &LogAudit<'_>, chunk: u64, event: u64, faults: &[Fault]) -> bool {
+        self.since(chunk, event).any(|stay| {
+            let Some(stripe) = &stay.stripe else { return stay.at == At::Lost };
+            let is_lost = |&&(_, element, page, _): &&(u32, u16, u32, Option<u64>)| {
+                audit.array.is_failed(element)
+                    || faults.iter().any(|fault| (fault.element, fault.page) == (element, page))
+            };
+            stripe.members.iter().filter(is_lost).count() > audit.array.geometry().parity() as usize
+        })
+    }
+
+    /// Whether a read of `chunks`, or a write of parts of some, may fail that was submitted in `event`.
+    pub(crate) fn may_fail(
+        &self,
+        audit: &LogAudit<'_>,
+        mut chunks: impl Iterator<Item = u64>,
+        event: u64,
+        faults: &[Fault],
+    ) -> bool {
+        chunks.any(|chunk| self.may_be_lost(audit, chunk, event, faults))
+    }
+
+    /// Whether since `event` the array may have had no space: it had lost elements, and held more chunks than it can hold
+    /// without them and still always find room.
+    pub(crate) fn may_be_full(&self, event: u64) -> bool {
+        let since = |list: &[(u64, u64)]| list.iter().rposition(|&(at, _)| at < event).unwrap_or(0);
+        let live = self.live[since(&self.live)..].iter().map(|&(_, live)| live).max().unwrap_or(0);
+        let bound = self.bounds[since(&self.bounds)..].iter().map(|&(_, bound)| bound).min().unwrap_or(0);
+        live > bound
+    }
+
+    /// Whether the elements have had every sector of `chunk` in a version not older than `floor` says, and still have that
+    /// or a later one unless it was written anew in memory since.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(crate) fn durable_chunk(
+        &self,
+        audit: &LogAudit<'_>,
+        chunk: u64,
+        floor: impl Fn(u64) -> Update,
+    ) -> Result<(), String> {
+        let sectors = (audit.flash.media().page_bytes() / SECTOR) as u64;
+        match self.last(chunk) {
+            At::Memory => {
+                let mut of_chunk = chunk * sectors..(chunk + 1) * sectors;
+                // A trim meanwhile takes promises back.
+                let was_trimmed = |sector| audit.model.check(sector, Found::Zeros, floor(sector)).is_ok();
+                let is_missing = |&sector: &u64| self.durable[sector as usize] < floor(sector);
+                // A stripe of which nothing counts any more when it is written may be collected in the same event.
+                let is_found = |sector| audit.is_anywhere(sector, floor(sector));
+                let is_broken =
+                    |&sector: &u64| is_missing(&sector) && !was_trimmed(sector) && !is_found(sector);
+                match of_chunk.find(is_broken) {
+                    None => Ok(()),
+                    Some(sector) => Err(format!(
+                        "sector {sector} is in controller memory only; promised: {}",
+                        floor(sector)
+                    )),
+                }
+            }
+            _ => audit.chunk(chunk, self.stripe_of(chunk), floor),
+        }
+    }
+}
