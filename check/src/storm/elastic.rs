@@ -4,7 +4,7 @@
 use stripewise_array::Scheme;
 use stripewise_array::geometry::{Geometry, Level as Raid};
 use stripewise_array::hotness::HotnessPolicy;
-use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit, ElasticSection};
+use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Survivors};
 use stripewise_array::placement::{Persistence, PlacementPolicy};
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
@@ -96,6 +96,7 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         buffer: draw.one_of(&[BufferUnit::Stripe, BufferUnit::Group]),
         wait: Span(draw.one_of(waits)),
         acknowledge,
+        survivors: draw.one_of(&[Survivors::Apart, Survivors::Apart, Survivors::Coldest]),
         collect_above: percent(draw.one_of(&[100, 100, 90, 75, 40])),
         reserve: percent(draw.one_of(&[0, 5, 15, 40])),
         device_streams: false,
