@@ -208,7 +208,9 @@ impl LogHistory {
                 let was_trimmed = |sector| audit.model.check(sector, Found::Zeros, floor(sector)).is_ok();
                 let is_missing = |&sector: &u64| self.durable[sector as usize] < floor(sector);
                 // A stripe of which nothing counts any more when it is written may be collected in the same event.
-                let is_found = |sector| audit.is_anywhere(sector, floor(sector));
+                // Of one that lost a member by that write nothing can be told then.
+                let is_degraded = self.failed.iter().any(Option::is_some);
+                let is_found = |sector| is_degraded || audit.is_anywhere(sector, floor(sector));
                 let is_broken =
                     |&sector: &u64| is_missing(&sector) && !was_trimmed(sector) && !is_found(sector);
                 match of_chunk.find(is_broken) {

@@ -5,7 +5,7 @@
 use stripewise_array::geometry::Level;
 use stripewise_array::hotness::HotnessPolicy;
 use stripewise_array::placement::PlacementPolicy;
-use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit};
+use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit, Survivors};
 use stripewise_array::{Array, Elements, NoMemory, Scheme};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
@@ -188,6 +188,8 @@ fn a_full_array_that_is_overwritten_always_makes_progress() {
         for tiers in 1..=4 {
             for buffer in BUFFERS {
                 let mut case = case(elements, code);
+                case.scheme.elastic.survivors =
+                    if tiers % 2 == 0 { Survivors::Apart } else { Survivors::Coldest };
                 case.scheme.hotness.policy = HotnessPolicy::Direct;
                 case.scheme.hotness.tiers = tiers;
                 case.scheme.elastic.buffer = buffer;
