@@ -201,7 +201,8 @@ fn every_member_of_every_axis_is_drawn() {
     // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
     // plans that windows need. 3 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
-    // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, hotness in none or in 1 to 4 tiers by 3 policies, with 2 levels.
+    // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, hotness in none or in 1 to 4 tiers by 3
+    // policies, with 2 levels.
     assert_eq!(counts.len(), 180, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");

@@ -99,7 +99,6 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         survivors: draw.one_of(&[Survivors::Apart, Survivors::Apart, Survivors::Coldest]),
         collect_above: percent(draw.one_of(&[100, 100, 90, 75, 40])),
         reserve: percent(draw.one_of(&[0, 5, 15, 40])),
-        survivors: draw.one_of(&[Survivors::Apart, Survivors::Apart, Survivors::Coldest]),
         device_streams: false,
     };
     let hotness = &mut scheme.hotness;
