@@ -3,18 +3,22 @@
 mod append;
 mod bytes;
 mod collect;
+mod merge;
 mod read;
+mod view;
+
+pub use view::StripeView;
 
 use super::Array;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
 use crate::holds::NONE;
-use crate::memory::{Memory, PageId};
+use crate::memory::Memory;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::placement::elastic::buffer::Place;
-use crate::placement::elastic::{AcknowledgeWrites, Elastic, ElasticCounts, Home, Role};
-use crate::plan::{Attachment, Plan, Purpose};
+use crate::placement::elastic::{AcknowledgeWrites, Elastic, ElasticCounts, Home};
+use crate::plan::{Attachment, Purpose};
 use crate::request::RequestKind;
 
 /// What became of a written chunk.
@@ -111,96 +115,6 @@ impl<M: Memory> Array<M> {
         let request = &mut self.requests[id as usize];
         request.failed = true;
         request.no_space = true;
-    }
-
-    /// A write of a part of a chunk that lies in the log reads the chunk first (paper 001, section IV-C, partial writes).
-    fn merge_chunk<D: Driver<M>>(&mut self, id: u32, chunk: u64, slot: u64, driver: &mut D) -> Written {
-        if self.free_plan == NONE {
-            return Written::Waits;
-        }
-        let stream = self.classify(id, chunk);
-        self.elastic_mut().buffer.reserve(1);
-        let plan = self.read_plan(slot, Purpose::Merge);
-        self.elastic_mut().merges.push((chunk, plan));
-        self.plans[plan as usize].stream = stream as u8;
-        self.attach_writer(plan, id);
-        self.begin(plan, driver);
-        Written::Taken
-    }
-
-    /// A write of a chunk that a write before it is reading: it goes over what that one makes of it, so that the later one
-    /// stays the later one.
-    fn join_merge(&mut self, id: u32, plan: u32) -> Written {
-        if !self.has_attachments(if self.is_durable() { 2 } else { 1 }) {
-            return Written::Waits;
-        }
-        let chunk = self.requests[id as usize].cursor.remaining().0;
-        self.plans[plan as usize].stream = self.classify(id, chunk) as u8;
-        self.attach_writer(plan, id);
-        Written::Taken
-    }
-
-    /// Lets request `id` wait for `plan`, with what it will need to wait for the chunk to be durable.
-    fn attach_writer(&mut self, plan: u32, id: u32) {
-        self.attach(plan, id);
-        if self.is_durable() {
-            self.attach(plan, id);
-        }
-    }
-
-    /// The old content of a chunk that is written in part is there: the new sectors go over it, those of one write after the
-    /// other. Since all writes of the chunk join the first, what was read is its content still, though collection may have
-    /// moved it meanwhile; if it was trimmed, they go over zeros. Over a chunk that cannot be read only the whole of it can
-    /// be written.
-    pub(super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
-        let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
-        let stream = usize::from(stream);
-        let member = wanted.trailing_zeros();
-        let slot = self.elastic().homes(plan)[member as usize];
-        let chunk = self.elastic().directory.chunk(slot);
-        self.log_read(plan);
-        let log = self.elastic_mut();
-        log.buffer.unreserve(1);
-        log.merges.retain(|&(_, merge)| merge != plan);
-        let mut node = self.turn_attachments(plan);
-        while node != NONE {
-            let id = self.attachments[node as usize].request;
-            if self.is_durable() {
-                let second = self.attachments[node as usize].next;
-                self.attachments[node as usize].next = self.attachments[second as usize].next;
-                self.free_attachment_of(second);
-                self.requests[id as usize].remaining -= 1;
-            }
-            node = self.attachments[node as usize].next;
-            let sectors = self.sectors_of_page(id, chunk);
-            match self.elastic().home(chunk) {
-                Home::Slot(_) if gave_up && sectors != self.whole_page => {
-                    self.requests[id as usize].failed = true;
-                }
-                Home::Slot(_) if !gave_up => {
-                    let page = self.take_content(plan, member);
-                    self.load_host(page, chunk, id, sectors);
-                    self.leave(chunk);
-                    let place = self.elastic_mut().buffer.take(chunk, page);
-                    self.enter(id, chunk, place, stream, driver);
-                }
-                Home::Lost if sectors != self.whole_page => self.requests[id as usize].failed = true,
-                Home::Slot(_) | Home::Lost | Home::Memory(_) | Home::Nowhere => {
-                    self.put(id, chunk, sectors, stream, driver)
-                }
-            }
-        }
-    }
-
-    /// Turns the list of those who wait for `plan` around, so that it begins with the one that came first, and returns its
-    /// head.
-    fn turn_attachments(&mut self, plan: u32) -> u32 {
-        let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
-        while node != NONE {
-            let first = std::mem::replace(&mut self.plans[plan as usize].first_request, node);
-            node = std::mem::replace(&mut self.attachments[node as usize].next, first);
-        }
-        self.plans[plan as usize].first_request
     }
 
     /// Whether a write waits until its chunks are on the elements.
@@ -473,101 +387,5 @@ impl<M: Memory> Array<M> {
             log.segments.close(segment);
         }
         log.counts = ElasticCounts::default();
-    }
-}
-
-/// A stripe of the log, as observers see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StripeView {
-    /// Its members: number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
-    pub members: Vec<(u32, u16, u32, Option<u64>)>,
-}
-
-/// Getters of the elastic placement.
-impl<M: Memory> Array<M> {
-    /// What the log did so far; nothing without one.
-    pub fn elastic_counts(&self) -> ElasticCounts {
-        self.elastic.as_ref().map_or_else(ElasticCounts::default, |log| log.counts)
-    }
-
-    /// Bytes of memory that finding hot chunks takes; 0 without a log.
-    pub fn hotness_bytes(&self) -> u64 {
-        self.elastic.as_ref().map_or(0, |log| log.hotness.bytes())
-    }
-
-    /// Bytes of memory that the log's maps take; 0 without a log.
-    pub fn map_bytes(&self) -> u64 {
-        self.elastic.as_ref().map_or(0, Elastic::bytes)
-    }
-
-    /// Stripes on their way to the log.
-    pub fn stripes_under_way(&self) -> u64 {
-        self.elastic.as_ref().map_or(0, |log| log.flying.into())
-    }
-
-    /// Whether the log has no space, and nothing under way that could make some.
-    pub fn is_full(&self) -> bool {
-        self.elastic.as_ref().is_some_and(|log| log.is_full)
-    }
-
-    /// The buffer with the content of `chunk`, if controller memory has it on its way to the log.
-    pub fn chunk_in_memory(&self, chunk: u64) -> Option<PageId> {
-        let log = self.elastic.as_ref()?;
-        match log.home(chunk) {
-            Home::Memory(place) => Some(log.buffer.get(place).page),
-            _ => None,
-        }
-    }
-
-    /// The element and page of `chunk` in the log.
-    pub fn chunk_in_log(&self, chunk: u64) -> Option<(u16, u32)> {
-        let log = self.elastic.as_ref()?;
-        match log.home(chunk) {
-            Home::Slot(slot) => Some(log.element(slot)),
-            _ => None,
-        }
-    }
-
-    /// Whether `chunk` is lost: more of its stripe was than the code bears.
-    pub fn is_chunk_lost(&self, chunk: u64) -> bool {
-        self.elastic.as_ref().is_some_and(|log| log.home(chunk) == Home::Lost)
-    }
-
-    /// Every stripe of the log that is wholly written.
-    pub fn stripes(&self) -> Vec<StripeView> {
-        let Some(log) = &self.elastic else { return Vec::new() };
-        let is_under_way = |first: u64| {
-            let mut plans = self.plans.iter();
-            plans.any(|plan| plan.is_under_way && plan.purpose == Purpose::Append && plan.row == first)
-        };
-        let mut stripes = Vec::new();
-        let mut slot = 0;
-        while slot < log.slots() {
-            if log.directory.role(slot) == Role::Vacant {
-                slot += 1;
-                continue;
-            }
-            let stripe = log.directory.stripe(slot);
-            slot = stripe.1;
-            if is_under_way(stripe.0) {
-                continue;
-            }
-            let mut members = Vec::new();
-            log.members_of(stripe, |member, slot| {
-                let (element, page) = log.element(slot);
-                let is_data = member < self.geometry.data;
-                members.push((member, element, page, is_data.then(|| log.directory.chunk(slot))));
-            });
-            stripes.push(StripeView { members });
-        }
-        stripes
-    }
-
-    /// Looks for contradictions between the maps of the log.
-    ///
-    /// # Errors
-    /// The first that it finds.
-    pub fn audit_log(&self) -> Result<(), String> {
-        self.elastic.as_ref().map_or(Ok(()), |log| log.audit())
     }
 }

@@ -1,0 +1,107 @@
+//! Writes of parts of chunks that lie in the log.
+
+use super::super::Array;
+use super::Written;
+use crate::driver::Driver;
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::placement::elastic::Home;
+use crate::plan::{Plan, Purpose};
+
+impl<M: Memory> Array<M> {
+    /// A write of a part of a chunk that lies in the log reads the chunk first (paper 001, section IV-C, partial writes).
+    pub(super) fn merge_chunk<D: Driver<M>>(
+        &mut self,
+        id: u32,
+        chunk: u64,
+        slot: u64,
+        driver: &mut D,
+    ) -> Written {
+        if self.free_plan == NONE {
+            return Written::Waits;
+        }
+        let stream = self.classify(id, chunk);
+        self.elastic_mut().buffer.reserve(1);
+        let plan = self.read_plan(slot, Purpose::Merge);
+        self.elastic_mut().merges.push((chunk, plan));
+        self.plans[plan as usize].stream = stream as u8;
+        self.attach_writer(plan, id);
+        self.begin(plan, driver);
+        Written::Taken
+    }
+
+    /// A write of a chunk that a write before it is reading: it goes over what that one makes of it, so that the later one
+    /// stays the later one.
+    pub(super) fn join_merge(&mut self, id: u32, plan: u32) -> Written {
+        if !self.has_attachments(if self.is_durable() { 2 } else { 1 }) {
+            return Written::Waits;
+        }
+        let chunk = self.requests[id as usize].cursor.remaining().0;
+        self.plans[plan as usize].stream = self.classify(id, chunk) as u8;
+        self.attach_writer(plan, id);
+        Written::Taken
+    }
+
+    /// Lets request `id` wait for `plan`, with what it will need to wait for the chunk to be durable.
+    fn attach_writer(&mut self, plan: u32, id: u32) {
+        self.attach(plan, id);
+        if self.is_durable() {
+            self.attach(plan, id);
+        }
+    }
+
+    /// The old content of a chunk that is written in part is there: the new sectors go over it, those of one write after the
+    /// other. Since all writes of the chunk join the first, what was read is its content still, though collection may have
+    /// moved it meanwhile; if it was trimmed, they go over zeros. Over a chunk that cannot be read only the whole of it can
+    /// be written.
+    pub(in super::super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
+        let stream = usize::from(stream);
+        let member = wanted.trailing_zeros();
+        let slot = self.elastic().homes(plan)[member as usize];
+        let chunk = self.elastic().directory.chunk(slot);
+        self.log_read(plan);
+        let log = self.elastic_mut();
+        log.buffer.unreserve(1);
+        log.merges.retain(|&(_, merge)| merge != plan);
+        let mut node = self.turn_attachments(plan);
+        while node != NONE {
+            let id = self.attachments[node as usize].request;
+            if self.is_durable() {
+                let second = self.attachments[node as usize].next;
+                self.attachments[node as usize].next = self.attachments[second as usize].next;
+                self.free_attachment_of(second);
+                self.requests[id as usize].remaining -= 1;
+            }
+            node = self.attachments[node as usize].next;
+            let sectors = self.sectors_of_page(id, chunk);
+            match self.elastic().home(chunk) {
+                Home::Slot(_) if gave_up && sectors != self.whole_page => {
+                    self.requests[id as usize].failed = true;
+                }
+                Home::Slot(_) if !gave_up => {
+                    let page = self.take_content(plan, member);
+                    self.load_host(page, chunk, id, sectors);
+                    self.leave(chunk);
+                    let place = self.elastic_mut().buffer.take(chunk, page);
+                    self.enter(id, chunk, place, stream, driver);
+                }
+                Home::Lost if sectors != self.whole_page => self.requests[id as usize].failed = true,
+                Home::Slot(_) | Home::Lost | Home::Memory(_) | Home::Nowhere => {
+                    self.put(id, chunk, sectors, stream, driver)
+                }
+            }
+        }
+    }
+
+    /// Turns the list of those who wait for `plan` around, so that it begins with the one that came first, and returns its
+    /// head.
+    fn turn_attachments(&mut self, plan: u32) -> u32 {
+        let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
+        while node != NONE {
+            let first = std::mem::replace(&mut self.plans[plan as usize].first_request, node);
+            node = std::mem::replace(&mut self.attachments[node as usize].next, first);
+        }
+        self.plans[plan as usize].first_request
+    }
+}

@@ -1,0 +1,102 @@
+//! The log as observers see it: what it did, what it holds, where chunks are.
+
+use super::super::Array;
+use crate::memory::{Memory, PageId};
+use crate::placement::elastic::{Elastic, ElasticCounts, Home, Role};
+use crate::plan::Purpose;
+
+/// A stripe of the log, as observers see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StripeView {
+    /// Its members: number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
+    pub members: Vec<(u32, u16, u32, Option<u64>)>,
+}
+
+/// Getters of the elastic placement.
+impl<M: Memory> Array<M> {
+    /// What the log did so far; nothing without one.
+    pub fn elastic_counts(&self) -> ElasticCounts {
+        self.elastic.as_ref().map_or_else(ElasticCounts::default, |log| log.counts)
+    }
+
+    /// Bytes of memory that finding hot chunks takes; 0 without a log.
+    pub fn hotness_bytes(&self) -> u64 {
+        self.elastic.as_ref().map_or(0, |log| log.hotness.bytes())
+    }
+
+    /// Bytes of memory that the log's maps take; 0 without a log.
+    pub fn map_bytes(&self) -> u64 {
+        self.elastic.as_ref().map_or(0, Elastic::bytes)
+    }
+
+    /// Stripes on their way to the log.
+    pub fn stripes_under_way(&self) -> u64 {
+        self.elastic.as_ref().map_or(0, |log| log.flying.into())
+    }
+
+    /// Whether the log has no space, and nothing under way that could make some.
+    pub fn is_full(&self) -> bool {
+        self.elastic.as_ref().is_some_and(|log| log.is_full)
+    }
+
+    /// The buffer with the content of `chunk`, if controller memory has it on its way to the log.
+    pub fn chunk_in_memory(&self, chunk: u64) -> Option<PageId> {
+        let log = self.elastic.as_ref()?;
+        match log.home(chunk) {
+            Home::Memory(place) => Some(log.buffer.get(place).page),
+            _ => None,
+        }
+    }
+
+    /// The element and page of `chunk` in the log.
+    pub fn chunk_in_log(&self, chunk: u64) -> Option<(u16, u32)> {
+        let log = self.elastic.as_ref()?;
+        match log.home(chunk) {
+            Home::Slot(slot) => Some(log.element(slot)),
+            _ => None,
+        }
+    }
+
+    /// Whether `chunk` is lost: more of its stripe was than the code bears.
+    pub fn is_chunk_lost(&self, chunk: u64) -> bool {
+        self.elastic.as_ref().is_some_and(|log| log.home(chunk) == Home::Lost)
+    }
+
+    /// Every stripe of the log that is wholly written.
+    pub fn stripes(&self) -> Vec<StripeView> {
+        let Some(log) = &self.elastic else { return Vec::new() };
+        let is_under_way = |first: u64| {
+            let mut plans = self.plans.iter();
+            plans.any(|plan| plan.is_under_way && plan.purpose == Purpose::Append && plan.row == first)
+        };
+        let mut stripes = Vec::new();
+        let mut slot = 0;
+        while slot < log.slots() {
+            if log.directory.role(slot) == Role::Vacant {
+                slot += 1;
+                continue;
+            }
+            let stripe = log.directory.stripe(slot);
+            slot = stripe.1;
+            if is_under_way(stripe.0) {
+                continue;
+            }
+            let mut members = Vec::new();
+            log.members_of(stripe, |member, slot| {
+                let (element, page) = log.element(slot);
+                let is_data = member < self.geometry.data;
+                members.push((member, element, page, is_data.then(|| log.directory.chunk(slot))));
+            });
+            stripes.push(StripeView { members });
+        }
+        stripes
+    }
+
+    /// Looks for contradictions between the maps of the log.
+    ///
+    /// # Errors
+    /// The first that it finds.
+    pub fn audit_log(&self) -> Result<(), String> {
+        self.elastic.as_ref().map_or(Ok(()), |log| log.audit())
+    }
+}
