@@ -27,7 +27,7 @@ mod window;
 
 pub use bugs::Bug;
 pub(crate) use controller::members as controller_members;
-pub use controller::{Array, SECTOR_BYTES, StripeView};
+pub use controller::{Array, SECTOR_BYTES, StripeMember, StripeView};
 pub use driver::{Acknowledgement, Admission, Driver};
 pub use holds::Hold;
 pub use loads::Loads;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use stripewise_array::StripeView;
+use stripewise_array::{StripeMember, StripeView};
 
 use crate::audit_log::{At, LogAudit};
 use crate::media::Fault;
@@ -24,7 +24,7 @@ pub(crate) struct LogHistory {
     /// Of each chunk where it was, in order.
     stays: Vec<Vec<Stay>>,
     /// Stripes that were there at the last look.
-    known: BTreeSet<Vec<(u32, u16, u32, Option<u64>)>>,
+    known: BTreeSet<Vec<StripeMember>>,
     /// Segments that were collected, and stripes that were written until then.
     done: (u64, u64),
     /// Since when each element is failed.

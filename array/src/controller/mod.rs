@@ -22,7 +22,7 @@ mod reads;
 mod run;
 mod updates;
 
-pub use elastic::StripeView;
+pub use elastic::{StripeMember, StripeView};
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;

@@ -88,7 +88,7 @@ impl Run<'_> {
         let audit = self.log_audit();
         let waiting = (0..audit.chunks()).filter(|&chunk| audit.at(chunk) == At::Memory).count();
         let pages = audit.array.memory_ref().in_use();
-        if pages as usize != waiting {
+        if pages != waiting {
             return Err(format!("{waiting} chunks wait in memory, and {pages} page buffers are in use"));
         }
         let stripes = audit.array.stripes();

@@ -7,7 +7,7 @@ mod merge;
 mod read;
 mod view;
 
-pub use view::StripeView;
+pub use view::{StripeMember, StripeView};
 
 use super::Array;
 use crate::bugs::Bug;

@@ -5,11 +5,14 @@ use crate::memory::{Memory, PageId};
 use crate::placement::elastic::{Elastic, ElasticCounts, Home, Role};
 use crate::plan::Purpose;
 
+/// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
+pub type StripeMember = (u32, u16, u32, Option<u64>);
+
 /// A stripe of the log, as observers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripeView {
-    /// Its members: number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
-    pub members: Vec<(u32, u16, u32, Option<u64>)>,
+    /// Its members.
+    pub members: Vec<StripeMember>,
 }
 
 /// Getters of the elastic placement.
