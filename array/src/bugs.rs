@@ -22,8 +22,6 @@ pub enum Bug {
     SegmentNotHeld,
     /// A write of a chunk does not wait for one before it that is reading it.
     MergeNotJoined,
-    /// Hosts take the places in memory that collection needs.
-    CollectionPlacesTaken,
     /// A write that should wait until it is durable is acknowledged when memory has it.
     DurableTooEarly,
     /// Decoding a short stripe takes a member that it does not have for lost.
@@ -186,7 +184,6 @@ impl Bug {
         Self::OldChunkMoved,
         Self::SegmentNotHeld,
         Self::MergeNotJoined,
-        Self::CollectionPlacesTaken,
         Self::DurableTooEarly,
         Self::AbsentTakenForLost,
         Self::FailedSlotUsed,

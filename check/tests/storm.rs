@@ -172,7 +172,8 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("survivors {:?}", case.scheme.elastic.survivors));
             count(format!("collects above {collect_above}"));
             count(format!("reserves {reserve}"));
-            count(format!("hotness {:?} of {}", case.scheme.hotness.policy, case.scheme.tiers()));
+            count(format!("hotness {:?}", case.scheme.hotness.policy));
+            count(format!("{} tiers", case.scheme.tiers()));
             count(format!("{level} elastic"));
         }
         count(format!("hides old versions {}", case.hides_old_versions));
@@ -193,7 +194,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
 
 #[test]
 fn every_member_of_every_axis_is_drawn() {
-    let (counts, beyond) = drawn(1500);
+    let (counts, beyond) = drawn(2200);
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
     // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 4 chunks, 5
     // rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4
@@ -201,11 +202,11 @@ fn every_member_of_every_axis_is_drawn() {
     // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
     // plans that windows need. 3 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
-    // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, hotness in none or in 1 to 4 tiers by 3
-    // policies, with 2 levels.
-    assert_eq!(counts.len(), 180, "{listed}");
+    // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
+    // of tiers, and 2 levels.
+    assert_eq!(counts.len(), 175, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }
-    assert!((100..500).contains(&beyond), "{beyond} cases lose more than their code bears");
+    assert!((150..700).contains(&beyond), "{beyond} cases lose more than their code bears");
 }

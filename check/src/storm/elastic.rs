@@ -60,7 +60,9 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
 
 /// Writes that fill the whole array, one behind the other.
 fn filling(draw: &mut Draw, geometry: &Geometry, pages: u64, page: u64) -> Vec<Ask> {
-    let grain = page * draw.one_of(&[u64::from(geometry.data), 3 * u64::from(geometry.data) + 1]);
+    let data = u64::from(geometry.data);
+    // The last fills memory faster than it drains.
+    let grain = page * draw.one_of(&[data, 3 * data + 1, 40 * data]);
     let sectors = pages * page;
     let write =
         |sector: u64| Ask { gap_ns: 0, what: What::Write, sector, sectors: grain.min(sectors - sector) };

@@ -88,8 +88,7 @@ impl<M: Memory> Array<M> {
         };
         let home = self.elastic().home(chunk);
         let is_waiting = matches!(home, Home::Memory(place) if self.elastic().buffer.get(place).waits);
-        let takes_all = self.has_bug(Bug::CollectionPlacesTaken) && self.elastic().buffer.available() > 0;
-        if !is_waiting && !self.elastic().has_place() && !takes_all {
+        if !is_waiting && !self.elastic().has_place() {
             if !self.elastic().is_full || self.elastic().flying > 0 {
                 return Written::Waits;
             }
