@@ -204,7 +204,7 @@ fn every_member_of_every_axis_is_drawn() {
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
     // of tiers, and 2 levels.
-    assert_eq!(counts.len(), 175, "{listed}");
+    assert_eq!(counts.len(), 183, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

@@ -108,11 +108,18 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         draw.one_of(&[HotnessPolicy::None, HotnessPolicy::Glru, HotnessPolicy::Hca, HotnessPolicy::Direct]);
     if hotness.policy != HotnessPolicy::None {
         hotness.tiers = draw.one_of(&[1, 2, 2, 3, 4]);
-        hotness.lists = draw.one_of(&[1, 4, 128]);
-        hotness.items = draw.one_of(&[1, 2, 8]);
-        hotness.halve_every = draw.one_of(&[0, 0, 10, 100]);
-        hotness.extent = Bytes(page_bytes * draw.one_of(&[1, 4, 16]));
         hotness.sequential_shortcut = draw.percent(50);
+    }
+    // A policy is given the settings that it reads.
+    match hotness.policy {
+        HotnessPolicy::Glru => {
+            hotness.lists = draw.one_of(&[1, 4, 128]);
+            hotness.items = draw.one_of(&[1, 2, 8]);
+            hotness.halve_every = draw.one_of(&[0, 0, 10, 100]);
+        }
+        HotnessPolicy::Direct => hotness.halve_every = draw.one_of(&[0, 0, 10, 100]),
+        HotnessPolicy::Hca => hotness.extent = Bytes(page_bytes * draw.one_of(&[1, 4, 16])),
+        HotnessPolicy::None => {}
     }
     scheme.dispatch.read_first = draw.percent(60);
     scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
