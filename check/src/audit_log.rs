@@ -172,14 +172,14 @@ impl LogAudit<'_> {
         }
     }
 
-    /// Whether any page of any element holds `sector` in a version not older than `floor`.
+    /// Whether any page of any element holds `sector` in a version not older than `floor`, or might: one that cannot be read.
     pub(crate) fn is_anywhere(&self, sector: u64, floor: Update) -> bool {
         let media = self.flash.media();
         let nth = sector as usize % (media.page_bytes() / SECTOR);
         let elements = 0..self.array.geometry().elements;
         let pages = 0..self.array.geometry().rows() as u32 / self.array.geometry().groups;
         elements.flat_map(|element| pages.clone().map(move |page| (element, page))).any(|(element, page)| {
-            let Some(bytes) = media.page(element, self.flash.lookup(element, page)) else { return false };
+            let Some(bytes) = media.page(element, self.flash.lookup(element, page)) else { return true };
             let found = Found::of(&bytes[nth * SECTOR..(nth + 1) * SECTOR]);
             matches!(found, Found::Stamp { write, sector: of } if of == sector && write >= floor)
         })
