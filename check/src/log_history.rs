@@ -186,7 +186,8 @@ impl LogHistory {
         let since = |list: &[(u64, u64)]| list.iter().rposition(|&(at, _)| at < event).unwrap_or(0);
         let live = self.live[since(&self.live)..].iter().map(|&(_, live)| live).max().unwrap_or(0);
         let bound = self.bounds[since(&self.bounds)..].iter().map(|&(_, bound)| bound).min().unwrap_or(0);
-        live > bound
+        // Where no group has elements enough for a stripe there is no room at all.
+        live > bound || bound == 0
     }
 
     /// Whether the elements have had every sector of `chunk` in a version not older than `floor` says, and still have that
