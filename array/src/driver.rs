@@ -2,10 +2,11 @@
 
 use stripewise_base::Nanos;
 
+use crate::element_state::ElementState;
 use crate::memory::Memory;
 use crate::operation::{Operation, OperationId};
 use crate::plan::PlanView;
-use crate::update::{Choice, ElementState, ParityUpdate, Routine};
+use crate::update::{Choice, ParityUpdate, Routine};
 
 /// A host request that is acknowledged, with the parts of its response time. They add up to
 /// `at - arrival`, along the path that finished last.

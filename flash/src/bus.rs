@@ -75,6 +75,11 @@ impl Buses {
         bus.busy_until <= now && !bus.event
     }
 
+    /// Time that the transfer in progress still takes.
+    pub(crate) fn left(&self, bus: u32, now: Nanos) -> Nanos {
+        self.buses[bus as usize].busy_until.saturating_sub(now)
+    }
+
     /// Starts a transfer.
     #[inline(always)]
     pub(crate) fn occupy(&mut self, bus: u32, until: Nanos) {

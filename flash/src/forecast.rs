@@ -21,17 +21,26 @@ impl<M: Media> Flash<M> {
     /// With read levels `t_R` is the mean of the moves' own reads (paper 000, section IV-A, adjusts it to them).
     pub fn gc_average_ns(&self, element: u32) -> Nanos {
         let e = &self.elements[element as usize];
-        let moves = e.carried.moves + e.counters.gc_move_pages;
-        let erases = e.carried.erases + e.counters.erase_blocks;
-        let (sense, moves, erases) = if erases == 0 {
-            let (pages, blocks) = self.valid_share(element);
-            (u128::from(pages) * u128::from(self.times.read), pages, blocks)
+        let (moves, erases) = self.mean_moves(element);
+        let sense = if e.carried.erases + e.counters.erase_blocks == 0 {
+            u128::from(moves) * u128::from(self.times.read)
         } else {
-            (u128::from(e.carried.sense), moves, erases)
+            u128::from(e.carried.sense)
         };
         let cells = sense + u128::from(self.times.program) * u128::from(moves);
         let erases = u128::from(erases);
         ((cells + erases / 2) / erases) as Nanos + self.times.erase
+    }
+
+    /// Pages that collections of an element moved and the blocks that they erased, as a quotient; before the first erase
+    /// the element's valid pages and its blocks.
+    pub(crate) fn mean_moves(&self, element: u32) -> (u64, u64) {
+        let e = &self.elements[element as usize];
+        let erases = e.carried.erases + e.counters.erase_blocks;
+        if erases == 0 {
+            return self.valid_share(element);
+        }
+        (e.carried.moves + e.counters.gc_move_pages, erases)
     }
 
     /// Valid pages of an element, and its blocks.
@@ -67,7 +76,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// Time that the collection of one block still takes on its die.
-    fn remaining_of(&self, now: Nanos, die: u32) -> Nanos {
+    pub(crate) fn remaining_of(&self, now: Nanos, die: u32) -> Nanos {
         let (d, c, t) = (&self.dies[die as usize], &self.collections[die as usize], &self.times);
         if c.block == NONE {
             return 0;
@@ -95,7 +104,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// Time of the moves that a collection has not begun, and of its erase.
-    fn moves_left(&self, die: u32) -> Nanos {
+    pub(crate) fn moves_left(&self, die: u32) -> Nanos {
         let (c, t) = (&self.collections[die as usize], &self.times);
         let sense = self.cell_read_ns(self.shape.element_of_die(die), c.first);
         let a_move = t.read_command + sense + t.move_bus(false) + t.move_program(false);
@@ -108,7 +117,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// Cell time of reading a physical page of an element now.
-    fn cell_read_ns(&self, element: u32, page: u32) -> Nanos {
+    pub(crate) fn cell_read_ns(&self, element: u32, page: u32) -> Nanos {
         let level = self.ftl.wear.has_levels().then(|| self.ftl.block_at(element, page));
         level.and_then(|block| self.ftl.wear.read_time(block)).unwrap_or(self.times.read)
     }

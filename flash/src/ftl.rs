@@ -233,6 +233,24 @@ impl Ftl {
         self.at_or_below(plane, self.high)
     }
 
+    /// What a plane has gained in pages and in whole free blocks when one more block with so many valid pages is collected.
+    pub(crate) fn gains(&self, plane: u32, (pages, blocks): (u32, i64), moves: u32) -> (u32, i64) {
+        let (p, full) = (&self.planes[plane as usize], i64::from(self.shape.data_pages));
+        let free = i64::from(p.free_pages) + i64::from(pages);
+        let room = free - (i64::from(p.free_blocks) + blocks) * full;
+        let opened = i64::from(i64::from(moves) > room);
+        (pages + self.shape.data_pages - moves, blocks + 1 - opened)
+    }
+
+    /// Whether collection of a plane would have to go on when so many pages and blocks more were free.
+    pub(crate) fn below_high_after(&self, plane: u32, (pages, blocks): (u32, i64)) -> bool {
+        let p = &self.planes[plane as usize];
+        match self.high {
+            Threshold::Pages(most) => p.free_pages + pages <= most,
+            Threshold::Blocks(most) => i64::from(p.free_blocks) + blocks <= i64::from(most),
+        }
+    }
+
     /// Takes the next page of one of a plane's open blocks, for a program or a move. The caller sees to it that there is
     /// one.
     #[inline(always)]

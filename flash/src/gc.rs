@@ -42,7 +42,7 @@ pub(crate) fn choose(ftl: &mut Ftl, plane: u32, policy: Victim, random: &mut Prn
 }
 
 /// The block with fewest valid pages, the first of equals; `None` if none is written to its end.
-fn least_valid(valid: &[u16]) -> Option<u32> {
+pub(crate) fn least_valid(valid: &[u16]) -> Option<u32> {
     let (mut least, mut at) = (OPEN, 0);
     for (stride, blocks) in valid.chunks(STRIDE).enumerate() {
         let here = blocks.iter().copied().fold(u16::MAX, u16::min);

@@ -31,6 +31,7 @@ mod place;
 mod precondition;
 mod preempt;
 mod rate;
+mod read_forecast;
 mod ready;
 mod record;
 mod serve;

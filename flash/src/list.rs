@@ -41,6 +41,12 @@ impl List {
         Some(head)
     }
 
+    /// The entries, first to last.
+    pub(crate) fn entries(self, next: &[u32]) -> impl Iterator<Item = u32> {
+        let some = |entry: u32| (entry != NONE).then_some(entry);
+        std::iter::successors(some(self.head), move |&entry| some(next[entry as usize]))
+    }
+
     /// Takes out the first entry that `fits`.
     pub(crate) fn take(&mut self, next: &mut [u32], mut fits: impl FnMut(u32) -> bool) -> Option<u32> {
         let (mut before, mut at) = (NONE, self.head);

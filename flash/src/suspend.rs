@@ -6,7 +6,7 @@
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 
-use crate::die::{NEVER, Phase};
+use crate::die::{Die, NEVER, Phase};
 use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::list::NONE;
@@ -25,7 +25,7 @@ pub(crate) struct Suspension {
     /// How often it was suspended.
     count: u32,
     /// Reads that may still be served.
-    reads: u32,
+    pub(crate) reads: u32,
     /// A read was refused that could not suspend the phase of that time.
     wanted: bool,
 }
@@ -83,9 +83,9 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// Suspends what a die does, if that can and may be.
-    fn suspend(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
-        let Some(spec) = self.spec.suspend else { return false };
+    /// When the cells would stop if a read suspended now what a die does; none if that cannot or may not be.
+    pub(crate) fn can_suspend(&self, now: Nanos, die: u32) -> Option<Nanos> {
+        let spec = self.spec.suspend?;
         let (d, s) = (&self.dies[die as usize], &self.suspensions[die as usize]);
         let may_be = match d.phase {
             Phase::Program | Phase::MoveProgram => spec.program,
@@ -93,17 +93,21 @@ impl<M: Media> Flash<M> {
             _ => false,
         };
         if !may_be || s.count >= spec.limit || d.due == NEVER || self.is_held_by_others(die) {
-            return false;
+            return None;
         }
         let stop = now.max(s.cells_from);
-        let left = d.due.saturating_sub(stop);
-        if left <= spec.overhead.0 {
-            return false;
-        }
-        let (phase, slot) = (d.phase, d.slot);
+        (d.due.saturating_sub(stop) > spec.overhead.0).then_some(stop)
+    }
+
+    /// Suspends what a die does, if that can and may be.
+    fn suspend(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
+        let (Some(spec), Some(stop)) = (self.spec.suspend, self.can_suspend(now, die)) else { return false };
+        let Die { phase, slot, due, .. } = self.dies[die as usize];
+        let (s, left) = (&self.suspensions[die as usize], due - stop);
+        let suspended =
+            Suspension { phase, left, slot, count: s.count + 1, reads: spec.reads, wanted: false, ..*s };
         self.record_suspended(die, left);
-        let s = &mut self.suspensions[die as usize];
-        *s = Suspension { phase, left, slot, count: s.count + 1, reads: spec.reads, wanted: false, ..*s };
+        self.suspensions[die as usize] = suspended;
         let d = &mut self.dies[die as usize];
         (d.phase, d.slot) = (Phase::Suspend, NONE);
         self.elements[self.shape.element_of_die(die) as usize].counters.suspends += 1;

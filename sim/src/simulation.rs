@@ -112,13 +112,31 @@ struct Flight {
 
 impl<M: Memory, C: Content<M>, H: Host<M>> ElementState for World<M, C, H> {
     fn gc_average_ns(&self, element: u16) -> Nanos {
-        State { flash: &self.flash, now: self.now }.gc_average_ns(element)
+        self.state().gc_average_ns(element)
     }
     fn gc_remaining_ns(&self, element: u16) -> Nanos {
-        State { flash: &self.flash, now: self.now }.gc_remaining_ns(element)
+        self.state().gc_remaining_ns(element)
     }
     fn read_ns(&self, element: u16, page: u32, old_version: bool) -> Option<Nanos> {
-        State { flash: &self.flash, now: self.now }.read_ns(element, page, old_version)
+        self.state().read_ns(element, page, old_version)
+    }
+    fn gc_wait_ns(&self, element: u16, page: u32) -> Option<Nanos> {
+        self.state().gc_wait_ns(element, page)
+    }
+    fn start_ns(&self, element: u16, page: u32) -> Option<Nanos> {
+        self.state().start_ns(element, page)
+    }
+    fn write_ns(&self, element: u16) -> Option<Nanos> {
+        self.state().write_ns(element)
+    }
+    fn gc_active(&self, element: u16) -> Option<bool> {
+        self.state().gc_active(element)
+    }
+}
+
+impl<M: Memory, C: Content<M>, H: Host<M>> World<M, C, H> {
+    fn state(&self) -> State<'_, C> {
+        State { flash: &self.flash, now: self.now }
     }
 }
 
@@ -143,6 +161,22 @@ impl<C: Media> ElementState for State<'_, C> {
     #[inline]
     fn read_ns(&self, element: u16, page: u32, _old_version: bool) -> Option<Nanos> {
         Some(self.flash.read_ns(element.into(), page))
+    }
+
+    fn gc_wait_ns(&self, element: u16, page: u32) -> Option<Nanos> {
+        Some(self.flash.gc_wait_ns(self.now, element.into(), page))
+    }
+
+    fn start_ns(&self, element: u16, page: u32) -> Option<Nanos> {
+        Some(self.flash.start_ns(self.now, element.into(), page))
+    }
+
+    fn write_ns(&self, _element: u16) -> Option<Nanos> {
+        Some(self.flash.program_ns())
+    }
+
+    fn gc_active(&self, element: u16) -> Option<bool> {
+        Some(self.flash.is_collecting(element.into()))
     }
 }
 
@@ -205,7 +239,8 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     }
 
     fn choose(&mut self, choice: &Choice<'_>) -> Option<Routine> {
-        self.host.choose(choice, &State { flash: &self.flash, now: self.now })
+        let state = State { flash: &self.flash, now: self.now };
+        self.host.choose(choice, &state)
     }
 
     #[inline]

@@ -12,6 +12,7 @@ mod custom;
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
+pub use crate::element_state::ElementState;
 use crate::geometry::{Geometry, Place};
 use crate::loads::Loads;
 use crate::times::CellTimes;
@@ -147,24 +148,6 @@ pub struct Choice<'a> {
     pub loads: &'a Loads,
     /// What reads and writes took lately.
     pub times: &'a CellTimes,
-}
-
-/// What elements tell of themselves beside their queues. Nothing, where nothing is known.
-pub trait ElementState {
-    /// The average time of a garbage collection of `element` if one is active, else 0 (paper 000, Eq. 3).
-    fn gc_average_ns(&self, _element: u16) -> Nanos {
-        0
-    }
-
-    /// Time left of the garbage collections active on `element`.
-    fn gc_remaining_ns(&self, _element: u16) -> Nanos {
-        0
-    }
-
-    /// Cell time of reading this page of `element` now, or its pinned old version.
-    fn read_ns(&self, _element: u16, _page: u32, _old_version: bool) -> Option<Nanos> {
-        None
-    }
 }
 
 /// The terms of a routine's cost, as its policy counts them.

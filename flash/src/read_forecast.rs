@@ -1,0 +1,291 @@
+//! When a read could start: what its die has in hand, what waits there, and garbage collection.
+//!
+//! Nothing is kept for these questions; an answer is worked out from the state of the die when it is asked for. It is
+//! exact where nothing else comes before the read and nobody waits for a bus. Otherwise it is
+//! - a lower bound as to buses: who is in the middle of an operation may have to wait for one;
+//! - an upper bound as to the collection in hand, because pages to be moved may become invalid before their turn;
+//! - an estimate as to collections that have no victim yet: greedily chosen ones move what they would move now, others
+//!   the element's average; summary pages and static wear-levelling are left out.
+
+use stripewise_base::Nanos;
+
+use crate::die::{NEVER, Phase};
+use crate::flash::Flash;
+use crate::gc;
+use crate::geometry::Level;
+use crate::list::NONE;
+use crate::media::Media;
+use crate::op::OpKind;
+use crate::spec::{Domain, GcSpan, Preemption, Victim};
+
+impl<M: Media> Flash<M> {
+    /// How long garbage collection would keep a read of a logical page waiting that came now, beside the host operation
+    /// that its die has in hand; 0 if it would not.
+    ///
+    /// A collection that the read may suspend or preempt counts until the point where it lets the read in, any other one
+    /// until its die or plane is done, with the blocks that follow; one that is due begins when the die is free.
+    pub fn gc_wait_ns(&self, now: Nanos, element: u32, page: u32) -> Nanos {
+        self.place_of(element, page).map_or(0, |(die, plane)| {
+            let (host, own) = self.before_read(now, die, plane);
+            own.max(self.held_for(now, die).saturating_sub(host))
+        })
+    }
+
+    /// How long until the cells of a logical page would begin to read it if a read came now, its command's transfer not
+    /// counted: the operation in hand on its die, garbage collection, reads that wait in an SSD, and the bus where the
+    /// command needs it. The host link of an SSD is not part of it.
+    pub fn start_ns(&self, now: Nanos, element: u32, page: u32) -> Nanos {
+        let Some((die, plane)) = self.place_of(element, page) else { return 0 };
+        let (host, own) = self.before_read(now, die, plane);
+        let needs_bus = self.times.read_command > 0 && !self.exclusive;
+        let bus = if needs_bus { self.bus_left(now, die) } else { 0 };
+        let waiting = self.dies[die as usize].queues[0].entries(&self.slot_next);
+        let queued = waiting.map(|slot| {
+            let (s, t) = (&self.slots[slot as usize], &self.times);
+            match s.kind {
+                OpKind::Program => t.program_command + t.page + t.program,
+                _ => s.bus - s.link + s.cell,
+            }
+        });
+        (host + own).max(self.held_for(now, die)).max(bus) + queued.sum::<Nanos>()
+    }
+
+    /// Cell time of programming a page.
+    pub fn program_ns(&self) -> Nanos {
+        self.times.program
+    }
+
+    /// The die and the plane that a read of a logical page goes to; none where no page is mapped.
+    fn place_of(&self, element: u32, page: u32) -> Option<(u32, u32)> {
+        let page = self.ftl.lookup(element, page)?;
+        let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
+        Some((self.shape.die_of_plane(plane), plane))
+    }
+
+    /// What a die does before it can take up a read of a plane: the host operation in hand, then its own collection.
+    fn before_read(&self, now: Nanos, die: u32, plane: u32) -> (Nanos, Nanos) {
+        let d = &self.dies[die as usize];
+        if self.is_suspended(die) {
+            return self.while_suspended(now, die);
+        }
+        match d.phase {
+            Phase::MoveSense | Phase::MoveOut | Phase::MoveProgram | Phase::Erase | Phase::Span => {
+                (0, self.step_holds(now, die, plane))
+            }
+            Phase::Program if self.can_suspend(now, die).is_some() => {
+                (self.until_suspended(now, die), self.due_holds(die, plane))
+            }
+            _ => (self.host_left(now, die), self.due_holds(die, plane)),
+        }
+    }
+
+    /// Time until what a die does now is over, whose phase takes `whole`.
+    fn phase_left(&self, now: Nanos, die: u32, whole: Nanos) -> Nanos {
+        match self.dies[die as usize].due {
+            NEVER => self.bus_left(now, die) + whole,
+            due => due.saturating_sub(now),
+        }
+    }
+
+    fn bus_left(&self, now: Nanos, die: u32) -> Nanos {
+        if self.exclusive { 0 } else { self.buses.left(self.shape.bus_of_die(die), now) }
+    }
+
+    /// Time that the host operation in hand still takes, if there is one.
+    fn host_left(&self, now: Nanos, die: u32) -> Nanos {
+        let phase = self.dies[die as usize].phase;
+        if matches!(phase, Phase::Idle | Phase::Offer) {
+            return 0;
+        }
+        let (bus, cells) = self.durations(die, phase);
+        let out = if phase == Phase::Sense { self.times.page } else { 0 };
+        self.phase_left(now, die, bus + cells) + out
+    }
+
+    /// Time until a read that comes now has suspended what the die does.
+    fn until_suspended(&self, now: Nanos, die: u32) -> Nanos {
+        let overhead = self.spec.suspend.map_or(0, |spec| spec.overhead.0);
+        self.can_suspend(now, die).map_or(0, |stop| stop - now + overhead)
+    }
+
+    /// Reads that wait inside an SSD before one that comes now; elements without a queue have none.
+    fn waiting(&self, die: u32) -> u64 {
+        if self.shape.level != Level::Ssd {
+            return 0;
+        }
+        self.dies[die as usize].queues[0].entries(&self.slot_next).count() as u64
+    }
+
+    /// [`Self::before_read`] of a die whose operation is suspended, and is taken up again after some reads.
+    fn while_suspended(&self, now: Nanos, die: u32) -> (Nanos, Nanos) {
+        let s = &self.suspensions[die as usize];
+        let is_collection = s.phase != Phase::Program;
+        let stopping = self.dies[die as usize].phase == Phase::Suspend;
+        let mut host = if stopping { 0 } else { self.host_left(now, die) };
+        let mut own = 0;
+        // A channel or a chip is offered the die once, and has taken or will take the read that it was offered for.
+        let more = stopping || self.dies[die as usize].is_idle() || u64::from(s.reads) > self.waiting(die);
+        let stop = if stopping { self.phase_left(now, die, 0) } else { 0 };
+        let resume = self.spec.suspend.map_or(0, |spec| spec.resume.0);
+        let rest = if more { 0 } else { resume + s.left };
+        if is_collection {
+            let moves = if s.phase == Phase::MoveProgram { self.moves_left(die) } else { 0 };
+            own += stop + if more { 0 } else { rest + moves + self.follow(die) };
+        } else {
+            host += stop + rest;
+        }
+        (host, own)
+    }
+
+    /// How long a collection whose step is in service keeps a read from its plane.
+    fn step_holds(&self, now: Nanos, die: u32, plane: u32) -> Nanos {
+        let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
+        let waiting = self.waiting(die);
+        let reads = self.spec.suspend.map_or(0, |spec| u64::from(spec.reads));
+        if self.can_suspend(now, die).is_some() && waiting < reads {
+            return self.until_suspended(now, die);
+        }
+        let step = self.step_left(now, die);
+        if c.background && d.collecting == 0 {
+            step
+        } else if !c.background && self.is_preempted_at_points(c.plane) {
+            step + waiting / u64::from(self.gc.preemption_batch) * self.step_ns(die)
+        } else if self.gc.blocking == Domain::Plane && !self.is_blocked(d.collecting, die, plane) {
+            step
+        } else {
+            self.remaining_of(now, die) + self.follow(die)
+        }
+    }
+
+    /// How long collection that has no step in service keeps a read from its plane, once the die is free: one that is due,
+    /// or one that let a host operation in.
+    fn due_holds(&self, die: u32, plane: u32) -> Nanos {
+        let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
+        if d.yields {
+            let (batch, waiting) = (u64::from(d.batch), self.waiting(die));
+            let steps =
+                waiting.checked_sub(batch).map_or(0, |more| more / u64::from(self.gc.preemption_batch) + 1);
+            return steps * self.step_ns(die);
+        }
+        if !self.is_blocked(d.closed(), die, plane) {
+            return 0;
+        }
+        let in_hand = c.block != NONE;
+        let due = if in_hand { c.plane } else { self.first_due(die) };
+        if self.is_preempted_at_points(due) {
+            return self.step_ns(die);
+        }
+        self.follow(die) + if in_hand { self.moves_left(die) } else { 0 }
+    }
+
+    fn is_preempted_at_points(&self, plane: u32) -> bool {
+        self.gc.preemption != Preemption::Never && !self.ftl.is_hard(plane)
+    }
+
+    /// How long collections of other dies keep this one from host operations.
+    fn held_for(&self, now: Nanos, die: u32) -> Nanos {
+        if !self.is_held_by_others(die) {
+            return 0;
+        }
+        let holds = |other: &u32| {
+            let held = self.collections[*other as usize].held;
+            *other != die && held > Some(Domain::Plane) && self.dies_of(*other, held).contains(&die)
+        };
+        let around = self.dies_of(die, Some(self.gc.blocking)).filter(holds);
+        around.map(|other| self.lets_go(now, other, die)).max().unwrap_or(0)
+    }
+
+    /// How long the collection of a die keeps another one from host operations.
+    fn lets_go(&self, now: Nanos, other: u32, die: u32) -> Nanos {
+        if !self.is_suspended(other) && self.is_preempted_at_points(self.collections[other as usize].plane) {
+            return self.step_left(now, other);
+        }
+        let left = self.remaining_of(now, other);
+        if self.dies_of(other, Some(self.erase_blocking)).contains(&die) {
+            return left + self.follow(other);
+        }
+        // The erase lets it in, which a suspended die resumes or has yet to begin.
+        left.saturating_sub(self.times.erase_command + self.times.erase)
+    }
+
+    /// Time until the step of a collection that is in service ends at a point where host operations may come in.
+    fn step_left(&self, now: Nanos, die: u32) -> Nanos {
+        let phase = self.dies[die as usize].phase;
+        let (bus, cells) = self.durations(die, phase);
+        let (t, c) = (&self.times, &self.collections[die as usize]);
+        let later = match phase {
+            Phase::MoveSense if self.gc.preemption == Preemption::Phases => t.page,
+            Phase::MoveSense => t.move_bus(c.filled) + t.move_program(c.filled),
+            _ => 0,
+        };
+        self.phase_left(now, die, bus + cells) + later
+    }
+
+    /// The longest step of a collection of a die; the whole of it where it has no steps.
+    fn step_ns(&self, die: u32) -> Nanos {
+        let (c, t) = (&self.collections[die as usize], &self.times);
+        match self.gc.span {
+            GcSpan::Busy => self.block_ns(self.next_moves(self.first_due(die))),
+            GcSpan::Steps if c.block != NONE && c.next == c.end => t.erase_command + t.erase,
+            GcSpan::Steps => t.read_command + t.read + t.move_bus(false) + t.move_program(false),
+        }
+    }
+
+    /// The plane that a die collects next.
+    fn first_due(&self, die: u32) -> u32 {
+        let due = self.dies[die as usize].collecting;
+        let planes = self.shape.by_plane.get();
+        if due == 0 { self.collections[die as usize].plane } else { die * planes + due.trailing_zeros() }
+    }
+
+    /// Time of the blocks that a die collects after the one in hand, until none of its planes is due.
+    fn follow(&self, die: u32) -> Nanos {
+        let (c, full) = (&self.collections[die as usize], self.shape.data_pages);
+        let planes = self.shape.by_plane.get();
+        let due = self.dies[die as usize].collecting;
+        let mut time = 0;
+        for plane in (0..planes).filter(|local| due >> local & 1 != 0).map(|local| die * planes + local) {
+            let mut gained = (0, 0);
+            if c.block != NONE && c.plane == plane && !c.levels {
+                gained = self.ftl.gains(plane, gained, c.end - c.next);
+                if !self.ftl.below_high_after(plane, gained) {
+                    continue;
+                }
+            }
+            let moves = self.next_moves(plane);
+            while moves < full {
+                time += self.block_ns(moves);
+                gained = self.ftl.gains(plane, gained, moves);
+                if !self.ftl.below_high_after(plane, gained) {
+                    break;
+                }
+            }
+        }
+        time
+    }
+
+    /// Pages that the next collection of a plane moves.
+    fn next_moves(&self, plane: u32) -> u32 {
+        let valid = self.ftl.valid_of(plane);
+        if self.gc.victim == Victim::Greedy {
+            return gc::least_valid(valid)
+                .map_or(self.shape.data_pages, |block| valid[block as usize].into());
+        }
+        let (moves, blocks) = self.mean_moves(self.shape.element_of_die(self.shape.die_of_plane(plane)));
+        // Less than a block, or collecting would gain nothing and not be begun.
+        ((moves + blocks / 2) / blocks).min(u64::from(self.shape.data_pages) - 1) as u32
+    }
+
+    /// Time to collect a block with so many valid pages.
+    fn block_ns(&self, moves: u32) -> Nanos {
+        let t = &self.times;
+        let (a_move, erase) = match self.gc.span {
+            GcSpan::Busy => (t.read + t.program, t.erase),
+            GcSpan::Steps => (
+                t.read_command + t.read + t.move_bus(false) + t.move_program(false),
+                t.erase_command + t.erase,
+            ),
+        };
+        u64::from(moves) * a_move + erase
+    }
+}
