@@ -1,11 +1,13 @@
 //! When a read could start: what its die has in hand, what waits there, and garbage collection.
 //!
 //! Nothing is kept for these questions; an answer is worked out from the state of the die when it is asked for. It is
-//! exact where nothing else comes before the read and nobody waits for a bus. Otherwise it is
-//! - a lower bound as to buses: who is in the middle of an operation may have to wait for one;
+//! exact where nothing else comes before the read, nobody waits for a bus and victims are greedy. Otherwise it is
+//! - a lower bound as to buses: who is in the middle of an operation may have to wait for one; and as to collections of
+//!   other dies that are due and not begun;
 //! - an upper bound as to the collection in hand, because pages to be moved may become invalid before their turn;
 //! - an estimate as to collections that have no victim yet: greedily chosen ones move what they would move now, others
-//!   the element's average; summary pages and static wear-levelling are left out.
+//!   the element's average; summary pages and static wear-levelling are left out;
+//! - an estimate where collections may be both preempted and suspended, or planes of an SSD's die collect apart.
 
 use stripewise_base::Nanos;
 
@@ -66,15 +68,14 @@ impl<M: Media> Flash<M> {
     fn before_read(&self, now: Nanos, die: u32, plane: u32) -> (Nanos, Nanos) {
         let d = &self.dies[die as usize];
         if self.is_suspended(die) {
-            return self.while_suspended(now, die);
+            return self.while_suspended(now, die, plane);
         }
         match d.phase {
             Phase::MoveSense | Phase::MoveOut | Phase::MoveProgram | Phase::Erase | Phase::Span => {
                 (0, self.step_holds(now, die, plane))
             }
-            Phase::Program if self.can_suspend(now, die).is_some() => {
-                (self.until_suspended(now, die), self.due_holds(die, plane))
-            }
+            // A read that suspends a program goes before a collection that is due after it.
+            Phase::Program if self.lets_read_suspend(now, die) => (self.until_suspended(now, die), 0),
             _ => (self.host_left(now, die), self.due_holds(die, plane)),
         }
     }
@@ -102,6 +103,12 @@ impl<M: Media> Flash<M> {
         self.phase_left(now, die, bus + cells) + out
     }
 
+    /// Whether a read that comes now suspends what the die does, and is among those that are served then.
+    fn lets_read_suspend(&self, now: Nanos, die: u32) -> bool {
+        let reads = self.spec.suspend.map_or(0, |spec| u64::from(spec.reads));
+        self.waiting(die) < reads && self.can_suspend(now, die).is_some()
+    }
+
     /// Time until a read that comes now has suspended what the die does.
     fn until_suspended(&self, now: Nanos, die: u32) -> Nanos {
         let overhead = self.spec.suspend.map_or(0, |spec| spec.overhead.0);
@@ -117,7 +124,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// [`Self::before_read`] of a die whose operation is suspended, and is taken up again after some reads.
-    fn while_suspended(&self, now: Nanos, die: u32) -> (Nanos, Nanos) {
+    fn while_suspended(&self, now: Nanos, die: u32, plane: u32) -> (Nanos, Nanos) {
         let s = &self.suspensions[die as usize];
         let is_collection = s.phase != Phase::Program;
         let stopping = self.dies[die as usize].phase == Phase::Suspend;
@@ -130,7 +137,7 @@ impl<M: Media> Flash<M> {
         let rest = if more { 0 } else { resume + s.left };
         if is_collection {
             let moves = if s.phase == Phase::MoveProgram { self.moves_left(die) } else { 0 };
-            own += stop + if more { 0 } else { rest + moves + self.follow(die) };
+            own += stop + if more { 0 } else { rest + moves + self.follow(die, plane) };
         } else {
             host += stop + rest;
         }
@@ -140,21 +147,46 @@ impl<M: Media> Flash<M> {
     /// How long a collection whose step is in service keeps a read from its plane.
     fn step_holds(&self, now: Nanos, die: u32, plane: u32) -> Nanos {
         let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
-        let waiting = self.waiting(die);
-        let reads = self.spec.suspend.map_or(0, |spec| u64::from(spec.reads));
-        if self.can_suspend(now, die).is_some() && waiting < reads {
+        if self.lets_read_suspend(now, die) {
             return self.until_suspended(now, die);
         }
+        let waiting = self.waiting(die);
         let step = self.step_left(now, die);
-        if c.background && d.collecting == 0 {
+        let whole = if c.background && d.collecting == 0 {
             step
         } else if !c.background && self.is_preempted_at_points(c.plane) {
             step + waiting / u64::from(self.gc.preemption_batch) * self.step_ns(die)
         } else if self.gc.blocking == Domain::Plane && !self.is_blocked(d.collecting, die, plane) {
             step
         } else {
-            self.remaining_of(now, die) + self.follow(die)
+            self.remaining_of(now, die) + self.follow(die, plane)
+        };
+        let sensing = d.phase == Phase::MoveSense && self.gc.preemption != Preemption::Phases;
+        let next = match self.next_suspends(die) {
+            Some(next) if !sensing => step + next,
+            Some(_) if self.spec.suspend.is_some_and(|spec| spec.program) => {
+                let overhead = self.spec.suspend.map_or(0, |spec| spec.overhead.0);
+                step - self.times.move_program(c.filled) + overhead
+            }
+            _ => whole,
+        };
+        whole.min(next)
+    }
+
+    /// From the start of a collection's next step until a read that waits has suspended it or one after it.
+    fn next_suspends(&self, die: u32) -> Option<Nanos> {
+        let (spec, t, c) = (self.spec.suspend?, &self.times, &self.collections[die as usize]);
+        if self.gc.span == GcSpan::Busy || self.waiting(die) >= u64::from(spec.reads) {
+            return None;
         }
+        let moves = if c.block == NONE { self.next_moves(self.first_due(die)) } else { c.end - c.next };
+        let sense = if c.halfway { 0 } else { t.read_command + t.read };
+        let bus = t.move_bus(false) - if c.halfway { t.page } else { 0 };
+        if (moves > 0 || c.halfway) && spec.program && t.program > spec.overhead.0 {
+            return Some(sense + bus + spec.overhead.0);
+        }
+        let before = u64::from(moves) * (t.read_command + t.read + t.move_bus(false) + t.program);
+        (spec.erase && t.erase > spec.overhead.0).then_some(before + t.erase_command + spec.overhead.0)
     }
 
     /// How long collection that has no step in service keeps a read from its plane, once the die is free: one that is due,
@@ -162,20 +194,27 @@ impl<M: Media> Flash<M> {
     fn due_holds(&self, die: u32, plane: u32) -> Nanos {
         let (d, c) = (&self.dies[die as usize], &self.collections[die as usize]);
         if d.yields {
-            let (batch, waiting) = (u64::from(d.batch), self.waiting(die));
-            let steps =
-                waiting.checked_sub(batch).map_or(0, |more| more / u64::from(self.gc.preemption_batch) + 1);
+            if c.block == NONE && d.collecting == 0 {
+                return 0;
+            }
+            let beyond = self.waiting(die).checked_sub(d.batch.into());
+            let steps = beyond.map_or(0, |more| more / u64::from(self.gc.preemption_batch) + 1);
             return steps * self.step_ns(die);
         }
-        if !self.is_blocked(d.closed(), die, plane) {
-            return 0;
-        }
         let in_hand = c.block != NONE;
-        let due = if in_hand { c.plane } else { self.first_due(die) };
-        if self.is_preempted_at_points(due) {
-            return self.step_ns(die);
+        if !self.is_blocked(d.closed(), die, plane) {
+            // Another plane of the die is collected: a step of that follows each operation that is let in.
+            let is_next = !d.is_idle() || self.shape.level == Level::Ssd;
+            let goes_on = d.collecting != 0 || in_hand && !c.background;
+            return if is_next && goes_on { self.step_ns(die) } else { 0 };
         }
-        self.follow(die) + if in_hand { self.moves_left(die) } else { 0 }
+        let due = if in_hand { c.plane } else { self.first_due(die) };
+        let whole = if self.is_preempted_at_points(due) {
+            self.step_ns(die)
+        } else {
+            self.follow(die, plane) + if in_hand { self.moves_left(die) } else { 0 }
+        };
+        self.next_suspends(die).map_or(whole, |next| whole.min(next))
     }
 
     fn is_preempted_at_points(&self, plane: u32) -> bool {
@@ -202,7 +241,7 @@ impl<M: Media> Flash<M> {
         }
         let left = self.remaining_of(now, other);
         if self.dies_of(other, Some(self.erase_blocking)).contains(&die) {
-            return left + self.follow(other);
+            return left + self.follow(other, self.collections[other as usize].plane);
         }
         // The erase lets it in, which a suspended die resumes or has yet to begin.
         left.saturating_sub(self.times.erase_command + self.times.erase)
@@ -221,47 +260,69 @@ impl<M: Media> Flash<M> {
         self.phase_left(now, die, bus + cells) + later
     }
 
-    /// The longest step of a collection of a die; the whole of it where it has no steps.
+    /// The next step of a collection of a die; the whole of it where it has no steps.
     fn step_ns(&self, die: u32) -> Nanos {
         let (c, t) = (&self.collections[die as usize], &self.times);
-        match self.gc.span {
-            GcSpan::Busy => self.block_ns(self.next_moves(self.first_due(die))),
-            GcSpan::Steps if c.block != NONE && c.next == c.end => t.erase_command + t.erase,
-            GcSpan::Steps => t.read_command + t.read + t.move_bus(false) + t.move_program(false),
+        let program = t.move_bus(false) + t.move_program(false);
+        let moves = if c.block == NONE { self.next_moves(self.first_due(die)) } else { c.end - c.next };
+        match (self.gc.span, self.gc.preemption) {
+            (GcSpan::Busy, _) => self.block_ns(moves),
+            (_, Preemption::Phases) if c.halfway => program - t.page,
+            _ if moves == 0 => self.block_ns(0),
+            (_, Preemption::Phases) => t.read_command + t.read + t.page,
+            _ => t.read_command + t.read + program,
         }
     }
 
     /// The plane that a die collects next.
     fn first_due(&self, die: u32) -> u32 {
-        let due = self.dies[die as usize].collecting;
-        let planes = self.shape.by_plane.get();
-        if due == 0 { self.collections[die as usize].plane } else { die * planes + due.trailing_zeros() }
+        self.due_planes(die).next().unwrap_or(self.collections[die as usize].plane)
     }
 
-    /// Time of the blocks that a die collects after the one in hand, until none of its planes is due.
-    fn follow(&self, die: u32) -> Nanos {
-        let (c, full) = (&self.collections[die as usize], self.shape.data_pages);
-        let planes = self.shape.by_plane.get();
-        let due = self.dies[die as usize].collecting;
+    /// The planes of a die that are due: the one in hand until it is done, then the others in order.
+    fn due_planes(&self, die: u32) -> impl Iterator<Item = u32> {
+        let (due, planes) = (self.dies[die as usize].collecting, self.shape.by_plane.get());
+        let last = self.collections[die as usize].plane.wrapping_sub(die * planes);
+        let first = if last < planes { last } else { 0 };
+        let order = (first..planes).chain(0..first);
+        order.filter(move |local| due >> local & 1 != 0).map(move |local| die * planes + local)
+    }
+
+    /// Time of the blocks that a die collects after the one in hand, until `plane` lets host operations in: it alone
+    /// where planes collect apart, else all that are due.
+    fn follow(&self, die: u32, plane: u32) -> Nanos {
+        let apart = self.gc.blocking == Domain::Plane;
         let mut time = 0;
-        for plane in (0..planes).filter(|local| due >> local & 1 != 0).map(|local| die * planes + local) {
-            let mut gained = (0, 0);
-            if c.block != NONE && c.plane == plane && !c.levels {
-                gained = self.ftl.gains(plane, gained, c.end - c.next);
-                if !self.ftl.below_high_after(plane, gained) {
-                    continue;
-                }
-            }
-            let moves = self.next_moves(plane);
-            while moves < full {
-                time += self.block_ns(moves);
-                gained = self.ftl.gains(plane, gained, moves);
-                if !self.ftl.below_high_after(plane, gained) {
-                    break;
-                }
+        for due in self.due_planes(die) {
+            time += self.follow_in(die, due);
+            if apart && due == plane {
+                break;
             }
         }
         time
+    }
+
+    /// Time of the blocks of a plane that its die collects after the one in hand.
+    fn follow_in(&self, die: u32, plane: u32) -> Nanos {
+        let c = &self.collections[die as usize];
+        let (mut time, mut gained) = (0, (0, 0));
+        if c.block != NONE && c.plane == plane && !c.levels {
+            gained = self.ftl.gains(plane, gained, c.end - c.next);
+            if !self.ftl.below_high_after(plane, gained) {
+                return 0;
+            }
+        }
+        let moves = self.next_moves(plane);
+        if moves >= self.shape.data_pages {
+            return 0;
+        }
+        loop {
+            time += self.block_ns(moves);
+            gained = self.ftl.gains(plane, gained, moves);
+            if !self.ftl.below_high_after(plane, gained) {
+                return time;
+            }
+        }
     }
 
     /// Pages that the next collection of a plane moves.

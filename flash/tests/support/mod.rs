@@ -109,6 +109,11 @@ impl<M: Media> Rig<M> {
         token
     }
 
+    /// Whether an operation waits in front of an element.
+    pub fn waits(&self, element: u32) -> bool {
+        !self.queues[element as usize].is_empty()
+    }
+
     fn dispatch(&mut self, element: u32) {
         while let Some(&(token, op)) = self.queues[element as usize].front() {
             if self.flash.admits(self.now, element, &op, &mut self.agenda) != Admission::Admitted {
