@@ -7,6 +7,7 @@
 mod elastic;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
+use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};
 use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
@@ -178,7 +179,7 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
         placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
         placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
     }
-    scheme.dispatch.read_first = draw.percent(60);
+    scheme.dispatch.order = if draw.percent(60) { QueueOrder::ReadFirst } else { QueueOrder::Arrival };
     scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
     scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
     scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);

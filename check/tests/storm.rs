@@ -137,7 +137,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         count(format!("{:?}", case.scheme.update));
         count(format!("{:?}", case.scheme.placement.first_writes));
         count(format!("{:?} buffer", case.scheme.placement.buffer_persistence));
-        count(format!("read first {}", case.scheme.dispatch.read_first));
+        count(format!("order {:?}", case.scheme.dispatch.order));
         count(format!("lookahead {}", case.scheme.dispatch.lookahead));
         count(format!("{} plans", case.scheme.queues.plans));
         count(format!("{:?}", case.elements.level));

@@ -108,7 +108,11 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
             "policy = \"bpu\"",
             "policy = \"adaptive\"",
         ]),
-        (any::<bool>(), select(vec!["0", "0", "1", "3", "\"elements\""]), any::<bool>()),
+        (
+            select(vec!["arrival", "read-first", "rounds"]),
+            select(vec!["0", "0", "1", "3", "\"elements\""]),
+            any::<bool>(),
+        ),
         1u32..4,
         // Few plans and requests, so that both run out; the most must do too.
         select(vec![1u32, 2, 3, 8, 64]),
@@ -137,7 +141,7 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
     );
     (geometry, policies, cache, run).prop_map(move |(geometry, policies, cache, run)| {
         let ((level, parity, code), members, groups, chunk_pages, rotation, rotate_every) = geometry;
-        let (update, (read_first, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
+        let (update, (order, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
             policies;
         let (page_bytes, window, seed, log) = run;
         let log = log
@@ -164,7 +168,7 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
              gather_wait = \"{wait}\"\nbuffer_latency = \"{latency}\"\n\
              [cache]\npolicy = \"{policy}\"\nchunks = {chunks}\ndestaging = {destaging}\n\
              persistence = \"{survives}\"\nlatency = \"{access}\"\n\
-             [dispatch]\nread_first = {read_first}\nlookahead = {lookahead}\n\
+             [dispatch]\norder = \"{order}\"\nlookahead = {lookahead}\n\
              [queues]\nplans = {plans}\nrequests = {requests}\n\
              [parity]\nwindow = {late}\nidle = \"20us\"\nacknowledge = \"{acknowledge}\"\n",
             chunk = chunk_pages * page_bytes,

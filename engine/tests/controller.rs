@@ -74,7 +74,7 @@ fn a_flush_does_not_end_the_first_write_of_row_0() {
 fn a_flush_covers_gathered_rows_that_are_on_their_way() {
     let scheme = scheme(
         "name = \"gathers\"\n[placement]\nfirst_writes = \"gather\"\nbuffer_persistence = \"volatile\"\n\
-         buffer_latency = \"0ns\"\n[dispatch]\nread_first = false",
+         buffer_latency = \"0ns\"\n[dispatch]\norder = \"arrival\"",
     );
     for seed in 0..50 {
         let media = Media::new(3, 8, 4096);

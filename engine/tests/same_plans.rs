@@ -56,7 +56,7 @@ impl Case {
             if level != "raid0" { one_of(&["after-parity", "after-data"]) } else { "after-parity" };
         let first_writes = one_of(&["in-place", "in-place", "gather"]);
         let persistence = one_of(&["persistent", "volatile"]);
-        let read_first = one_of(&["true", "false"]);
+        let order = one_of(&["arrival", "read-first", "rounds"]);
         let cache = one_of(&["none", "none", "parity-caching"]);
         let chunks = one_of(&["1", "3", "20"]);
         // Pages that gather while a write waits for the cache's room gather for as long as that takes.
@@ -89,7 +89,7 @@ impl Case {
              {code}[update]\n{update}\n\
              {placement}first_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              [cache]\npolicy = \"{cache}\"\nchunks = {chunks}\ndestaging = {destaging}\npersistence = \"{persistence}\"\n\
-             [dispatch]\nread_first = {read_first}\n\
+             [dispatch]\norder = \"{order}\"\n\
              [parity]\nwindow = {window}\nacknowledge = \"{acknowledge}\"\n"
         ));
         let elements = members * groups;

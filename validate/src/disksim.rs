@@ -40,7 +40,7 @@ pub(crate) const TRACES: Check = Check {
 };
 
 /// A queue of pages for each element and no bound that matters, as in DiskSim.
-const LONE: &str = "name = 'lone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\nread_first = false\n\
+const LONE: &str = "name = 'lone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\norder = 'arrival'\n\
                     [queues]\nrequests = 65536\nplans = 65536\n";
 
 /// A workload and what the suite's output file says of it.

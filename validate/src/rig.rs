@@ -15,8 +15,7 @@ use crate::bend::Bend;
 use crate::check::Lab;
 
 /// Striping alone: how a lone element runs. Queues in the controller are served in order of arrival.
-pub(crate) const ALONE: &str =
-    "name = 'alone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\nread_first = false\n";
+pub(crate) const ALONE: &str = "name = 'alone'\n[geometry]\nlevel = 'raid0'\n[dispatch]\norder = 'arrival'\n";
 
 /// Time that nobody takes: for what a check does not look at.
 pub(crate) const NO_TIME: Timing = Timing {

@@ -29,13 +29,13 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use crate::cache::Cache;
-use crate::dispatch::Queues;
+use crate::dispatch::{LEVELS, Queues};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
-use crate::operation::{OperationId, OperationKind, Outcome, Timing};
+use crate::operation::{OperationId, Outcome, Timing};
 use crate::placement::elastic::{AcknowledgeWrites, Elastic};
 use crate::placement::gather::Gather;
 use crate::placement::parity_logging::ParityLog;
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
             buffers_each,
             covers: vec![0; plans as usize * geometry.data as usize],
             holds: Holds::new(plans),
-            queues: Queues::new(elements.count),
+            queues: Queues::new(elements.count, scheme.dispatch.order),
             loads: Loads::new(elements.count),
             times: CellTimes::new(elements.count),
             asks_times: scheme.update.asks_times(),
@@ -357,7 +357,7 @@ impl<M: Memory> Array<M> {
     #[inline]
     pub fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
         while let Some(element) = self.queues.take_ready() {
-            for level in 0..2 {
+            for level in 0..LEVELS {
                 self.dispatch_level(element, level, driver);
             }
         }
@@ -374,7 +374,7 @@ impl<M: Memory> Array<M> {
                 Admission::Admitted => {
                     slot.gc_ns = driver.gc_clock(element) - slot.gc_ns;
                     let operation = slot.operation;
-                    self.queues.unlink(element, level, before, id, &mut self.slots);
+                    self.queues.take(element, level, before, id, &mut self.slots);
                     let page = self.buffer_of(id);
                     driver.start(id, &operation, page, &mut self.memory);
                 }
@@ -385,7 +385,7 @@ impl<M: Memory> Array<M> {
                 }
                 Admission::Closed => {
                     // Where reads and writes share a list, one kind does not close it for the other.
-                    closed = self.scheme.dispatch.read_first;
+                    closed = !self.queues.is_mixed();
                     before = id;
                 }
             }
@@ -394,12 +394,6 @@ impl<M: Memory> Array<M> {
         if before != NONE {
             self.queues.refused(element, level, before, closed);
         }
-    }
-
-    /// The list of an element's queue that an operation belongs to.
-    #[inline]
-    fn level(&self, kind: OperationKind) -> usize {
-        usize::from(self.scheme.dispatch.read_first && kind != OperationKind::Read)
     }
 
     /// The plans that were given their row go on, then requests that wait for plans are cut.

@@ -161,9 +161,9 @@ impl<M: Memory> Array<M> {
             let slot = &mut self.slots[id as usize];
             slot.queued_at = self.now;
             slot.gc_ns = driver.gc_clock(operation.element);
-            self.loads.add(operation.element, operation.kind == OperationKind::Read);
-            let level = self.level(operation.kind);
-            self.queues.push(operation.element, level, id, &mut self.slots);
+            let is_read = operation.kind == OperationKind::Read;
+            self.loads.add(operation.element, is_read);
+            self.queues.push(operation.element, is_read, id, &mut self.slots);
         }
         if self.plans[plan as usize].outstanding == 0 {
             self.recover(plan, false, driver);
@@ -301,16 +301,9 @@ impl<M: Memory> Array<M> {
         }
         self.elastic_lost(element);
         self.queues.reopen(element);
-        for level in 0..2 {
-            loop {
-                let id = self.queues.first(element, level);
-                if id == NONE {
-                    break;
-                }
-                self.queues.unlink(element, level, NONE, id, &mut self.slots);
-                self.slots[id as usize].gc_ns = 0;
-                self.operation_over(id, Outcome::Gone, Timing::default(), driver);
-            }
+        while let Some(id) = self.queues.take_any(element, &mut self.slots) {
+            self.slots[id as usize].gc_ns = 0;
+            self.operation_over(id, Outcome::Gone, Timing::default(), driver);
         }
     }
 

@@ -7,7 +7,7 @@ mod queues;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use queues::{Link, Queues};
+pub(crate) use queues::{LEVELS, Link, Queues};
 
 /// The dispatch section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,8 +15,8 @@ pub(crate) use queues::{Link, Queues};
 pub struct Dispatch {
     /// Which discipline.
     pub policy: Discipline,
-    /// Whether reads, pre-reads among them, go before writes of the same element.
-    pub read_first: bool,
+    /// In which order an element's queue gives its operations out.
+    pub order: QueueOrder,
     /// How many queued operations of one kind are offered to an element before it is left alone. A channel may admit
     /// the second of its queue when the first one's die is busy.
     pub lookahead: u32,
@@ -24,8 +24,23 @@ pub struct Dispatch {
 
 impl Default for Dispatch {
     fn default() -> Self {
-        Self { policy: Discipline::AsyncFifo, read_first: true, lookahead: 64 }
+        Self { policy: Discipline::AsyncFifo, order: QueueOrder::ReadFirst, lookahead: 64 }
     }
+}
+
+/// Orders inside an element's queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueOrder {
+    /// As operations were queued.
+    Arrival,
+    /// Reads, pre-reads among them, before writes.
+    #[default]
+    ReadFirst,
+    /// In rounds: what is queued when the element takes the first of it, reads before writes; what comes later waits for
+    /// the next round. So a write waits behind reads that are pending, and never behind those that come later (paper
+    /// 002, section III-C; that a round is such a snapshot is our choice).
+    Rounds,
 }
 
 /// Disciplines of dispatch.

@@ -1,7 +1,9 @@
-//! The element queues: two intrusive lists an element, threaded through the operations themselves.
+//! The element queues: two intrusive lists an element, threaded through the operations themselves; in rounds, two more
+//! for the round that follows.
 //!
-//! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel).
+//! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds).
 
+use super::QueueOrder;
 use crate::holds::NONE;
 
 /// What an operation carries to be a member of a list.
@@ -26,7 +28,11 @@ struct List {
     closed: bool,
 }
 
-/// Lists of an element: reads (or everything, without priority), then writes.
+impl List {
+    const EMPTY: Self = Self { first: NONE, last: NONE, asked: NONE, closed: false };
+}
+
+/// Lists of an element: reads (or everything, in order of arrival), then writes.
 pub(crate) const LEVELS: usize = 2;
 
 /// All elements' queues, and which of them may have something to start.
@@ -34,15 +40,29 @@ pub(crate) const LEVELS: usize = 2;
 pub(crate) struct Queues {
     lists: Vec<[List; LEVELS]>,
     ready: Vec<u64>,
+    order: QueueOrder,
+    /// In rounds: the lists of the round that follows.
+    later: Vec<[List; LEVELS]>,
+    /// In rounds: whether nothing was taken of the round yet, so that what comes belongs to it.
+    is_open: Vec<bool>,
 }
 
 impl Queues {
-    pub(crate) fn new(elements: u32) -> Self {
-        let empty = List { first: NONE, last: NONE, asked: NONE, closed: false };
+    pub(crate) fn new(elements: u32, order: QueueOrder) -> Self {
+        let rounds = if order == QueueOrder::Rounds { elements as usize } else { 0 };
         Self {
-            lists: vec![[empty; LEVELS]; elements as usize],
+            lists: vec![[List::EMPTY; LEVELS]; elements as usize],
             ready: vec![0; elements.div_ceil(64) as usize],
+            order,
+            later: vec![[List::EMPTY; LEVELS]; rounds],
+            is_open: vec![true; rounds],
         }
+    }
+
+    /// Whether reads and writes share a list.
+    #[inline]
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.order == QueueOrder::Arrival
     }
 
     /// The element may take what it refused.
@@ -74,9 +94,13 @@ impl Queues {
         None
     }
 
+    /// Puts operation `id` behind those of its kind.
     #[inline]
-    pub(crate) fn push(&mut self, element: u16, level: usize, id: u32, links: &mut [impl AsMut<Link>]) {
-        let list = &mut self.lists[element as usize][level];
+    pub(crate) fn push(&mut self, element: u16, is_read: bool, id: u32, links: &mut [impl AsMut<Link>]) {
+        let level = usize::from(!is_read && !self.is_mixed());
+        let comes_late = self.order == QueueOrder::Rounds && !self.is_open[element as usize];
+        let lists = if comes_late { &mut self.later } else { &mut self.lists };
+        let list = &mut lists[element as usize][level];
         links[id as usize].as_mut().next = NONE;
         if list.last == NONE {
             list.first = id;
@@ -84,7 +108,7 @@ impl Queues {
             links[list.last as usize].as_mut().next = id;
         }
         list.last = id;
-        if !list.closed {
+        if !list.closed && !comes_late {
             self.mark_ready(element);
         }
     }
@@ -115,14 +139,17 @@ impl Queues {
         list.closed = closed;
     }
 
-    #[inline]
-    pub(crate) fn first(&self, element: u16, level: usize) -> u32 {
-        self.lists[element as usize][level].first
+    /// Takes whatever comes first out of an element's queue.
+    pub(crate) fn take_any(&mut self, element: u16, links: &mut [impl AsMut<Link>]) -> Option<u32> {
+        let level = (0..LEVELS).find(|&level| self.lists[element as usize][level].first != NONE)?;
+        let id = self.lists[element as usize][level].first;
+        self.take(element, level, NONE, id, links);
+        Some(id)
     }
 
     /// Takes `id` out of its list; `before` is the operation in front of it, or [`NONE`].
     #[inline]
-    pub(crate) fn unlink(
+    pub(crate) fn take(
         &mut self,
         element: u16,
         level: usize,
@@ -140,5 +167,101 @@ impl Queues {
         if list.last == id {
             list.last = before;
         }
+        if self.order == QueueOrder::Rounds {
+            self.taken(element);
+        }
+    }
+
+    /// An operation of the round was taken: it is closed now, and if it is over the next begins.
+    fn taken(&mut self, element: u16) {
+        let lists = &mut self.lists[element as usize];
+        let is_over = lists.iter().all(|list| list.first == NONE);
+        self.is_open[element as usize] = is_over;
+        if is_over {
+            *lists = std::mem::replace(&mut self.later[element as usize], [List::EMPTY; LEVELS]);
+            self.mark_ready(element);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stripewise_base::prng::Prng;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Slot(Link);
+
+    impl AsMut<Link> for Slot {
+        fn as_mut(&mut self) -> &mut Link {
+            &mut self.0
+        }
+    }
+
+    /// Takes what the element would be offered first and admits.
+    fn take(queues: &mut Queues, slots: &mut [Slot]) -> Option<u32> {
+        queues.reopen(0);
+        (0..LEVELS).find_map(|level| {
+            let (before, id) = queues.next_offer(0, level, slots);
+            (id != NONE).then(|| queues.take(0, level, before, id, slots)).map(|()| id)
+        })
+    }
+
+    #[test]
+    fn a_write_waits_behind_reads_then_pending_but_not_behind_those_that_come_later() {
+        // Writes 0 and 3, reads 1 and 2; 2 and 3 come when the first was taken.
+        let given = |order: QueueOrder| {
+            let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 4]);
+            queues.push(0, false, 0, &mut slots);
+            queues.push(0, true, 1, &mut slots);
+            let mut given = vec![take(&mut queues, &mut slots)];
+            queues.push(0, true, 2, &mut slots);
+            queues.push(0, false, 3, &mut slots);
+            given.extend((0..3).map(|_| take(&mut queues, &mut slots)));
+            given.into_iter().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(given(QueueOrder::Arrival), [0, 1, 2, 3]);
+        assert_eq!(given(QueueOrder::ReadFirst), [1, 2, 0, 3]);
+        assert_eq!(given(QueueOrder::Rounds), [1, 0, 2, 3]);
+    }
+
+    #[test]
+    fn every_order_gives_what_a_plain_list_sorted_by_its_rule_gives() {
+        for seed in 0..200 {
+            let mut prng = Prng::new(seed);
+            for order in [QueueOrder::Arrival, QueueOrder::ReadFirst, QueueOrder::Rounds] {
+                let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 300]);
+                // Round, whether it is a write, and when it came: what is taken next is the least.
+                let mut list: Vec<(u32, bool, u32)> = Vec::new();
+                let (mut taken_of, mut next) = (0, 0);
+                while next < 300 || !list.is_empty() {
+                    if next < 300 && prng.chance(1, 2) {
+                        let is_write = prng.chance(1, 2);
+                        // Of the round that was begun no more is taken in.
+                        let round = if order == QueueOrder::Rounds { taken_of + 1 } else { 0 };
+                        queues.push(0, !is_write, next, &mut slots);
+                        list.push((round, is_write && order != QueueOrder::Arrival, next));
+                        next += 1;
+                    } else if let Some(&least) = list.iter().min() {
+                        list.retain(|&one| one != least);
+                        taken_of = least.0;
+                        assert_eq!(take(&mut queues, &mut slots), Some(least.2), "{order:?}, seed {seed}");
+                    } else {
+                        assert_eq!(take(&mut queues, &mut slots), None);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_element_gives_up_every_operation_once_whatever_round_it_is_in() {
+        let (mut queues, mut slots) = (Queues::new(1, QueueOrder::Rounds), vec![Slot::default(); 6]);
+        (0..3).for_each(|id| queues.push(0, id == 1, id, &mut slots));
+        assert_eq!(take(&mut queues, &mut slots), Some(1));
+        (3..6).for_each(|id| queues.push(0, id == 5, id, &mut slots));
+        let all: Vec<_> = std::iter::from_fn(|| queues.take_any(0, &mut slots)).collect();
+        assert_eq!(all, [0, 2, 5, 3, 4]);
     }
 }

@@ -2,6 +2,7 @@
 //! the last chunk, and all that else is drawn.
 
 use stripewise_array::Scheme;
+use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Geometry, Level as Raid};
 use stripewise_array::hotness::HotnessPolicy;
 use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Survivors};
@@ -121,7 +122,7 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         HotnessPolicy::Hca => hotness.extent = Bytes(page_bytes * draw.one_of(&[1, 4, 16])),
         HotnessPolicy::None => {}
     }
-    scheme.dispatch.read_first = draw.percent(60);
+    scheme.dispatch.order = if draw.percent(60) { QueueOrder::ReadFirst } else { QueueOrder::Arrival };
     scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
     scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
     scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);
