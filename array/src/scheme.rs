@@ -9,7 +9,7 @@ use stripewise_code::{CodeError, Kind};
 
 use crate::cache::CacheSection;
 use crate::dispatch::Dispatch;
-use crate::geometry::{GeometryError, Level, Rotation};
+use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
 use crate::placement::elastic::ElasticSection;
 use crate::placement::{LogSection, Placement};
@@ -77,6 +77,9 @@ pub struct GeometrySection {
     pub chunk: Option<Bytes>,
     /// Parity groups that the elements form.
     pub groups: u32,
+    /// Which elements form a group.
+    #[serde(skip_serializing_if = "Membership::is_default")]
+    pub membership: Membership,
     /// How parity moves from stripe to stripe.
     pub rotation: Rotation,
     /// Stripes of a group after which parity moves on.
@@ -85,7 +88,14 @@ pub struct GeometrySection {
 
 impl Default for GeometrySection {
     fn default() -> Self {
-        Self { level: Level::Raid5, chunk: None, groups: 1, rotation: Rotation::default(), rotate_every: 1 }
+        Self {
+            level: Level::Raid5,
+            chunk: None,
+            groups: 1,
+            membership: Membership::default(),
+            rotation: Rotation::default(),
+            rotate_every: 1,
+        }
     }
 }
 

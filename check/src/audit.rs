@@ -312,8 +312,7 @@ impl Audit<'_> {
     pub(crate) fn is_broken(&self) -> bool {
         let geometry = self.array.geometry();
         let lost = |group: u32| {
-            let members = group * geometry.members..(group + 1) * geometry.members;
-            members.filter(|&element| self.array.is_failed(element as u16)).count() as u32
+            geometry.group(group).filter(|&element| self.array.is_failed(element as u16)).count() as u32
         };
         (0..geometry.groups).any(|group| lost(group) > geometry.parity())
     }

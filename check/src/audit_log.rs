@@ -210,8 +210,7 @@ impl LogAudit<'_> {
         let rows = u64::from(scheme.elastic.segment_rows);
         let each = geometry.rows() / u64::from(geometry.groups) / rows;
         let living = |group: u32| {
-            let members = group * geometry.members..(group + 1) * geometry.members;
-            members.filter(|&element| !self.array.is_failed(element as u16)).count() as u32
+            geometry.group(group).filter(|&element| !self.array.is_failed(element as u16)).count() as u32
         };
         let data: Vec<u64> = (0..geometry.groups)
             .map(|group| u64::from(living(group).saturating_sub(geometry.parity())))

@@ -131,7 +131,7 @@ impl Case {
         // A log belongs to every group.
         let (data, log): (Vec<u16>, _) =
             lost.into_iter().partition(|&element| u32::from(element) < geometry.elements);
-        let group = |element: &u16| u32::from(*element) / geometry.members;
+        let group = |element: &u16| geometry.group_of(u32::from(*element));
         let most = (0..geometry.groups)
             .map(|wanted| data.iter().filter(|element| group(element) == wanted).count() as u32)
             .max();

@@ -164,11 +164,10 @@ impl Player {
         Some(format!("request {tag}, {}", words(&waiting.ask)))
     }
 
-    /// Whether no update under way touches a stripe that `ask` touches.
+    /// Whether no update under way touches a stripe that `ask` touches, or one that shares its addresses with such a one.
     pub(crate) fn is_alone(&self, ask: &Ask) -> bool {
         let geometry = &self.geometry;
-        let pages = geometry.pages() / geometry.stripes;
-        let sectors = self.model.sectors() / geometry.pages() * pages;
+        let sectors = self.model.sectors() / geometry.pages() * geometry.round_pages();
         let stripes = |ask: &Ask| (ask.sector / sectors, (ask.sector + ask.sectors - 1) / sectors);
         let (first, last) = stripes(ask);
         let is_update = |other: &&Submitted| matches!(other.ask.what, What::Write | What::Trim);

@@ -408,10 +408,15 @@ impl<'a> Run<'a> {
         let geometry = self.simulation.array.geometry();
         let sectors_per_page = (self.media().page_bytes() / crate::stamp::SECTOR) as u64;
         let chunk_pages = u64::from(geometry.chunk_pages);
-        let sectors = u64::from(geometry.data) * chunk_pages * sectors_per_page;
-        let first = row / chunk_pages * sectors;
+        let first_row = row - row % chunk_pages;
+        let is_within = |update| {
+            (0..geometry.data).any(|member| {
+                let first = geometry.array_page(first_row, member) * sectors_per_page;
+                self.model().touches(update, first, chunk_pages * sectors_per_page)
+            })
+        };
         let mut uncovered = flush.open.iter().copied().chain(flush.update + 1..self.model().next_update());
-        uncovered.all(|update| !self.model().touches(update, first, sectors))
+        !uncovered.any(is_within)
     }
 
     /// Lets controller memory run empty; then nothing may remain, and everything must be right.
@@ -496,9 +501,9 @@ impl<'a> Run<'a> {
         let geometry = self.simulation.array.geometry();
         let mut losses = Vec::new();
         for group in 0..geometry.groups {
-            let elements = group * geometry.members..(group + 1) * geometry.members;
             let is_live = |element: &u16| !self.simulation.array.is_failed(*element);
-            let live: Vec<u16> = elements.map(|element| element as u16).filter(is_live).collect();
+            let live: Vec<u16> =
+                geometry.group(group).map(|element| element as u16).filter(is_live).collect();
             let failed = geometry.members - live.len() as u32;
             let together = geometry.parity().saturating_sub(failed) as usize;
             if together == 0 {

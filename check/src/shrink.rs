@@ -1,5 +1,7 @@
 //! From a case that fails to a smaller one that fails too, for people to read.
 
+use stripewise_array::geometry::Membership;
+
 use crate::case::Case;
 use crate::media::Faults;
 
@@ -64,7 +66,7 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
 }
 
 /// What makes a case simpler as a whole.
-const SIMPLER: [fn(&mut Case); 11] = [
+const SIMPLER: [fn(&mut Case); 12] = [
     |case| case.faults = Faults::default(),
     |case| case.faults.lost_ppm = 0,
     |case| case.faults.failed_reads.truncate(1),
@@ -75,6 +77,7 @@ const SIMPLER: [fn(&mut Case); 11] = [
     |case| case.depth = (case.depth / 2).max(1),
     |case| case.scheme.parity.xor.0 = 0,
     |case| case.scheme.geometry.rotate_every = 1,
+    |case| case.scheme.geometry.membership = Membership::Contiguous,
     |case| case.losses.iter_mut().for_each(|loss| loss.manner = crate::media::Manner::Gone),
 ];
 

@@ -8,7 +8,7 @@ mod elastic;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::dispatch::QueueOrder;
-use stripewise_array::geometry::{Geometry, Level as Raid, Rotation};
+use stripewise_array::geometry::{Geometry, Level as Raid, Membership, Rotation};
 use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_array::{Acknowledge, EachElement, Scheme, WindowSize};
@@ -70,6 +70,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     let mut scheme = scheme(draw, raid, elements, groups, page_bytes);
     // From numbers of its own: what is drawn beside it is what it was without.
     scheme.cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)));
+    scheme.geometry.membership = membership(seed, raid, groups);
     if log.is_some() {
         scheme.placement.policy = PlacementPolicy::ParityLogging;
         scheme.parity.window = WindowSize::default();
@@ -133,6 +134,16 @@ fn array(draw: &mut Draw) -> (Raid, u32, u32) {
         (9, 3),
     ]);
     (Raid::Raid5, elements, groups)
+}
+
+/// Which elements form a group, where there is a choice.
+fn membership(seed: u64, raid: Raid, groups: u32) -> Membership {
+    let is_apart = Draw(Prng::stream(seed, 0x6C63_6921)).percent(50);
+    if is_apart && raid != Raid::Raid0 && groups > 1 {
+        Membership::LongestCodeInterval
+    } else {
+        Membership::Contiguous
+    }
 }
 
 /// Elements as devices, or as channels or chips of as few devices as their number allows.
@@ -315,7 +326,8 @@ fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
         let count =
             if is_beyond { draw.between(1, 3 + u64::from(geometry.parity() > 1)) as u32 } else { bearable };
         for _ in 0..count {
-            let element = group * geometry.members + draw.0.below(u64::from(geometry.members)) as u32;
+            let nth = draw.0.below(u64::from(geometry.members)) as u32;
+            let element = geometry.base(group) + nth * geometry.stride;
             // Early, late, or after the end.
             let most = draw.one_of(&[20, 4, 40]) * requests;
             losses.push(Loss {
@@ -336,7 +348,7 @@ fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut 
     if draw.percent(85) {
         let mut others = vec![0; geometry.groups as usize];
         losses.retain(|loss| {
-            let count = &mut others[usize::from(loss.element) / geometry.members as usize];
+            let count = &mut others[geometry.group_of(loss.element.into()) as usize];
             *count += 1;
             *count < geometry.parity()
         });

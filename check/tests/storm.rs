@@ -132,6 +132,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         }
         count(format!("{} elements", geometry.elements));
         count(format!("{} groups", case.scheme.geometry.groups));
+        count(format!("{level} {}", geometry.membership));
         count(format!("chunk of {}", geometry.chunk_pages));
         count(format!("{:?}", geometry.rotation));
         count(format!("{:?}", case.scheme.update));
@@ -196,7 +197,8 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
 fn every_member_of_every_axis_is_drawn() {
     let (counts, beyond) = drawn(2200);
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
-    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 4 chunks, 5
+    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 2 and 2 and 1 memberships of
+    // the levels, 4 chunks, 5
     // rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4
     // domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old
     // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
@@ -204,7 +206,7 @@ fn every_member_of_every_axis_is_drawn() {
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
     // of tiers, and 2 levels.
-    assert_eq!(counts.len(), 183, "{listed}");
+    assert_eq!(counts.len(), 188, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

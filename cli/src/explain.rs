@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::{Arg, ArgAction, ArgMatches, Args as ClapArgs, Command, FromArgMatches};
 use serde_json::{Value, json};
 use stripewise_array::explain::explain;
+use stripewise_array::geometry::Membership;
 use stripewise_array::update::ElementState;
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, HostRequest, NoMemory, Operation, OperationId,
@@ -302,8 +303,13 @@ fn settings(
         0 => String::new(),
         log => format!(" + {log} log"),
     };
+    let groups = match geometry.membership {
+        _ if parity == 0 || geometry.groups == 1 => String::new(),
+        Membership::Contiguous => format!("{} groups of ", geometry.groups),
+        Membership::LongestCodeInterval => format!("{0} groups, every {0}th element, of ", geometry.groups),
+    };
     let stripe = format!(
-        "{data} data + {parity} parity{log}, chunk {chunk}, page {}, {} in all",
+        "{groups}{data} data + {parity} parity{log}, chunk {chunk}, page {}, {} in all",
         human::bytes(page),
         human::bytes(array.capacity())
     );

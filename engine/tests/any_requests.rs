@@ -46,13 +46,19 @@ struct Setting {
     gathers: bool,
     /// The last elements, which hold a log.
     logs: u32,
+    /// Elements from one member of a group to the next.
+    stride: u32,
 }
 
 impl Setting {
     /// Whether the array bears the loss of `element` beside those that `failed`. A log belongs to every group.
     fn bears(&self, failed: &[u16], element: u16) -> bool {
-        let group = |element: u16| u32::from(element) / self.members;
         let groups = (self.elements - self.logs) / self.members;
+        let group = |element: u16| match u32::from(element) {
+            log if log >= groups * self.members => groups,
+            element if self.stride > 1 => element % groups,
+            element => element / self.members,
+        };
         let lost = |wanted: u32| failed.iter().filter(|&&other| group(other) == wanted).count();
         let in_log = failed.iter().filter(|&&other| group(other) >= groups).count();
         let in_groups = match group(element) {
@@ -130,7 +136,7 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
         "capacity = \"1 pages\"\nhigh_watermark = \"100%\"\n",
         "commit = \"never\"\n",
     ]);
-    let run = (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>(), log);
+    let run = (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>(), log, any::<bool>());
     let cache = (
         // Mostly none, mostly smaller than a stripe.
         select(vec!["none", "none", "parity-caching"]),
@@ -143,7 +149,7 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
         let ((level, parity, code), members, groups, chunk_pages, rotation, rotate_every) = geometry;
         let (update, (order, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
             policies;
-        let (page_bytes, window, seed, log) = run;
+        let (page_bytes, window, seed, log, is_apart) = run;
         let log = log
             .replace("2 pages", &format!("{}B", 2 * page_bytes))
             .replace("1 pages", &format!("{page_bytes}B"));
@@ -157,11 +163,13 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
         let late = if parity > 0 && !is_logging { late } else { "0" };
         let acknowledge = if parity > 0 && after_data { "after-data" } else { "after-parity" };
         let plans = if late == "0" { plans } else { plans.max(members) };
+        let stride = if is_apart && parity > 0 { groups } else { 1 };
+        let membership = if stride > 1 { "longest-code-interval" } else { "contiguous" };
         let first_writes = if gathers { "gather" } else { "in-place" };
         let scheme = format!(
             "name = \"any\"\n\
              [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
-             rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
+             membership = \"{membership}\"\nrotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
              {code}[update]\n{update}\n\
              {log}[placement]\n\
              policy = \"{placement}\"\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
@@ -175,7 +183,7 @@ fn any_setting(gathers: bool) -> impl Strategy<Value = Setting> {
         );
         let elements = members * groups + logs;
         let parity = parity as usize;
-        Setting { scheme, elements, members, pages: PAGES, page_bytes, window, seed, parity, gathers, logs }
+        Setting { scheme, elements, members, pages: PAGES, page_bytes, window, seed, parity, gathers, logs, stride }
     })
 }
 

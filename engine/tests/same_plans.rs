@@ -66,6 +66,8 @@ impl Case {
         let page_bytes = 512 << prng.below(4) as u32;
         let chunk = page_bytes << prng.below(3) as u32;
         let rotate_every = 1 + prng.below(2);
+        let is_apart = groups > 1 && level != "raid0" && Prng::stream(seed, 3).chance(1, 2);
+        let membership = if is_apart { "longest-code-interval" } else { "contiguous" };
         let mut log = Prng::stream(seed, 2);
         let is_logging = level != "raid0" && log.chance(1, 3);
         let logs = if !is_logging { 0 } else { 1 + u32::from(level == "raid6") };
@@ -85,7 +87,7 @@ impl Case {
         let scheme = scheme(&format!(
             "name = \"seed {seed}\"\n\
              [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
-             rotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
+             membership = \"{membership}\"\nrotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
              {code}[update]\n{update}\n\
              {placement}first_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              [cache]\npolicy = \"{cache}\"\nchunks = {chunks}\ndestaging = {destaging}\npersistence = \"{persistence}\"\n\

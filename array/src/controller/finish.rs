@@ -117,10 +117,13 @@ impl<M: Memory> Array<M> {
     /// Whether more elements are lost than parity can bear, or what was acknowledged is lost, so that nothing can be called
     /// durable.
     fn has_lost_data(&self) -> bool {
-        let lost = |group: &[bool]| group.iter().filter(|&&failed| failed).count() as u32;
-        let mut groups =
-            self.failed[..self.geometry.elements as usize].chunks(self.geometry.members as usize);
-        self.has_lost_cached() || self.any_failed && groups.any(|group| lost(group) > self.geometry.parity())
+        let is_lost = |group| self.failed_of_group(group) > self.geometry.parity();
+        self.has_lost_cached() || self.any_failed && (0..self.geometry.groups).any(is_lost)
+    }
+
+    /// How many elements of `group` are lost.
+    pub(super) fn failed_of_group(&self, group: u32) -> u32 {
+        self.geometry.group(group).filter(|&element| self.failed[element as usize]).count() as u32
     }
 
     /// Tells the host, and frees the request's slot.

@@ -172,7 +172,7 @@ impl<M: Memory> Array<M> {
     /// one whose content nobody knows.
     pub fn assume_written(&mut self, pages: u64) {
         if let Some(gather) = &mut self.gather {
-            gather.assume_written(pages);
+            gather.assume_written(pages, &self.geometry);
         }
         self.log_assume_written(pages);
         self.elastic_assume_written(pages);

@@ -1,9 +1,12 @@
 //! Where chunks lie: the arithmetic between the array's addresses, its rows and its elements.
 //!
 //! An array of `n` elements has `groups` parity groups of `members` elements each (RAID-0: `n` groups of one).
-//! A stripe spans one group; stripes are dealt to the groups in turn. A chunk is `chunk_pages` pages long, and a *row*
-//! is the same page of every chunk of a stripe: the unit of holds, merging and parity work.
+//! A stripe spans one group; stripes are dealt to the groups in turn. Which elements are a group, and which stripe the next
+//! chunk belongs to, says [`Membership`]. A chunk is `chunk_pages` pages long, and a *row* is the same page of every chunk of
+//! a stripe: the unit of holds, merging and parity work.
 
+mod cursor;
+mod membership;
 mod raid0;
 mod raid5;
 mod raid6;
@@ -11,6 +14,8 @@ mod rotation;
 
 use serde::{Deserialize, Serialize};
 
+pub use cursor::{RowCursor, RowPiece};
+pub use membership::Membership;
 pub use rotation::Rotation;
 
 /// The most members a parity group can have: sets of members are 64-bit masks.
@@ -80,6 +85,11 @@ pub struct Geometry {
     pub rotation: Rotation,
     /// Stripes of a group after which parity moves on.
     pub rotate_every: u32,
+    /// Which elements form a group.
+    pub membership: Membership,
+    /// From one member of a group to the next it is so many elements, and the array's addresses walk over so many stripes
+    /// before they come back to the first one: 1, or the number of groups.
+    pub stride: u32,
     /// Stripes of the whole array.
     pub stripes: u64,
 }
@@ -110,6 +120,14 @@ pub enum GeometryError {
         /// What would do.
         remedy: &'static str,
     },
+    /// Elements that form no groups which could be chosen in another way.
+    #[error("membership = \"{membership}\" {reason}")]
+    Membership {
+        /// Membership asked for.
+        membership: Membership,
+        /// Why it does not do, and what would.
+        reason: &'static str,
+    },
     /// The chunk does not fit the page or the element.
     #[error("a chunk of {chunk_bytes} bytes {reason}")]
     Chunk {
@@ -139,6 +157,8 @@ pub struct Shape {
     pub rotation: Rotation,
     /// Stripes of a group after which parity moves on.
     pub rotate_every: u32,
+    /// Which elements form a group.
+    pub membership: Membership,
 }
 
 impl Geometry {
@@ -166,6 +186,10 @@ impl Geometry {
         if members < level.members_min() {
             return refuse("RAID-6 needs at least 4 elements a group, RAID-5 at least 3, RAID-0 at least 1");
         }
+        let membership = shape.membership;
+        if let Err(reason) = membership.check(level, groups) {
+            return Err(GeometryError::Membership { membership, reason });
+        }
         let chunk = |reason: String| Err(GeometryError::Chunk { chunk_bytes, reason });
         if chunk_bytes == 0 || !chunk_bytes.is_multiple_of(u64::from(page_bytes)) {
             return chunk(format!("is not a multiple of the element's page of {page_bytes} bytes"));
@@ -188,6 +212,8 @@ impl Geometry {
             chunk_pages,
             rotation: shape.rotation,
             rotate_every: shape.rotate_every.max(1),
+            membership,
+            stride: membership.stride(groups),
             stripes,
         })
     }
@@ -226,7 +252,7 @@ impl Geometry {
             }
         };
         Place {
-            base: (group * u64::from(self.members)) as u16,
+            base: self.base(group as u32) as u16,
             parity: parity as u16,
             page: (local * chunk_pages + page_in_chunk) as u32,
         }
@@ -241,7 +267,7 @@ impl Geometry {
                 self.rotation.position(u32::from(place.parity), member, self.data, self.parity())
             }
         };
-        place.base + position as u16
+        place.base + (position * self.stride) as u16
     }
 
     /// The number by which the code knows `member` of the row at `place`: data in the order of Linux md's coefficients,
@@ -276,77 +302,16 @@ impl Geometry {
 
     /// The page of the array that `member` (a data member) of `row` holds.
     pub fn array_page(&self, row: u64, member: u32) -> u64 {
-        let chunk_pages = u64::from(self.chunk_pages);
-        let (stripe, page_in_chunk) = (row / chunk_pages, row % chunk_pages);
-        (stripe * u64::from(self.data) + u64::from(member)) * chunk_pages + page_in_chunk
-    }
-}
-
-/// A run of pages of the array, cut into the rows that it touches.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RowCursor {
-    /// First page not yet covered by a finished stripe.
-    page: u64,
-    /// End of the run.
-    end: u64,
-    /// Rows of the current stripe already given.
-    given: u32,
-}
-
-/// Members `first..=last` of `row` that a run covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowPiece {
-    /// The row.
-    pub row: u64,
-    /// First data member covered.
-    pub first: u32,
-    /// Last data member covered.
-    pub last: u32,
-}
-
-impl RowCursor {
-    /// The rows of pages `page..page + count`.
-    pub fn new(page: u64, count: u64) -> Self {
-        Self { page, end: page + count, given: 0 }
+        let pages = self.member_pages();
+        (row / pages * u64::from(self.data) + u64::from(member)) * pages + row % pages
     }
 
-    /// First page and end of what is left, where the run is walked page by page.
-    pub(crate) fn remaining(&self) -> (u64, u64) {
-        (self.page, self.end)
-    }
-
-    /// Whether every row was given.
-    #[inline]
-    pub fn is_done(&self) -> bool {
-        self.page >= self.end
-    }
-
-    /// The next row, and which of its data members the run covers.
-    #[inline]
-    pub fn next(&mut self, geometry: &Geometry) -> Option<RowPiece> {
-        if self.is_done() {
-            return None;
-        }
-        let chunk = u64::from(geometry.chunk_pages);
-        let stripe_pages = u64::from(geometry.data) * chunk;
-        let stripe = self.page / stripe_pages;
-        let start = self.page % stripe_pages;
-        let end = (self.end - stripe * stripe_pages).min(stripe_pages);
-        let rows = (end - start).min(chunk) as u32;
-        let piece = if chunk == 1 {
-            RowPiece { row: stripe, first: start as u32, last: (end - 1) as u32 }
-        } else {
-            let page_in_chunk = (start + u64::from(self.given)) % chunk;
-            let first = (start + chunk - 1 - page_in_chunk) / chunk;
-            let last = (end - 1 - page_in_chunk) / chunk;
-            RowPiece { row: stripe * chunk + page_in_chunk, first: first as u32, last: last as u32 }
-        };
-        self.given += 1;
-        if self.given == rows {
-            self.page = (stripe + 1) * stripe_pages;
-            self.given = 0;
-        }
-        Some(piece)
+    /// The row of the array's `page`, and the data member of it that holds the page.
+    pub fn slot(&self, page: u64) -> (u64, u32) {
+        let pages = self.member_pages();
+        let (unit, offset) = (page / pages, page % pages);
+        let data = u64::from(self.data);
+        (unit / data * pages + offset, (unit % data) as u32)
     }
 }
 

@@ -12,6 +12,7 @@ fn shape(level: Level, elements: u32, groups: u32, chunk_pages: u64, rotation: R
         element_pages: 240,
         rotation,
         rotate_every: 1,
+        membership: Membership::Contiguous,
     }
 }
 
@@ -24,9 +25,13 @@ fn any_shape() -> impl Strategy<Value = Shape> {
         Rotation::None,
     ]);
     let level = prop::sample::select(vec![Level::Raid0, Level::Raid5, Level::Raid6]);
-    (level, 4u32..9, 1u32..4, 1u64..7, rotation, 1u32..3).prop_map(
-        |(level, members, groups, chunk, rotation, rotate_every)| Shape {
+    (level, 4u32..9, 1u32..5, 1u64..7, rotation, 1u32..3, any::<bool>()).prop_map(
+        |(level, members, groups, chunk, rotation, rotate_every, is_apart)| Shape {
             rotate_every,
+            membership: match is_apart && groups > 1 && level != Level::Raid0 {
+                true => Membership::LongestCodeInterval,
+                false => Membership::Contiguous,
+            },
             ..shape(level, members * groups, groups, chunk, rotation)
         },
     )
@@ -94,7 +99,126 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     assert!(long.unwrap_err().to_string().contains("larger than an element"));
 }
 
+/// Stripe, page in the chunk and data member of the array's `page`, by counting chunks one by one: the stripes of all groups
+/// fill either one after the other, or chunk by chunk in turn.
+fn counted(geometry: &Geometry, page: u64) -> (u64, u64, u32) {
+    let (chunk, offset) = (page / u64::from(geometry.chunk_pages), page % u64::from(geometry.chunk_pages));
+    let groups = u64::from(geometry.groups);
+    let mut left = chunk;
+    for first in (0..).step_by(groups as usize) {
+        let stripes = first..first + groups;
+        let members = 0..geometry.data;
+        let mut order: Vec<(u64, u32)> = match geometry.membership {
+            Membership::Contiguous => {
+                stripes.flat_map(|stripe| members.clone().map(move |member| (stripe, member))).collect()
+            }
+            Membership::LongestCodeInterval => {
+                members.flat_map(|member| stripes.clone().map(move |stripe| (stripe, member))).collect()
+            }
+        };
+        if left < order.len() as u64 {
+            let (stripe, member) = order.swap_remove(left as usize);
+            return (stripe, offset, member);
+        }
+        left -= order.len() as u64;
+    }
+    unreachable!("the array has as many stripes as it takes")
+}
+
+fn apart(level: Level, elements: u32, groups: u32, rotation: Rotation) -> Geometry {
+    let membership = Membership::LongestCodeInterval;
+    Geometry::new(&Shape { membership, ..shape(level, elements, groups, 1, rotation) }).unwrap()
+}
+
+#[test]
+fn the_longest_code_interval_is_as_many_elements_as_there_are_groups() {
+    let group = |elements, groups, group| -> Vec<u32> {
+        apart(Level::Raid5, elements, groups, Rotation::RightAsymmetric).group(group).collect()
+    };
+    // Paper 002, figure 8: nine chips in three groups.
+    assert_eq!([group(9, 3, 0), group(9, 3, 1), group(9, 3, 2)], [[0, 3, 6], [1, 4, 7], [2, 5, 8]]);
+    assert_eq!(group(64, 8, 0), [0, 8, 16, 24, 32, 40, 48, 56]);
+    assert_eq!(group(64, 16, 0), [0, 16, 32, 48], "length 4, where the paper's text would say 0, 4, 8 …");
+    assert_eq!(group(64, 4, 3), (0..16).map(|nth| 3 + 4 * nth).collect::<Vec<_>>(), "length 16");
+}
+
+#[test]
+fn pages_of_paper_002_fill_the_chips_without_parity_in_ascending_order() {
+    for (level, elements, groups) in
+        [(Level::Raid5, 9, 3), (Level::Raid5, 64, 16), (Level::Raid5, 64, 4), (Level::Raid6, 64, 8)]
+    {
+        let geometry = apart(level, elements, groups, Rotation::RightAsymmetric);
+        let mut page = 0;
+        for stripe in 0..40 {
+            // Parity of every group at member `stripe mod t`, and Q behind it.
+            let is_parity = |element: u32| {
+                let position = element / groups;
+                (0..level.parity()).any(|nth| position == (stripe + nth) % geometry.members)
+            };
+            for element in (0..elements).filter(|&element| !is_parity(element)) {
+                let (row, member) = geometry.slot(page);
+                let place = geometry.place(row);
+                assert_eq!((u32::from(geometry.element(place, member)), place.page), (element, stripe));
+                page += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_among_sixteen_groups_is_one_row() {
+    let geometry = apart(Level::Raid5, 64, 16, Rotation::RightAsymmetric);
+    let mut cursor = RowCursor::new(17, 1);
+    assert_eq!(cursor.next(&geometry), Some(RowPiece { row: 1, first: 1, last: 1 }));
+    assert!(cursor.is_done());
+    let mut cursor = RowCursor::new(15, 18);
+    let rows: Vec<_> = std::iter::from_fn(|| cursor.next(&geometry)).collect();
+    assert_eq!(rows.len(), 16, "18 chunks from the last group on: two groups have two of them");
+    assert_eq!(rows[0], RowPiece { row: 15, first: 0, last: 1 });
+    assert_eq!(rows[1], RowPiece { row: 0, first: 1, last: 2 });
+    assert_eq!(rows[2], RowPiece { row: 1, first: 1, last: 1 });
+}
+
+#[test]
+fn a_membership_without_a_choice_is_refused_with_the_reason() {
+    let of = |level, groups| {
+        let membership = Membership::LongestCodeInterval;
+        let shape = Shape { membership, ..shape(level, 8, groups, 1, Rotation::None) };
+        Geometry::new(&shape).unwrap_err().to_string()
+    };
+    assert!(of(Level::Raid0, 1).contains("leave it out with RAID-0"), "{}", of(Level::Raid0, 1));
+    assert!(of(Level::Raid5, 1).contains("raise geometry.groups"), "{}", of(Level::Raid5, 1));
+}
+
 proptest! {
+    #[test]
+    fn a_page_lies_where_counting_chunk_by_chunk_finds_it(shape in any_shape(), at in 0.0..1.0f64) {
+        let geometry = Geometry::new(&shape).unwrap();
+        let page = (geometry.pages() as f64 * at) as u64;
+        let (stripe, offset, member) = counted(&geometry, page);
+        let row = stripe * u64::from(geometry.chunk_pages) + offset;
+        prop_assert_eq!(geometry.slot(page), (row, member));
+        prop_assert_eq!(geometry.array_page(row, member), page, "the way back");
+        let mut cursor = RowCursor::new(page, 1);
+        prop_assert_eq!(cursor.next(&geometry), Some(RowPiece { row, first: member, last: member }));
+        prop_assert!(cursor.is_done());
+    }
+
+    #[test]
+    fn the_members_of_a_row_are_the_elements_of_its_group(shape in any_shape(), at in 0.0..1.0f64) {
+        let geometry = Geometry::new(&shape).unwrap();
+        let row = (geometry.rows() as f64 * at) as u64;
+        let place = geometry.place(row);
+        let group = geometry.group_of(u32::from(place.base));
+        let mut elements: Vec<u32> =
+            (0..geometry.members).map(|member| u32::from(geometry.element(place, member))).collect();
+        elements.sort_unstable();
+        prop_assert_eq!(&elements, &geometry.group(group).collect::<Vec<_>>());
+        prop_assert!(elements.iter().all(|&element| geometry.group_of(element) == group));
+        let groups = (0..geometry.groups).flat_map(|group| geometry.group(group)).collect::<std::collections::BTreeSet<_>>();
+        prop_assert_eq!(groups, (0..shape.elements).collect(), "every element has a group");
+    }
+
     #[test]
     fn every_page_of_the_array_has_a_slot_of_its_own(shape in any_shape()) {
         let geometry = Geometry::new(&shape).unwrap();
@@ -126,8 +250,8 @@ proptest! {
         rows.dedup();
         let touched: std::collections::BTreeSet<u64> = (start..start + count)
             .map(|page| {
-                let chunk = u64::from(geometry.chunk_pages);
-                page / chunk / u64::from(geometry.data) * chunk + page % chunk
+                let (stripe, chunk, _) = counted(&geometry, page);
+                stripe * u64::from(geometry.chunk_pages) + chunk
             })
             .collect();
         prop_assert_eq!(rows, touched.into_iter().collect::<Vec<_>>());

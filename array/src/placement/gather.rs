@@ -120,11 +120,13 @@ impl Gather {
         self.fresh.retain(|&(fresh, _)| fresh != row);
     }
 
-    /// Takes pages `0..pages` for written, each in the slot of its address.
-    pub(crate) fn assume_written(&mut self, pages: u64) {
-        let pages = pages - pages % u64::from(self.data);
+    /// Takes pages `0..pages` for written, each in the slot of its address in `geometry`, as far as they fill rows that are
+    /// the first ones.
+    pub(crate) fn assume_written(&mut self, pages: u64, geometry: &Geometry) {
+        let pages = pages - pages % geometry.round_pages();
         for page in 0..pages {
-            self.map(page, page as u32);
+            let (row, member) = geometry.slot(page);
+            self.map(page, row as u32 * self.data + member);
         }
         self.next_row = pages / u64::from(self.data);
     }

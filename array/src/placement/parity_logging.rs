@@ -345,7 +345,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::geometry::{Level, Rotation, Shape};
+    use crate::geometry::{Level, Membership, Rotation, Shape};
 
     fn log(slots: u32, section: &LogSection) -> ParityLog {
         let geometry = Geometry::new(&Shape {
@@ -357,6 +357,7 @@ mod tests {
             element_pages: 40,
             rotation: Rotation::LeftSymmetric,
             rotate_every: 1,
+            membership: Membership::Contiguous,
         });
         ParityLog::new(&geometry.unwrap(), slots, section)
     }

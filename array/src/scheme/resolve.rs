@@ -99,6 +99,7 @@ impl Scheme {
             element_pages: elements.pages,
             rotation: self.geometry.rotation,
             rotate_every: self.geometry.rotate_every,
+            membership: self.geometry.membership,
         })
         .map_err(|reason| SchemeError::Geometry { scheme: self.name.clone(), reason })?;
         self.code(&geometry, elements.page_bytes)?;

@@ -45,7 +45,7 @@ pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
     };
     let load =
         |element: usize| read * u64::from(loads.reads[element]) + write * u64::from(loads.writes[element]);
-    let group = place.base as usize..place.base as usize + geometry.members as usize;
+    let group = (place.base as usize..).step_by(geometry.stride as usize).take(geometry.members as usize);
     let sum: u64 = group.map(load).sum();
     let rmw = heaviest(choice.rmw, geometry, choice, load);
     let rcw = heaviest(choice.rcw, geometry, choice, load);

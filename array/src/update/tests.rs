@@ -3,7 +3,7 @@
 use stripewise_base::Nanos;
 
 use super::{Choice, ElementState};
-use crate::geometry::{Geometry, Level, Place, Rotation, Shape};
+use crate::geometry::{Geometry, Level, Membership, Place, Rotation, Shape};
 use crate::loads::Loads;
 use crate::times::CellTimes;
 
@@ -27,6 +27,7 @@ impl Setting {
             element_pages: 64,
             rotation: Rotation::None,
             rotate_every: 1,
+            membership: Membership::Contiguous,
         };
         let geometry = Geometry::new(&shape).expect("a geometry");
         let place = geometry.place(0);

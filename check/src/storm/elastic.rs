@@ -11,7 +11,7 @@ use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::Kind;
 
-use super::{Draw, array, faults, layout, losses, requests};
+use super::{Draw, array, faults, layout, losses, membership, requests};
 use crate::case::{Ask, Case, What};
 use crate::device;
 use crate::media::Faults;
@@ -40,6 +40,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         scheme: scheme(draw, raid, groups, page_bytes),
         device,
     };
+    case.scheme.geometry.membership = membership(seed, raid, groups);
     let geometry = case.geometry().ok()?;
     let (pages, page) = (case.scheme.pages(&geometry), page_bytes / crate::stamp::SECTOR as u64);
     if pages > 500 {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use stripewise_array::geometry::{Geometry, GeometryError, Level, Rotation, Shape};
+use stripewise_array::geometry::{Geometry, GeometryError, Level, Membership, Rotation, Shape};
 use stripewise_array::update::{Choice, ElementState, Tgc, Tie, Update, Weights};
 use stripewise_array::{CellTimes, Loads};
 use stripewise_base::Nanos;
@@ -95,6 +95,7 @@ pub fn measure_decisions() -> Result<Decisions, GeometryError> {
         element_pages: 1 << 20,
         rotation: Rotation::LeftSymmetric,
         rotate_every: 2,
+        membership: Membership::Contiguous,
     })?;
     let mut times = CellTimes::new(ELEMENTS);
     (0..ELEMENTS as u16).for_each(|element| times.observe_read(element, 45_000 + 5_000 * u64::from(element)));

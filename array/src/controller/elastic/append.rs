@@ -47,14 +47,12 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Data chunks of a stripe over the living elements of the group that begins with element `base`.
-    pub(super) fn data_of_group(&self, base: u32) -> u32 {
+    /// Data chunks of a stripe over the living elements of `group`.
+    pub(super) fn data_of_group(&self, group: u32) -> u32 {
         if !self.any_failed {
             return self.geometry.data;
         }
-        let group = base as usize..(base + self.geometry.members) as usize;
-        let living = self.failed[group].iter().filter(|&&failed| !failed).count() as u32;
-        living.saturating_sub(self.geometry.parity())
+        self.geometry.data.saturating_sub(self.failed_of_group(group))
     }
 
     /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
@@ -116,7 +114,7 @@ impl<M: Memory> Array<M> {
         let parity = self.geometry.parity();
         let at = self.elastic().host_of(stream);
         let Some(mut open) = self.elastic().open[at] else { return };
-        let most = self.data_of_group(self.elastic().base(open.segment));
+        let most = self.data_of_group(self.elastic().group(open.segment));
         let count = self.elastic().buffer.queues[stream].count.min(self.room(&open) - parity).min(most);
         let width = count + parity;
         let plan = self.take_plan(0, Purpose::Append);

@@ -12,7 +12,7 @@ use crate::plan::Purpose;
 impl<M: Memory> Array<M> {
     /// The most valid chunks of a segment that is worth collecting: moving them must leave a row free at least.
     pub(super) fn victim_most(&self) -> u32 {
-        let groups = (0..self.geometry.groups).map(|group| self.data_of_group(group * self.geometry.members));
+        let groups = (0..self.geometry.groups).map(|group| self.data_of_group(group));
         let data = groups.filter(|&data| data > 0).min().unwrap_or(0);
         data * (self.scheme.elastic.segment_rows - 1)
     }

@@ -339,9 +339,8 @@ impl<M: Memory> Array<M> {
 
     /// An element is lost. If its group can take no stripes any more, its segments are of no use for new ones.
     pub(super) fn elastic_lost(&mut self, element: u16) {
-        let (members, groups) = (self.geometry.members, self.geometry.groups);
-        let group = u32::from(element) / members;
-        if self.elastic.is_none() || self.data_of_group(group * members) > 0 {
+        let (group, groups) = (self.geometry.group_of(u32::from(element)), self.geometry.groups);
+        if self.elastic.is_none() || self.data_of_group(group) > 0 {
             return;
         }
         let log = self.elastic_mut();

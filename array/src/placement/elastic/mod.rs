@@ -225,6 +225,10 @@ pub(crate) struct Elastic {
     members: u32,
     data: u32,
     groups: u32,
+    /// Elements from one member of a group to the next.
+    stride: u32,
+    /// Elements from the first one of a group to that of the next group.
+    group_stride: u32,
     rows: u32,
     /// Segments in use beyond which they are collected.
     pub(crate) limit: u32,
@@ -302,6 +306,8 @@ impl Elastic {
             members: geometry.members,
             data: geometry.data,
             groups: geometry.groups,
+            stride: geometry.stride,
+            group_stride: geometry.base(1),
             rows: section.segment_rows,
             limit: section.collect_above.of(segments) as u32,
             slots,
@@ -405,10 +411,10 @@ impl Elastic {
         u64::from(self.rows) * u64::from(self.members)
     }
 
-    /// The first element of the group that `segment` lies in.
+    /// The group that `segment` lies in.
     #[inline]
-    pub(crate) fn base(&self, segment: u32) -> u32 {
-        segment % self.groups * self.members
+    pub(crate) fn group(&self, segment: u32) -> u32 {
+        segment % self.groups
     }
 
     /// The element of `slot`, and its page there.
@@ -416,7 +422,7 @@ impl Elastic {
     pub(crate) fn element(&self, slot: u64) -> (u16, u32) {
         let segment = self.segment_of(slot);
         let offset = (slot % self.segment_slots()) as u32;
-        let element = self.base(segment) + offset % self.members;
+        let element = self.group(segment) * self.group_stride + offset % self.members * self.stride;
         (element as u16, segment / self.groups * self.rows + offset / self.members)
     }
 

@@ -1,0 +1,72 @@
+//! Runs of the array's pages, row by row.
+
+use super::Geometry;
+
+/// A run of pages of the array, cut into the rows that it touches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowCursor {
+    /// First page not yet covered by a finished stripe.
+    page: u64,
+    /// End of the run.
+    end: u64,
+    /// Rows of the current stripe already given.
+    given: u32,
+}
+
+/// Members `first..=last` of `row` that a run covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowPiece {
+    /// The row.
+    pub row: u64,
+    /// First data member covered.
+    pub first: u32,
+    /// Last data member covered.
+    pub last: u32,
+}
+
+impl RowCursor {
+    /// The rows of pages `page..page + count`.
+    pub fn new(page: u64, count: u64) -> Self {
+        Self { page, end: page + count, given: 0 }
+    }
+
+    /// First page and end of what is left, where the run is walked page by page.
+    pub(crate) fn remaining(&self) -> (u64, u64) {
+        (self.page, self.end)
+    }
+
+    /// Whether every row was given.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.page >= self.end
+    }
+
+    /// The next row, and which of its data members the run covers.
+    #[inline]
+    pub fn next(&mut self, geometry: &Geometry) -> Option<RowPiece> {
+        if self.is_done() {
+            return None;
+        }
+        // A chunk of each group in turn counts here as one chunk, of one stripe that spans them all.
+        let chunk = geometry.member_pages();
+        let stripe_pages = geometry.round_pages();
+        let stripe = self.page / stripe_pages;
+        let start = self.page % stripe_pages;
+        let end = (self.end - stripe * stripe_pages).min(stripe_pages);
+        let rows = (end - start).min(chunk) as u32;
+        let piece = if chunk == 1 {
+            RowPiece { row: stripe, first: start as u32, last: (end - 1) as u32 }
+        } else {
+            let page_in_chunk = (start + u64::from(self.given)) % chunk;
+            let first = (start + chunk - 1 - page_in_chunk) / chunk;
+            let last = (end - 1 - page_in_chunk) / chunk;
+            RowPiece { row: stripe * chunk + page_in_chunk, first: first as u32, last: last as u32 }
+        };
+        self.given += 1;
+        if self.given == rows {
+            self.page = (stripe + 1) * stripe_pages;
+            self.given = 0;
+        }
+        Some(piece)
+    }
+}

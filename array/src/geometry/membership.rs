@@ -1,0 +1,101 @@
+//! Which elements form a parity group: neighbours, or those furthest apart.
+//!
+//! Over `n` elements in `m` groups of `t`, neighbours put element `c` into group `c div t`; the longest code interval puts it
+//! into group `c mod m`, so that the members of a group lie `m` elements apart. Consecutive chunks go to consecutive elements
+//! either way: inside one stripe here, from group to group there. So a burst of requests to neighbouring addresses, which
+//! keeps neighbouring elements busy, takes few members of each group, and a redirected read finds the others idle.
+//!
+//! Source: paper 002, section III-B and figure 8. Its text writes group `i` as `C_i, C_{t+i}, …, C_{(m-1)t+i}`, which are `t`
+//! groups of `m`; it says what the figure shows when `m` and `t` change places.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Geometry, Level};
+
+/// Which elements form a parity group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Membership {
+    /// Neighbours: element `c` of groups of `t` is in group `c div t`.
+    #[default]
+    Contiguous,
+    /// Elements as far apart as can be: element `c` is in group `c mod m` of `m` (LCI).
+    LongestCodeInterval,
+}
+
+impl std::fmt::Display for Membership {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Contiguous => "contiguous",
+            Self::LongestCodeInterval => "longest-code-interval",
+        })
+    }
+}
+
+impl Membership {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Elements from one member of a group to the next, where there are so many groups.
+    pub(super) fn stride(self, groups: u32) -> u32 {
+        match self {
+            Self::Contiguous => 1,
+            Self::LongestCodeInterval => groups,
+        }
+    }
+
+    /// Whether there is a choice to make; if not, why.
+    pub(super) fn check(self, level: Level, groups: u32) -> Result<(), &'static str> {
+        match self {
+            Self::Contiguous => Ok(()),
+            Self::LongestCodeInterval if level == Level::Raid0 => Err(
+                "has no meaning without parity, where every element is a group of its own; leave it out with RAID-0",
+            ),
+            Self::LongestCodeInterval if groups == 1 => Err(
+                "has no meaning where all elements form one group; raise geometry.groups, or leave it out",
+            ),
+            Self::LongestCodeInterval => Ok(()),
+        }
+    }
+}
+
+impl Geometry {
+    /// Pages of the array that follow each other before the next one is another member's of the same row: a chunk, or a
+    /// chunk of every group.
+    #[inline]
+    pub(super) fn member_pages(&self) -> u64 {
+        u64::from(self.chunk_pages) * u64::from(self.stride)
+    }
+
+    /// Pages of the array after which every row begun is full: those of a stripe, or of a stripe of every group.
+    #[inline]
+    pub fn round_pages(&self) -> u64 {
+        self.member_pages() * u64::from(self.data)
+    }
+
+    /// The first element of `group`.
+    #[inline]
+    pub fn base(&self, group: u32) -> u32 {
+        match self.membership {
+            Membership::Contiguous => group * self.members,
+            Membership::LongestCodeInterval => group,
+        }
+    }
+
+    /// The group of `element`, one of those that the geometry spans.
+    #[inline]
+    pub fn group_of(&self, element: u32) -> u32 {
+        match self.membership {
+            Membership::Contiguous => element / self.members,
+            Membership::LongestCodeInterval => element % self.groups,
+        }
+    }
+
+    /// The elements of `group`, ascending.
+    #[inline]
+    pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {
+        let first = self.base(group);
+        (first..first + self.members * self.stride).step_by(self.stride as usize)
+    }
+}
