@@ -24,8 +24,12 @@ pub struct Acknowledgement {
     pub at: Nanos,
     /// Waiting in the controller for a plan or a row.
     pub pending_ns: Nanos,
-    /// Pre-reading.
+    /// Pre-reading: waiting, transfers and cell time.
     pub pre_read_ns: Nanos,
+    /// Of that: transfers of the pre-reads that came back last.
+    pub pre_read_bus_ns: Nanos,
+    /// Of that: their cell time. What is left of it is waiting.
+    pub pre_read_cell_ns: Nanos,
     /// Computing parity.
     pub parity_ns: Nanos,
     /// The last operation's wait in queues, other than for garbage collection.
@@ -38,6 +42,27 @@ pub struct Acknowledgement {
     pub cell_ns: Nanos,
     /// Time in controller memory when no element was needed.
     pub buffer_ns: Nanos,
+}
+
+impl Acknowledgement {
+    /// Waiting for whatever reason: for a plan or a row, in the elements' queues, for garbage collection, and all of that of
+    /// pre-reads too.
+    ///
+    /// Source: T_w of paper 002 (section II-E), the waits in the host system's and in the chips' queues taken together.
+    pub fn wait_ns(&self) -> Nanos {
+        let pre_read = self.pre_read_ns.saturating_sub(self.pre_read_bus_ns + self.pre_read_cell_ns);
+        self.pending_ns + self.queue_ns + self.gc_wait_ns + pre_read
+    }
+
+    /// Transfers, those of pre-reads included: T_b of paper 002.
+    pub fn transfer_ns(&self) -> Nanos {
+        self.bus_ns + self.pre_read_bus_ns
+    }
+
+    /// Cell time, that of pre-reads included: T_c of paper 002.
+    pub fn cells_ns(&self) -> Nanos {
+        self.cell_ns + self.pre_read_cell_ns
+    }
 }
 
 /// An element's answer to an operation that it is offered.

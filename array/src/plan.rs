@@ -118,9 +118,28 @@ pub(crate) struct Plan {
     pub(crate) step_begun_at: Nanos,
     /// Waiting for the row after it had begun: a read that found it must decode.
     pub(crate) rewait_ns: Nanos,
-    pub(crate) pre_read_ns: Nanos,
+    /// Where the time of its pre-reads went, each step's by the operation that ended it.
+    pub(crate) pre_read: PreReadTimes,
     pub(crate) parity_ns: Nanos,
     pub(crate) last: LastOperation,
+}
+
+/// Where the time of a plan's pre-reads went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PreReadTimes {
+    pub(crate) all_ns: Nanos,
+    pub(crate) bus_ns: Nanos,
+    pub(crate) cell_ns: Nanos,
+}
+
+impl PreReadTimes {
+    /// What was the last step of operations was not the last after all: others follow it.
+    #[inline]
+    pub(crate) fn add(&mut self, last: &LastOperation) {
+        self.all_ns += last.step_ns;
+        self.bus_ns += last.timing.bus_ns;
+        self.cell_ns += last.timing.cell_ns;
+    }
 }
 
 /// Where the time of the operation went that ended the last step of operations.
@@ -170,7 +189,7 @@ impl Plan {
             begun_at: 0,
             step_begun_at: 0,
             rewait_ns: 0,
-            pre_read_ns: 0,
+            pre_read: PreReadTimes::default(),
             parity_ns: 0,
             last: LastOperation::default(),
         }

@@ -243,7 +243,7 @@ impl Default for Scheduling {
 }
 
 /// The devices that come with the program, by name.
-pub const PRESETS: [(&str, &str); 12] = [
+pub const PRESETS: [(&str, &str); 13] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
     ("ssdsim-5+1-ldpc", include_str!("../presets/ssdsim-5+1-ldpc.toml")),
@@ -253,6 +253,7 @@ pub const PRESETS: [(&str, &str); 12] = [
     ("disksim-suite", include_str!("../presets/disksim-suite.toml")),
     ("paper001", include_str!("../presets/paper001.toml")),
     ("paper001-fdp", include_str!("../presets/paper001-fdp.toml")),
+    ("paper002", include_str!("../presets/paper002.toml")),
     ("paper003", include_str!("../presets/paper003.toml")),
     ("mqsim", include_str!("../presets/mqsim.toml")),
     ("mqsim-gc-2gib", include_str!("../presets/mqsim-gc-2gib.toml")),

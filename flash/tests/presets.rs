@@ -36,6 +36,31 @@ fn presets_have_the_sizes_of_their_sources() {
 }
 
 #[test]
+fn the_ssd_of_paper_002_is_64_chips_of_table_1_whose_bus_is_far_faster_than_their_cells() {
+    let spec = DeviceSpec::preset("paper002").unwrap_or_else(|error| panic!("{error}"));
+    let flash = Flash::new(&spec, Level::Chip, 1, 1).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((raw_gib("paper002"), flash.shape().elements), (256.0, 64));
+    // 15 % are kept back, and the last page of each block holds its summary.
+    let of_chip = f64::from(flash.logical_pages()) / f64::from(16_384 * 63);
+    assert!((0.849..=0.8501).contains(&of_chip), "{of_chip} of a chip is exported");
+    let transfer_ns = spec.timing.bus.time_of(4096 + 128);
+    assert_eq!(transfer_ns, 10_560);
+    assert!(
+        transfer_ns * 18 < spec.timing.program.0,
+        "a page moves in a fraction of the time that it is programmed in"
+    );
+
+    // In all else than its buses, wear and host link it is DiskSim's.
+    let mut chips = DeviceSpec::preset("disksim-chips").unwrap_or_else(|error| panic!("{error}"));
+    chips.name.clone_from(&spec.name);
+    (chips.geometry.channels, chips.geometry.chips) = (8, 8);
+    chips.timing.bus = spec.timing.bus;
+    (chips.timing.host_link, chips.timing.host_link_unit) = Default::default();
+    chips.wear = spec.wear;
+    assert_eq!(chips, spec);
+}
+
+#[test]
 fn an_ssd_of_paper_001_is_the_smallest_that_holds_the_working_set_of_256_mib() {
     let mut spec = DeviceSpec::preset("paper001").unwrap_or_else(|error| panic!("{error}"));
     let exported_bytes = |spec: &DeviceSpec| {

@@ -54,6 +54,29 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("write_p999_ns", "99.9 %."),
     ("write_max_ns", "The longest."),
     (
+        "read_wait_mean_ns",
+        "Mean waiting of a read: for its turn in the controller, in the elements' queues and for garbage collection; T_w \
+         of paper 002 (section II-E). Of the plan that finished last, as all parts of response times.",
+    ),
+    ("read_bus_mean_ns", "Mean time of its transfers: T_b."),
+    ("read_cell_mean_ns", "Mean time in the cells: T_c."),
+    (
+        "write_wait_mean_ns",
+        "The same three of writes, their pre-reads' waiting, transfers and cell time included. What is left of the mean \
+         response time is computing parity and controller memory.",
+    ),
+    ("write_bus_mean_ns", "Transfers."),
+    ("write_cell_mean_ns", "Cell time."),
+    (
+        "busy_share_before",
+        "Share of the elements that have an operation queued or in flight when a request arrives, mean over arrivals; \
+         paper 002's chip utilisation (section IV-C) with elements that are chips.",
+    ),
+    (
+        "busy_share_after",
+        "The same, when the operations that the arriving request leads to at once are queued too.",
+    ),
+    (
         "host_read_pages",
         "Pages read for hosts. This total and those to `cell_busy_ns` are sums over the elements.",
     ),

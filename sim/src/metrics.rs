@@ -1,5 +1,6 @@
 //! What a run counts of host requests and of elements' operations: means, percentiles, largest values, distributions.
 
+use stripewise_array::Acknowledgement;
 use stripewise_base::Nanos;
 
 use crate::histogram::Histogram;
@@ -95,6 +96,26 @@ impl Responses {
     }
 }
 
+/// Where the response times of one kind of request went, as sums in nanoseconds; what is left of a response time is
+/// computing parity, or controller memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts {
+    /// Waiting, for whatever reason.
+    pub wait_ns: u128,
+    /// Transfers.
+    pub bus_ns: u128,
+    /// Cell time.
+    pub cell_ns: u128,
+}
+
+impl Parts {
+    fn add(&mut self, acknowledgement: &Acknowledgement) {
+        self.wait_ns += u128::from(acknowledgement.wait_ns());
+        self.bus_ns += u128::from(acknowledgement.transfer_ns());
+        self.cell_ns += u128::from(acknowledgement.cells_ns());
+    }
+}
+
 /// Counters over the host requests of a run, without warm-up.
 #[derive(Clone, Debug)]
 pub struct Metrics {
@@ -103,6 +124,16 @@ pub struct Metrics {
     pub reads: Responses,
     /// Writes.
     pub writes: Responses,
+    /// Where the time of reads went.
+    pub read_parts: Parts,
+    /// Where the time of writes went.
+    pub write_parts: Parts,
+    /// Requests that arrived.
+    pub arrivals: u64,
+    /// Elements that had an operation queued or in flight when a request arrived, summed over the requests.
+    pub busy_before: u64,
+    /// The same, with the request's own operations.
+    pub busy_after: u64,
     /// Trims.
     pub trims: u64,
     /// Flushes.
@@ -126,6 +157,11 @@ impl Metrics {
             warmup,
             reads: Responses::new(REQUEST_BITS),
             writes: Responses::new(REQUEST_BITS),
+            read_parts: Parts::default(),
+            write_parts: Parts::default(),
+            arrivals: 0,
+            busy_before: 0,
+            busy_after: 0,
             trims: 0,
             flushes: 0,
             read_bytes: 0,
@@ -158,19 +194,33 @@ impl Metrics {
         self.operations[usize::from(element)].record(latency_ns);
     }
 
+    /// Request `index` arrived: so many elements were busy before it, so many are busy with it.
     #[inline]
-    pub(crate) fn request(&mut self, index: u64, kind: u8, bytes: u32, latency_ns: Nanos, failed: bool) {
+    pub(crate) fn arrival(&mut self, index: u64, busy_before: u32, busy_after: u32) {
+        if self.counts(index) {
+            self.arrivals += 1;
+            self.busy_before += u64::from(busy_before);
+            self.busy_after += u64::from(busy_after);
+        }
+    }
+
+    /// Request `index` was acknowledged.
+    #[inline]
+    pub(crate) fn request(&mut self, index: u64, kind: u8, bytes: u32, acknowledgement: &Acknowledgement) {
         if !self.counts(index) {
             return;
         }
-        self.failed += u64::from(failed);
+        let latency_ns = acknowledgement.at - acknowledgement.arrival;
+        self.failed += u64::from(acknowledgement.failed);
         match kind {
             0 => {
                 self.reads.record(latency_ns);
+                self.read_parts.add(acknowledgement);
                 self.read_bytes += u64::from(bytes);
             }
             1 => {
                 self.writes.record(latency_ns);
+                self.write_parts.add(acknowledgement);
                 self.written_bytes += u64::from(bytes);
             }
             2 => self.trims += 1,

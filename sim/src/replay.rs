@@ -337,6 +337,11 @@ impl Host<NoMemory> for Replay<'_> {
         (host, ())
     }
 
+    #[inline]
+    fn submitted(&mut self, busy_before: u32, busy_after: u32) {
+        self.metrics.arrival(self.sent - 1, busy_before, busy_after);
+    }
+
     fn refused(&mut self, request: HostRequest, (): (), error: SubmitError) {
         self.at -= 1;
         self.sent -= 1;
@@ -367,7 +372,7 @@ impl Host<NoMemory> for Replay<'_> {
         self.free.push(tag);
         self.served += u64::from(self.metrics.counts(index));
         let latency_ns = acknowledgement.at - acknowledgement.arrival;
-        self.metrics.request(index, kind, bytes, latency_ns, acknowledgement.failed);
+        self.metrics.request(index, kind, bytes, acknowledgement);
         if self.wants_rows && self.metrics.counts(index) {
             self.sink.request(&RequestRow {
                 request: index,

@@ -58,6 +58,8 @@ pub trait Host<M: Memory> {
     fn next(&mut self, now: Nanos) -> Next;
     /// The request that is due, with its payload.
     fn take(&mut self, now: Nanos) -> (HostRequest, M::Host);
+    /// The array took what came last: so many elements had an operation queued or in flight before, so many have one now.
+    fn submitted(&mut self, _busy_before: u32, _busy_after: u32) {}
     /// The array did not take it; it is due again after an acknowledgement.
     fn refused(&mut self, request: HostRequest, payload: M::Host, error: SubmitError);
     /// A request is acknowledged.
@@ -418,13 +420,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             match self.world.host.next(self.world.now) {
                 Next::At(time) if time <= self.world.now => {
                     let (request, payload) = self.world.host.take(self.world.now);
-                    if let Err((error, payload)) =
-                        self.array.submit(self.world.now, request, payload, &mut self.world)
-                    {
-                        if error == SubmitError::Busy {
-                            self.busy_at = Some(self.world.acknowledged);
+                    let busy = self.array.loads().busy();
+                    match self.array.submit(self.world.now, request, payload, &mut self.world) {
+                        Ok(()) => self.world.host.submitted(busy, self.array.loads().busy()),
+                        Err((error, payload)) => {
+                            if error == SubmitError::Busy {
+                                self.busy_at = Some(self.world.acknowledged);
+                            }
+                            self.world.host.refused(request, payload, error);
                         }
-                        self.world.host.refused(request, payload, error);
                     }
                 }
                 Next::At(time) => return Some(time),

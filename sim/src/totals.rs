@@ -140,6 +140,29 @@ impl Totals {
             figures.push((p999, Count(responses.percentile_ns(9_990))));
             figures.push((max, Count(responses.max_ns)));
         }
+        let parts = [
+            (
+                &requests.reads,
+                &requests.read_parts,
+                ["read_wait_mean_ns", "read_bus_mean_ns", "read_cell_mean_ns"],
+            ),
+            (
+                &requests.writes,
+                &requests.write_parts,
+                ["write_wait_mean_ns", "write_bus_mean_ns", "write_cell_mean_ns"],
+            ),
+        ];
+        for (responses, parts, [wait, bus, cell]) in parts {
+            let mean = |sum: u128| Count((sum / u128::from(responses.count.max(1))) as Nanos);
+            figures.extend([
+                (wait, mean(parts.wait_ns)),
+                (bus, mean(parts.bus_ns)),
+                (cell, mean(parts.cell_ns)),
+            ]);
+        }
+        let looks = requests.arrivals * self.elements.len() as u64;
+        figures.push(("busy_share_before", Real(ratio(requests.busy_before, looks))));
+        figures.push(("busy_share_after", Real(ratio(requests.busy_after, looks))));
         let columns: [(&'static str, Column); 15] = [
             ("host_read_pages", |row| row.host_read_pages),
             ("host_write_pages", |row| row.host_write_pages),

@@ -7,7 +7,7 @@ use crate::geometry::RowPiece;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Attachment, Plan, Purpose, Step};
+use crate::plan::{Attachment, Plan, PreReadTimes, Purpose, Step};
 use crate::request::{RequestKind, RequestSlot};
 use crate::update::Decision;
 
@@ -256,7 +256,7 @@ impl<M: Memory> Array<M> {
         plan.next = NONE;
         plan.begun_at = super::run::NEVER;
         plan.rewait_ns = 0;
-        plan.pre_read_ns = 0;
+        plan.pre_read = PreReadTimes::default();
         plan.parity_ns = 0;
         plan.last = crate::plan::LastOperation::default();
         id

@@ -54,7 +54,9 @@ impl<M: Memory> Array<M> {
                 let slot = &self.plans[plan as usize];
                 let acknowledgement = Acknowledgement {
                     pending_ns: slot.begun_at - request.host.arrival + slot.rewait_ns,
-                    pre_read_ns: slot.pre_read_ns,
+                    pre_read_ns: slot.pre_read.all_ns,
+                    pre_read_bus_ns: slot.pre_read.bus_ns,
+                    pre_read_cell_ns: slot.pre_read.cell_ns,
                     parity_ns: slot.parity_ns,
                     queue_ns: slot.last.queue_ns,
                     gc_wait_ns: slot.last.timing.gc_wait_ns,

@@ -213,7 +213,7 @@ impl<M: Memory> Array<M> {
         if plan_slot.outstanding > 0 {
             return;
         }
-        plan_slot.pre_read_ns += plan_slot.last.step_ns;
+        plan_slot.pre_read.add(&plan_slot.last);
         let step_ns = self.now - slot.queued_at;
         let gc_wait_ns = timing.gc_wait_ns + slot.gc_ns;
         let queue_ns = step_ns.saturating_sub(timing.bus_ns + timing.cell_ns + gc_wait_ns);

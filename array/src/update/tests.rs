@@ -34,7 +34,7 @@ impl Setting {
         let members = 0..elements;
         let elements: Vec<u32> = members.map(|member| geometry.element(place, member).into()).collect();
         assert!(elements.is_sorted(), "{elements:?}");
-        let loads = Loads { reads: reads.to_vec(), writes: writes.to_vec() };
+        let loads = Loads { reads: reads.to_vec(), writes: writes.to_vec(), busy: 0 };
         Self { times: CellTimes::new(geometry.elements), geometry, place, page_bytes, loads }
     }
 
