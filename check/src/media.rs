@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::{Operation, OperationId, OperationKind, Outcome, PageMemory};
+use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
+use stripewise_base::units::Span;
 use stripewise_flash::Media;
 use stripewise_sim::Content;
 
@@ -24,6 +26,20 @@ pub struct Faults {
     /// The reads of these numbers, counted from 0 over all elements, end with a medium error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_reads: Vec<u64>,
+    /// The answer to an operation comes later than it might.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub late_ppm: u32,
+    /// By as much at most.
+    #[serde(skip_serializing_if = "is_none")]
+    pub late: Span,
+}
+
+fn is_zero(ppm: &u32) -> bool {
+    *ppm == 0
+}
+
+fn is_none(span: &Span) -> bool {
+    span.0 == 0
 }
 
 /// How an element is lost.
@@ -252,6 +268,10 @@ impl Content<PageMemory> for PageMedia {
 
     fn fetch(&mut self, id: OperationId, page: u32, memory: &mut PageMemory) {
         memory.page_mut(page).copy_from_slice(&self.cargo(id).bytes);
+    }
+
+    fn late_ns(&mut self, _: &Operation) -> Nanos {
+        if self.happens(self.faults.late_ppm) { 1 + self.random.below(self.faults.late.0.max(1)) } else { 0 }
     }
 
     fn outcome(&mut self, id: OperationId, operation: &Operation) -> Outcome {

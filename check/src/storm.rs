@@ -53,7 +53,8 @@ pub fn case(seed: u64) -> Case {
             true => elastic::attempt(seed, &mut elastic),
             false => attempt(seed, &mut draw, logs.then_some(&mut log)),
         };
-        if let Some(case) = case {
+        if let Some(mut case) = case {
+            late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
             return case;
         }
     }
@@ -313,7 +314,15 @@ fn faults(draw: &mut Draw) -> Faults {
         lost_ppm: draw.one_of(&rates),
         failed_read_ppm: draw.one_of(&rates),
         corrupt_read_ppm: draw.one_of(&rates),
-        failed_reads: Vec::new(),
+        ..Faults::default()
+    }
+}
+
+/// Sometimes elements stall: what is read or written there is long done when the controller hears of it.
+fn late_answers(draw: &mut Draw, faults: &mut Faults) {
+    if draw.percent(40) {
+        faults.late_ppm = draw.one_of(&[10_000, 100_000, 500_000]);
+        faults.late = Span(draw.one_of(&[20_000, 500_000, 10_000_000]));
     }
 }
 

@@ -3,7 +3,9 @@
 #![cfg(feature = "planted-bugs")]
 
 use stripewise_array::Bug as Array;
-use stripewise_check::{Failure, Options, Planted, run, storm};
+use stripewise_array::cache::CachePolicy;
+use stripewise_array::placement::PlacementPolicy;
+use stripewise_check::{Case, Failure, Options, Planted, run, storm};
 use stripewise_flash::Bug as Flash;
 
 /// Seeds from 0 on within which the storm must find each bug, and a part of what it says then. The table of
@@ -62,7 +64,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::StripeAcknowledgedEarly), 50),
     (Planted::Array(Array::SegmentFreedEarly), 5000),
     (Planted::Array(Array::OldChunkMoved), 50),
-    (Planted::Array(Array::SegmentNotHeld), 8000),
+    (Planted::Array(Array::SegmentNotHeld), 1000),
     (Planted::Array(Array::MergeNotJoined), 50),
     (Planted::Array(Array::DurableTooEarly), 50),
     (Planted::Array(Array::AbsentTakenForLost), 50),
@@ -74,10 +76,30 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Flash(Flash::GcKeepsMapping), 20),
 ];
 
+/// Seeds that are run without a bug in this build; `tests/storm.rs` runs many more.
+const CALM: u64 = 300;
+
+/// Whether `bug` can show in `case`; what cannot show it is not run, so that rare bugs are found in little time.
+fn concerns(bug: Planted, case: &Case) -> bool {
+    match bug {
+        Planted::Array(Array::SegmentNotHeld | Array::SegmentFreedEarly) => {
+            case.scheme.placement.policy == PlacementPolicy::Elastic
+        }
+        Planted::Array(Array::CacheLossHidden) => {
+            case.scheme.cache.policy != CachePolicy::None && !case.losses.is_empty()
+        }
+        _ => true,
+    }
+}
+
 fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
     (0..seeds).find_map(|seed| {
         let options = Options { bug: Some(bug), ..Options::default() };
-        run(&storm::case(seed), options).err().map(|failure| (seed, failure))
+        let case = storm::case(seed);
+        if !concerns(bug, &case) {
+            return None;
+        }
+        run(&case, options).err().map(|failure| (seed, failure))
     })
 }
 
@@ -115,9 +137,8 @@ fn the_table_of_the_documents_is_the_one_that_is_tested() {
 }
 
 #[test]
-fn without_a_bug_the_same_seeds_pass() {
-    let most = BUDGETS.iter().map(|(_, budget)| *budget).max().unwrap_or(0);
-    for seed in 0..most {
+fn without_a_bug_the_first_seeds_pass() {
+    for seed in 0..CALM {
         run(&storm::case(seed), Options::default())
             .unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
     }

@@ -25,6 +25,10 @@ pub trait Content<M: Memory>: Media {
     /// Operation `id` has left its element.
     #[inline(always)]
     fn ended(&mut self, _now: Nanos, _id: OperationId) {}
+    /// How much later than it ran the answer of `operation` comes, in ns: the place where stalls are injected.
+    fn late_ns(&mut self, _operation: &Operation) -> Nanos {
+        0
+    }
     /// How operation `id`, which ran, ended: the place where media faults are injected.
     fn outcome(&mut self, _id: OperationId, _operation: &Operation) -> Outcome {
         Outcome::Done
@@ -86,6 +90,7 @@ pub type ClassCounts = [u64; stripewise_array::Class::COUNT];
 /// Events that are not the flash's: their numbers count from the top.
 const COMPUTED: Event = 1 << 30;
 const TIMER: Event = 1 << 31;
+const LATE: Event = 3 << 30;
 
 /// The world around the controller: flash, time and host.
 pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
@@ -286,6 +291,8 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
     /// All that is around it.
     pub world: World<M, C, H>,
     done: Vec<Done>,
+    /// What the flash has done and not answered yet.
+    late: Vec<Done>,
     /// Acknowledgements when the array last had no room for a request: it has none until there is another one.
     busy_at: Option<u64>,
     /// The flash's maps are larger than the processor's caches.
@@ -340,6 +347,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
                 memory: std::marker::PhantomData,
             },
             done: Vec::with_capacity(64),
+            late: Vec::new(),
             busy_at: None,
             large,
         })
@@ -447,8 +455,11 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             self.report_done();
         } else if event < TIMER {
             self.array.computed(now, event - COMPUTED, &mut self.world);
-        } else {
+        } else if event < LATE {
             self.array.timer(now, &mut self.world);
+        } else if let Some(at) = self.late.iter().position(|done| done.token == event - LATE) {
+            let done = self.late.swap_remove(at);
+            self.report(done);
         }
         self.hear_of_ready();
     }
@@ -470,23 +481,38 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         while index < self.done.len() {
             let done = self.done[index];
             index += 1;
-            let timing = Timing { bus_ns: done.bus_ns, cell_ns: done.cell_ns, gc_wait_ns: done.gc_wait_ns };
-            let Flight { operation, page } = self.world.in_flight[done.token as usize];
-            self.world.flash.media_mut().ended(self.world.now, done.token);
-            let mut outcome = Outcome::Done;
-            if self.world.any_gone && self.world.gone[operation.element as usize] {
-                outcome = Outcome::Gone;
-            } else if M::CARRIES_DATA {
-                outcome = self.world.flash.media_mut().outcome(done.token, &operation);
+            if M::CARRIES_DATA {
+                let operation = self.world.in_flight[done.token as usize].operation;
+                let late_ns = self.world.flash.media_mut().late_ns(&operation);
+                if late_ns > 0 {
+                    self.late.push(done);
+                    self.world.agenda.schedule(self.world.now + late_ns, LATE | done.token);
+                    continue;
+                }
             }
-            if M::CARRIES_DATA && operation.kind == OperationKind::Read && outcome == Outcome::Done {
-                self.world.flash.media_mut().fetch(done.token, page, self.array.memory());
-            }
-            let latency_ns = self.world.now - self.array.queued_at(done.token);
-            self.world.host.operated(&operation, latency_ns);
-            self.array.completed(self.world.now, done.token, outcome, timing, &mut self.world);
+            self.report(done);
         }
         self.done.clear();
+    }
+
+    /// Tells the array of an operation that is done.
+    #[inline]
+    fn report(&mut self, done: Done) {
+        let timing = Timing { bus_ns: done.bus_ns, cell_ns: done.cell_ns, gc_wait_ns: done.gc_wait_ns };
+        let Flight { operation, page } = self.world.in_flight[done.token as usize];
+        self.world.flash.media_mut().ended(self.world.now, done.token);
+        let mut outcome = Outcome::Done;
+        if self.world.any_gone && self.world.gone[operation.element as usize] {
+            outcome = Outcome::Gone;
+        } else if M::CARRIES_DATA {
+            outcome = self.world.flash.media_mut().outcome(done.token, &operation);
+        }
+        if M::CARRIES_DATA && operation.kind == OperationKind::Read && outcome == Outcome::Done {
+            self.world.flash.media_mut().fetch(done.token, page, self.array.memory());
+        }
+        let latency_ns = self.world.now - self.array.queued_at(done.token);
+        self.world.host.operated(&operation, latency_ns);
+        self.array.completed(self.world.now, done.token, outcome, timing, &mut self.world);
     }
 
     /// An element is gone from now on; what it works on ends as gone.
