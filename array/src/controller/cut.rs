@@ -1,5 +1,6 @@
 //! Cutting host requests into plans, one for each row they touch.
 
+use super::issue::Cut;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
@@ -12,25 +13,33 @@ use crate::request::{RequestKind, RequestSlot};
 use crate::update::Decision;
 
 impl<M: Memory> Array<M> {
-    /// Makes plans for what is left of request `id`. Returns false when it ran out of plans; it goes on later.
+    /// Makes plans for what is left of request `id`, as far as it can.
     #[inline]
-    pub(super) fn cut<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+    pub(super) fn cut<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> Cut {
         let kind = self.requests[id as usize].host.kind;
+        let over = |is_done| if is_done { Cut::Done } else { Cut::WantsPlans };
         if kind == RequestKind::Flush {
-            return self.cut_flush(id, driver);
+            return over(self.cut_flush(id, driver));
         }
         if self.elastic.is_some() {
-            return self.cut_elastic(id, driver);
+            return over(self.cut_elastic(id, driver));
         }
         if self.gather.is_some() {
-            return self.cut_gathering(id, driver);
+            return over(self.cut_gathering(id, driver));
         }
-        while !self.requests[id as usize].cursor.is_done() {
+        // What goes to memory needs no element.
+        let is_bounded = self.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
+        loop {
+            let mut cursor = self.requests[id as usize].cursor;
+            let Some(piece) = cursor.next(&self.geometry) else { return Cut::Done };
             if !self.may_cut(kind) {
-                return false;
+                return Cut::WantsPlans;
             }
-            let Some(piece) = self.requests[id as usize].cursor.next(&self.geometry) else { return true };
             let mask = mask_of(&piece);
+            if is_bounded && !self.has_room_for(kind, piece.row, mask) {
+                return Cut::WantsRoom;
+            }
+            self.requests[id as usize].cursor = cursor;
             match kind {
                 RequestKind::Read => self.read_row(id, piece.row, mask, Hold::None, driver),
                 RequestKind::Write => self.write_row(id, piece.row, mask, driver),
@@ -38,7 +47,6 @@ impl<M: Memory> Array<M> {
                 RequestKind::Flush => unreachable!("flushes touch no rows"),
             }
         }
-        true
     }
 
     /// The request is wholly cut: it ends with its last plan, or now if it needs none.
@@ -379,7 +387,8 @@ impl<M: Memory> Array<M> {
     }
 }
 
+/// The members that a piece covers, as a mask.
 #[inline]
-fn mask_of(piece: &RowPiece) -> u64 {
+pub(super) fn mask_of(piece: &RowPiece) -> u64 {
     (u64::MAX >> (63 - piece.last)) & (u64::MAX << piece.first)
 }

@@ -150,6 +150,9 @@ impl<M: Memory> Array<M> {
         self.requests[id as usize].next = self.free_request;
         self.free_request = id;
         self.under_way -= 1;
+        if let Some(fifo) = &mut self.sync_fifo {
+            fifo.ended(id);
+        }
         self.last_active = self.now;
         if let Some(payload) = self.payloads[id as usize].take() {
             driver.acknowledge(acknowledgement, payload);

@@ -16,6 +16,8 @@ mod cut;
 mod elastic;
 mod finish;
 mod gathering;
+mod getters;
+mod issue;
 mod late;
 mod logging;
 mod reads;
@@ -29,7 +31,7 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use crate::cache::Cache;
-use crate::dispatch::{LEVELS, Queues};
+use crate::dispatch::{Discipline, ElementSet, LEVELS, Piq, Queues, SyncFifo};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
@@ -66,8 +68,14 @@ pub struct Array<M: Memory> {
     requests: Vec<RequestSlot>,
     payloads: Vec<Option<M::Host>>,
     free_request: u32,
-    /// Requests not yet wholly cut into plans, in order of arrival.
+    /// Requests not yet wholly cut into plans, in order of arrival; under PIQ only flushes that go on.
     pending: VecDeque<u32>,
+    sync_fifo: Option<SyncFifo>,
+    piq: Option<Piq>,
+    /// Operations queued and in flight at an element from which on no new plan is issued to it.
+    queue_limit: u32,
+    /// Elements that had no such room, and have it now.
+    freed: ElementSet,
     /// Requests served from controller memory, in order of acknowledgement.
     buffered: VecDeque<(Nanos, u32)>,
 
@@ -119,6 +127,7 @@ impl<M: Memory> Array<M> {
         let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
         let code = scheme.code(&geometry, elements.page_bytes)?;
         let (plans, requests) = (scheme.queues.plans, scheme.queues.requests);
+        let dispatch = &scheme.dispatch;
         let is_logging = scheme.placement.policy == PlacementPolicy::ParityLogging;
         let log =
             is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&elements) as u32, &scheme.log));
@@ -147,6 +156,12 @@ impl<M: Memory> Array<M> {
             payloads: (0..requests).map(|_| None).collect(),
             free_request: 0,
             pending: VecDeque::with_capacity(requests as usize),
+            sync_fifo: (dispatch.policy == Discipline::SyncFifo)
+                .then(|| SyncFifo::new(dispatch.strict, requests)),
+            piq: (dispatch.policy == Discipline::Piq)
+                .then(|| Piq::new(dispatch.overtake, dispatch.sync, requests)),
+            queue_limit: dispatch.queue.unwrap_or(u32::MAX),
+            freed: ElementSet::default(),
             buffered: VecDeque::with_capacity(requests as usize),
             plans: (0..plans).map(|index| Plan::vacant(link_to(index + 1, plans))).collect(),
             free_plan: 0,
@@ -229,11 +244,7 @@ impl<M: Memory> Array<M> {
         self.payloads[id as usize] = Some(payload);
         self.under_way += 1;
         self.last_active = now;
-        if self.pending.is_empty() && self.cut(id, driver) {
-            self.cutting_done(id, driver);
-        } else {
-            self.pending.push_back(id);
-        }
+        self.take_request(id, driver);
         self.settle(driver);
         Ok(())
     }
@@ -404,12 +415,9 @@ impl<M: Memory> Array<M> {
                 self.begin(plan, driver);
             } else if self.destage_due(driver) {
                 // What must leave goes first: writes that wait for its room are behind it.
-            } else if let Some(&id) = self.pending.front()
-                && self.cut(id, driver)
-            {
-                self.pending.pop_front();
-                self.cutting_done(id, driver);
-            } else if !self.append_one(driver)
+            } else if !self.issue_front(driver)
+                && !self.issue_batches(driver)
+                && !self.append_one(driver)
                 && !self.collect_one(driver)
                 && !self.settle_one(driver)
                 && !self.commit_one(driver)
@@ -420,102 +428,6 @@ impl<M: Memory> Array<M> {
                 return;
             }
         }
-    }
-
-    #[inline]
-    fn advance(&mut self, now: Nanos) {
-        debug_assert!(now >= self.now, "time runs forward: {now} after {}", self.now);
-        self.now = now;
-    }
-}
-
-/// Getters.
-impl<M: Memory> Array<M> {
-    /// Bytes that the array offers.
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    /// The array's geometry.
-    pub fn geometry(&self) -> &Geometry {
-        &self.geometry
-    }
-
-    /// Elements of the array, those of a log among them.
-    pub fn elements(&self) -> u32 {
-        self.elements.count
-    }
-
-    /// The code of its parity, if it has any.
-    pub fn code(&self) -> Option<&Code> {
-        self.code.as_ref()
-    }
-
-    /// The scheme that it runs.
-    pub fn scheme(&self) -> &Scheme {
-        &self.scheme
-    }
-
-    /// Operations queued and in flight on each element.
-    #[inline]
-    pub fn loads(&self) -> &Loads {
-        &self.loads
-    }
-
-    /// Whether `element` is failed.
-    pub fn is_failed(&self, element: u16) -> bool {
-        self.failed[element as usize]
-    }
-
-    /// The memory that carries data.
-    pub fn memory(&mut self) -> &mut M {
-        &mut self.memory
-    }
-
-    /// The memory that carries data, to be looked at.
-    pub fn memory_ref(&self) -> &M {
-        &self.memory
-    }
-
-    /// Whether no request, plan or hold is left.
-    pub fn is_quiet(&self) -> bool {
-        self.pending.is_empty()
-            && self.buffered.is_empty()
-            && self.woken.is_empty()
-            && self.holds.len() == 0
-            && (0..self.elements.count as usize).all(|element| self.loads.total(element) == 0)
-    }
-
-    /// Whether an update holds `row`: only then may its parity differ from what it covers.
-    pub fn is_updating(&self, row: u64) -> bool {
-        self.holds.is_exclusive(row)
-    }
-
-    /// The row that holds the array's `page`, and the member there; `None` while it is only in controller memory, and under
-    /// the elastic placement, which has no rows.
-    pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
-        if self.elastic.is_some() {
-            return None;
-        }
-        match &self.gather {
-            None => {
-                let piece = RowCursor::new(page, 1).next(&self.geometry)?;
-                Some((piece.row, piece.first))
-            }
-            Some(gather) => gather.slot(page),
-        }
-    }
-
-    /// The elements of the chunk at `byte` and of its row's parity, and the page they have in common; `None` behind the
-    /// array's end, while the chunk is only in controller memory, and under the elastic placement.
-    pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
-        if byte >= self.capacity {
-            return None;
-        }
-        let (row, member) = self.locate(self.page_of(byte))?;
-        let place = self.geometry.place(row);
-        let parity = (self.geometry.parity() > 0).then(|| self.geometry.element(place, self.geometry.data));
-        Some((self.geometry.element(place, member), parity, place.page))
     }
 
     /// Whether a write that covers a page only in part is taken for a write of the whole page.
@@ -538,6 +450,12 @@ impl<M: Memory> Array<M> {
     #[inline]
     fn has_bug(&self, _bug: crate::bugs::Bug) -> bool {
         false
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Nanos) {
+        debug_assert!(now >= self.now, "time runs forward: {now} after {}", self.now);
+        self.now = now;
     }
 }
 

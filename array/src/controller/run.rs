@@ -195,6 +195,9 @@ impl<M: Memory> Array<M> {
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         self.loads.remove(operation.element, operation.kind == OperationKind::Read);
+        if self.loads.total(operation.element as usize) + 1 == self.queue_limit {
+            self.freed.insert(operation.element);
+        }
         if self.asks_times {
             match operation.kind {
                 OperationKind::Read => self.times.observe_read(operation.element, timing.cell_ns),

@@ -1,13 +1,24 @@
-//! Dispatch policies: in which order an element's queue gives its operations out.
+//! Dispatch policies: when a host request is issued to the elements, and in which order an element's queue gives its
+//! operations out.
 //!
-//! Source: paper 002, section II-D (asynchronous FIFO: operations go at arrival to the queues of their elements, and
-//! each element serves its own); paper 000, section III-B (a pre-read goes behind queued reads, before all writes).
+//! A request is issued in pieces, a plan for each row. With `queue` bounded, a plan waits until each element that it is for
+//! has room: a read those of its members, an update those of its data and parity. What a plan does elsewhere or later (the
+//! chunks that RCW reads, the writes behind pre-reads) goes on.
+//!
+//! Source: paper 002, section II-D (the three disciplines) and IV-A (the length of queues); paper 000, section III-B (a
+//! pre-read goes behind queued reads, before all writes).
 
+mod elements;
+mod piq;
 mod queues;
+mod sync_fifo;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use elements::ElementSet;
+pub(crate) use piq::{BatchKind, Piq};
 pub(crate) use queues::{LEVELS, Link, Queues};
+pub(crate) use sync_fifo::SyncFifo;
 
 /// The dispatch section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,18 +26,96 @@ pub(crate) use queues::{LEVELS, Link, Queues};
 pub struct Dispatch {
     /// Which discipline.
     pub policy: Discipline,
+    /// Operations queued and in flight at an element from which on no new plan is issued to it; absent means no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
     /// In which order an element's queue gives its operations out.
     pub order: QueueOrder,
     /// How many queued operations of one kind are offered to an element before it is left alone. A channel may admit
     /// the second of its queue when the first one's die is busy.
     pub lookahead: u32,
+    /// Of `sync-fifo`: whether a request waits for all before it, or only for those with which it shares an element.
+    #[serde(skip_serializing_if = "is_true")]
+    pub strict: bool,
+    /// Of `piq`: whether a batch is issued when the one before it is acknowledged, or as soon as there is room.
+    #[serde(skip_serializing_if = "is_false")]
+    pub sync: bool,
+    /// Of `piq`: how many younger batches a request may go ahead of.
+    #[serde(skip_serializing_if = "is_overtake_default")]
+    pub overtake: u32,
+}
+
+/// The literature names no bound; ours keeps a hot element's requests from waiting for a whole round of others.
+const OVERTAKE: u32 = 16;
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+fn is_overtake_default(value: &u32) -> bool {
+    *value == OVERTAKE
 }
 
 impl Default for Dispatch {
     fn default() -> Self {
-        Self { policy: Discipline::AsyncFifo, order: QueueOrder::ReadFirst, lookahead: 64 }
+        Self {
+            policy: Discipline::AsyncFifo,
+            queue: None,
+            order: QueueOrder::ReadFirst,
+            lookahead: 64,
+            strict: true,
+            sync: false,
+            overtake: OVERTAKE,
+        }
     }
 }
+
+impl Dispatch {
+    /// Whether it asks for the elements of a request before the request is issued.
+    pub(crate) fn asks_targets(&self) -> bool {
+        self.queue.is_some() || self.policy == Discipline::Piq || !self.strict
+    }
+
+    /// A setting that the policy does not read: section and key, the value given, what to do.
+    pub(crate) fn idle_setting(&self) -> Option<(&'static str, String, &'static str)> {
+        if self.policy != Discipline::SyncFifo && !self.strict {
+            let reason = "is about policy = \"sync-fifo\" alone; use that, or leave it out";
+            return Some(("dispatch.strict", "false".into(), reason));
+        }
+        let reason = "is about policy = \"piq\" alone; use that, or leave it out";
+        if self.policy != Discipline::Piq && self.sync {
+            return Some(("dispatch.sync", "true".into(), reason));
+        }
+        if self.policy != Discipline::Piq && self.overtake != OVERTAKE {
+            return Some(("dispatch.overtake", self.overtake.to_string(), reason));
+        }
+        None
+    }
+}
+
+/// Disciplines of dispatch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discipline {
+    /// Each element serves its own queue; requests are issued in order of arrival, and the first waits for room.
+    #[default]
+    AsyncFifo,
+    /// A request is issued when those before it are acknowledged.
+    SyncFifo,
+    /// Requests that share no element are issued together, reads before writes.
+    Piq,
+}
+
+/// The members of this axis: name in a scheme, and what it does.
+pub const MEMBERS: &[(&str, &str)] = &[
+    ("async-fifo", "each element serves its own queue in order of arrival (paper 002, section II-D)"),
+    ("sync-fifo", "a request is issued when those before it are done (paper 002, section II-D)"),
+    ("piq", "requests without common elements are issued together, in batches (paper 002, Algorithm 1)"),
+];
 
 /// Orders inside an element's queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,16 +131,3 @@ pub enum QueueOrder {
     /// 002, section III-C; that a round is such a snapshot is our choice).
     Rounds,
 }
-
-/// Disciplines of dispatch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Discipline {
-    /// Each element serves its own queue in order of arrival.
-    #[default]
-    AsyncFifo,
-}
-
-/// The members of this axis: name in a scheme, and what it does.
-pub const MEMBERS: &[(&str, &str)] =
-    &[("async-fifo", "each element serves its own queue in order of arrival (paper 002, section II-D)")];

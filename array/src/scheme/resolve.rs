@@ -42,13 +42,7 @@ impl Scheme {
         if self.queues.plans == 0 || self.queues.plans > 1 << 20 {
             return refuse("queues.plans", self.queues.plans.to_string(), "must be 1 to 1048576");
         }
-        if self.dispatch.lookahead == 0 {
-            return refuse(
-                "dispatch.lookahead",
-                "0".into(),
-                "must be at least 1, or nothing is ever started",
-            );
-        }
+        self.check_dispatch()?;
         if self.geometry.rotate_every == 0 {
             return refuse("geometry.rotate_every", "0".into(), "must be at least 1 stripe");
         }
@@ -114,6 +108,41 @@ impl Scheme {
             PlacementPolicy::Elastic => self.check_elastic(&geometry, elements)?,
         }
         Ok(geometry)
+    }
+
+    /// Whether the discipline of dispatch has a meaning here.
+    fn check_dispatch(&self) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let dispatch = &self.dispatch;
+        if dispatch.lookahead == 0 {
+            return refuse(
+                "dispatch.lookahead",
+                "0".into(),
+                "must be at least 1, or nothing is ever started",
+            );
+        }
+        if dispatch.queue == Some(0) {
+            let reason = "must be at least 1, or nothing is ever issued; for no bound leave it out";
+            return refuse("dispatch.queue", "0".into(), reason);
+        }
+        if let Some((key, value, reason)) = dispatch.idle_setting() {
+            return refuse(key, value, reason);
+        }
+        let is_log = self.placement.policy == PlacementPolicy::Elastic;
+        if dispatch.asks_targets() && (is_log || self.placement.first_writes == FirstWrites::Gather) {
+            let reason = "needs to know the elements of a write that waits, which a placement that looks for a place when \
+                it writes does not; use first_writes = \"in-place\", or dispatch.policy = \"async-fifo\" without \
+                dispatch.queue";
+            let (key, value) = if is_log {
+                ("placement.policy", "\"elastic\"")
+            } else {
+                ("placement.first_writes", "\"gather\"")
+            };
+            return refuse(key, format!("{value} with this section [dispatch]"), reason);
+        }
+        Ok(())
     }
 
     /// Pages that hosts may fill.

@@ -1,0 +1,99 @@
+//! What can be asked of the controller.
+
+use stripewise_code::Code;
+
+use super::Array;
+use crate::geometry::{Geometry, RowCursor};
+use crate::loads::Loads;
+use crate::memory::Memory;
+use crate::scheme::Scheme;
+
+impl<M: Memory> Array<M> {
+    /// Bytes that the array offers.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The array's geometry.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Elements of the array, those of a log among them.
+    pub fn elements(&self) -> u32 {
+        self.elements.count
+    }
+
+    /// The code of its parity, if it has any.
+    pub fn code(&self) -> Option<&Code> {
+        self.code.as_ref()
+    }
+
+    /// The scheme that it runs.
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// Operations queued and in flight on each element.
+    #[inline]
+    pub fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
+    /// Whether `element` is failed.
+    pub fn is_failed(&self, element: u16) -> bool {
+        self.failed[element as usize]
+    }
+
+    /// The memory that carries data.
+    pub fn memory(&mut self) -> &mut M {
+        &mut self.memory
+    }
+
+    /// The memory that carries data, to be looked at.
+    pub fn memory_ref(&self) -> &M {
+        &self.memory
+    }
+
+    /// Whether no request, plan or hold is left.
+    pub fn is_quiet(&self) -> bool {
+        self.pending.is_empty()
+            && self.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
+            && self.buffered.is_empty()
+            && self.woken.is_empty()
+            && self.holds.len() == 0
+            && (0..self.elements.count as usize).all(|element| self.loads.total(element) == 0)
+    }
+
+    /// Whether an update holds `row`: only then may its parity differ from what it covers.
+    pub fn is_updating(&self, row: u64) -> bool {
+        self.holds.is_exclusive(row)
+    }
+
+    /// The row that holds the array's `page`, and the member there; `None` while it is only in controller memory, and under
+    /// the elastic placement, which has no rows.
+    pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
+        if self.elastic.is_some() {
+            return None;
+        }
+        match &self.gather {
+            None => {
+                let piece = RowCursor::new(page, 1).next(&self.geometry)?;
+                Some((piece.row, piece.first))
+            }
+            Some(gather) => gather.slot(page),
+        }
+    }
+
+    /// The elements of the chunk at `byte` and of its row's parity, and the page they have in common; `None` behind the
+    /// array's end, while the chunk is only in controller memory, and under the elastic placement.
+    pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
+        if byte >= self.capacity {
+            return None;
+        }
+        let (row, member) = self.locate(self.page_of(byte))?;
+        let place = self.geometry.place(row);
+        let parity = (self.geometry.parity() > 0).then(|| self.geometry.element(place, self.geometry.data));
+        Some((self.geometry.element(place, member), parity, place.page))
+    }
+}

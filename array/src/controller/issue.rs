@@ -1,0 +1,158 @@
+//! Issuing host requests: which of those that wait are cut into plans now, under the discipline of dispatch.
+
+use super::{Array, members};
+use crate::dispatch::{BatchKind, Discipline, ElementSet};
+use crate::driver::Driver;
+use crate::memory::Memory;
+use crate::request::RequestKind;
+
+/// What became of the attempt to cut the rest of a request into plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// It is wholly issued.
+    Done,
+    /// An element that it wants has as much queued as `dispatch.queue` allows.
+    WantsRoom,
+    /// Plans, attachments, or room in controller memory are wanting.
+    WantsPlans,
+}
+
+impl<M: Memory> Array<M> {
+    /// Takes the submitted request `id`: it is issued at once, or waits for its turn.
+    #[inline]
+    pub(super) fn take_request<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
+        match self.scheme.dispatch.policy {
+            Discipline::AsyncFifo if !self.pending.is_empty() => self.pending.push_back(id),
+            Discipline::AsyncFifo => {
+                if self.cut(id, driver) == Cut::Done {
+                    self.cutting_done(id, driver);
+                } else {
+                    self.pending.push_back(id);
+                }
+            }
+            Discipline::SyncFifo => {
+                let targets = self.targets_of(id);
+                if let Some(fifo) = &mut self.sync_fifo {
+                    fifo.submitted(id, targets);
+                }
+                self.pending.push_back(id);
+            }
+            Discipline::Piq => self.take_batched(id, driver),
+        }
+    }
+
+    /// [`Self::take_request`] under PIQ: a request that comes when none waits is a round of its own.
+    fn take_batched<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
+        let may_go = self.piq.as_ref().is_some_and(|piq| {
+            let is_alone = !piq.is_sync || self.under_way == 1;
+            piq.waiting() == 0 && is_alone
+        });
+        if may_go && self.cut(id, driver) == Cut::Done {
+            return self.cutting_done(id, driver);
+        }
+        let targets = self.targets_of(id);
+        let kind = match self.requests[id as usize].host.kind {
+            RequestKind::Read => BatchKind::Read,
+            RequestKind::Write | RequestKind::Trim => BatchKind::Write,
+            RequestKind::Flush => BatchKind::Flush,
+        };
+        if let Some(piq) = &mut self.piq {
+            piq.push(id, kind, targets);
+        }
+    }
+
+    /// Issues the first request that waits, under the FIFO disciplines; a flush that goes on, under any. False when it has
+    /// to wait.
+    #[inline]
+    pub(super) fn issue_front<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(&id) = self.pending.front() else { return false };
+        if let Some(fifo) = &mut self.sync_fifo {
+            let others = self.under_way - self.pending.len() as u32;
+            if !fifo.may_begin(id, others) {
+                return false;
+            }
+        }
+        self.pending.pop_front();
+        if self.cut(id, driver) != Cut::Done {
+            self.pending.push_front(id);
+            return false;
+        }
+        self.cutting_done(id, driver);
+        true
+    }
+
+    /// Issues what has room of the round's batches, in their order. False when nothing has.
+    #[inline]
+    pub(super) fn issue_batches<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(piq) = &mut self.piq else { return false };
+        let is_idle = self.under_way == self.pending.len() as u32 + piq.waiting();
+        if !piq.begin_walk(&self.freed, is_idle) {
+            self.freed = ElementSet::default();
+            return false;
+        }
+        // What is freed meanwhile is for the next walk.
+        let mut freed = std::mem::take(&mut self.freed);
+        let mut any = false;
+        while let Some(id) = self.piq.as_mut().and_then(|piq| piq.next(&freed)) {
+            match self.cut(id, driver) {
+                Cut::WantsPlans => {
+                    self.freed.add(&freed);
+                    return any;
+                }
+                Cut::WantsRoom => {
+                    if let Some(piq) = &mut self.piq {
+                        piq.wants_room();
+                    }
+                }
+                Cut::Done => {
+                    let targets = self.piq.as_mut().map(|piq| piq.issued()).unwrap_or_default();
+                    if !freed.is_empty() {
+                        targets.iter().filter(|&element| !self.has_room(element)).for_each(|element| {
+                            freed.remove(element);
+                        });
+                    }
+                    self.cutting_done(id, driver);
+                }
+            }
+            any = true;
+        }
+        any
+    }
+
+    /// Whether an operation of a new plan may go to `element`.
+    #[inline]
+    fn has_room(&self, element: u16) -> bool {
+        self.loads.total(element as usize) < self.queue_limit
+    }
+
+    /// Whether all elements that a plan about members `mask` of `row` is for have room: those of the members, and for an
+    /// update those of parity.
+    pub(super) fn has_room_for(&self, kind: RequestKind, row: u64, mask: u64) -> bool {
+        let place = self.geometry.place(row);
+        members(mask | self.parity_of(kind)).all(|member| self.has_room(self.geometry.element(place, member)))
+    }
+
+    /// Parity members that requests of this kind change.
+    fn parity_of(&self, kind: RequestKind) -> u64 {
+        if kind == RequestKind::Read { 0 } else { self.geometry.parity_members() }
+    }
+
+    /// The elements that the rest of request `id` is for, all of its rows taken together. What goes to memory needs none.
+    fn targets_of(&self, id: u32) -> ElementSet {
+        let mut targets = ElementSet::default();
+        let request = &self.requests[id as usize];
+        let kind = request.host.kind;
+        let asks = self.piq.is_some() || self.sync_fifo.as_ref().is_some_and(|fifo| fifo.asks_targets());
+        if !asks || kind == RequestKind::Write && self.cache.is_some() {
+            return targets;
+        }
+        let mut cursor = request.cursor;
+        while let Some(piece) = cursor.next(&self.geometry) {
+            let place = self.geometry.place(piece.row);
+            for member in members(super::cut::mask_of(&piece) | self.parity_of(kind)) {
+                targets.insert(self.geometry.element(place, member));
+            }
+        }
+        targets
+    }
+}

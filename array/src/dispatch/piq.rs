@@ -1,0 +1,229 @@
+//! PIQ, parallel issue queuing: requests that share no element are issued together, as a batch.
+//!
+//! A round takes in what waits when it begins. Algorithm 1 deals its requests to batches: each joins the first batch of
+//! its kind with which it shares no element, or makes a new one. Batches of reads are issued before batches of writes, so
+//! that a write waits behind the reads then pending and before those that come later.
+//!
+//! Source: paper 002, sections II-D and III-D, Algorithm 1, after Gao et al., MSST 2014. Our choices: a round is what waits
+//! when it begins; a request joins none but the last `overtake` + 1 batches; a flush ends its round.
+//!
+//! The walk over a round costs nothing for requests that cannot go on: a batch is visited once when its turn has come, and
+//! again only for an element that had no room and has some now.
+
+use std::collections::VecDeque;
+
+use super::elements::ElementSet;
+use crate::holds::NONE;
+
+/// Which batches a request may join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BatchKind {
+    /// Those of reads.
+    Read,
+    /// Those of writes and trims.
+    Write,
+    /// None: it goes alone, when the rest of its round is issued.
+    Flush,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    targets: ElementSet,
+    kind: BatchKind,
+    /// The next of its batch.
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    /// The elements of those that are left.
+    targets: ElementSet,
+    first: u32,
+    last: u32,
+    is_flush: bool,
+}
+
+/// Where a walk is.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    batch: usize,
+    /// The request of the batch in front of `request`, or [`NONE`].
+    before: u32,
+    request: u32,
+}
+
+/// Requests that wait under PIQ.
+#[derive(Debug)]
+pub(crate) struct Piq {
+    /// How many younger batches a request may go ahead of.
+    overtake: usize,
+    /// Whether a batch is issued when the one before it is acknowledged.
+    pub(crate) is_sync: bool,
+    /// What came since the round began.
+    arrived: VecDeque<u32>,
+    /// Batches of the round: reads, then writes, then a flush.
+    round: Vec<Batch>,
+    /// Batches of writes while a round is formed.
+    writes: Vec<Batch>,
+    /// By number of the request.
+    requests: Vec<Request>,
+    /// Requests of the round that are not wholly issued.
+    left: u32,
+    /// Batches whose turn has come.
+    open: usize,
+    /// Of those: batches that were wholly visited. What they have left waits for room.
+    visited: usize,
+    /// Batches at the front of which nothing is left.
+    done: usize,
+    at: Position,
+}
+
+impl Piq {
+    pub(crate) fn new(overtake: u32, is_sync: bool, requests: u32) -> Self {
+        let requests = requests as usize;
+        let vacant = Request { targets: ElementSet::default(), kind: BatchKind::Read, next: NONE };
+        Self {
+            overtake: overtake as usize,
+            is_sync,
+            arrived: VecDeque::with_capacity(requests),
+            round: Vec::with_capacity(requests),
+            writes: Vec::with_capacity(requests),
+            requests: vec![vacant; requests],
+            left: 0,
+            open: 0,
+            visited: 0,
+            done: 0,
+            at: Position { batch: 0, before: NONE, request: NONE },
+        }
+    }
+
+    /// Requests that are not wholly issued.
+    #[inline]
+    pub(crate) fn waiting(&self) -> u32 {
+        self.left + self.arrived.len() as u32
+    }
+
+    /// Request `id` waits for the next round.
+    pub(crate) fn push(&mut self, id: u32, kind: BatchKind, targets: ElementSet) {
+        self.requests[id as usize] = Request { targets, kind, next: NONE };
+        self.arrived.push_back(id);
+    }
+
+    /// Forms the next round if there is none and something waits.
+    fn begin_round(&mut self) {
+        self.round.clear();
+        (self.open, self.visited, self.done) = (0, 0, 0);
+        let mut flush = NONE;
+        while flush == NONE
+            && let Some(id) = self.arrived.pop_front()
+        {
+            self.left += 1;
+            match self.requests[id as usize].kind {
+                BatchKind::Read => add(&mut self.round, &mut self.requests, self.overtake, id),
+                BatchKind::Write => add(&mut self.writes, &mut self.requests, self.overtake, id),
+                BatchKind::Flush => flush = id,
+            }
+        }
+        self.round.append(&mut self.writes);
+        if flush != NONE {
+            let targets = ElementSet::default();
+            self.round.push(Batch { targets, first: flush, last: flush, is_flush: true });
+        }
+    }
+
+    /// Begins a walk, with a new round if the last is over. `is_idle`: nothing that was issued is under way.
+    /// Returns whether there may be something to issue where `freed` elements have room again.
+    pub(crate) fn begin_walk(&mut self, freed: &ElementSet, is_idle: bool) -> bool {
+        if self.left == 0 {
+            if self.arrived.is_empty() {
+                return false;
+            }
+            self.begin_round();
+        }
+        while self.done < self.round.len() && self.round[self.done].first == NONE {
+            self.done += 1;
+        }
+        if !self.is_sync {
+            self.open = self.round.len();
+        } else if is_idle && self.done >= self.open {
+            self.open = self.done + 1;
+        }
+        self.visited = self.visited.max(self.done);
+        self.enter(self.done);
+        self.visited < self.open || !freed.is_empty()
+    }
+
+    fn enter(&mut self, batch: usize) {
+        let request = self.round.get(batch).map_or(NONE, |batch| batch.first);
+        self.at = Position { batch, before: NONE, request };
+    }
+
+    /// The next request that may have room: all of batches that were not visited, and those that want one of `freed`.
+    /// Tell of it with [`Self::issued`] or [`Self::wants_room`], or leave it at that.
+    pub(crate) fn next(&mut self, freed: &ElementSet) -> Option<u32> {
+        loop {
+            let is_new = self.at.batch >= self.visited;
+            if self.at.batch >= self.open || (!is_new && freed.is_empty() && self.visited >= self.open) {
+                return None;
+            }
+            if !is_new && freed.is_empty() {
+                self.enter(self.visited);
+                continue;
+            }
+            let batch = &self.round[self.at.batch];
+            if batch.is_flush && self.left > 1 {
+                return None;
+            }
+            if self.at.request == NONE || !(is_new || batch.targets.meets(freed)) {
+                self.visited = self.visited.max(self.at.batch + 1);
+                self.enter(self.at.batch + 1);
+            } else if is_new || self.requests[self.at.request as usize].targets.meets(freed) {
+                return Some(self.at.request);
+            } else {
+                self.wants_room();
+            }
+        }
+    }
+
+    /// What [`Self::next`] returned waits on: one of its elements has no room.
+    pub(crate) fn wants_room(&mut self) {
+        self.at.before = self.at.request;
+        self.at.request = self.requests[self.at.request as usize].next;
+    }
+
+    /// What [`Self::next`] returned is wholly issued. Returns its target elements.
+    pub(crate) fn issued(&mut self) -> ElementSet {
+        let Request { targets, next, .. } = self.requests[self.at.request as usize];
+        let batch = &mut self.round[self.at.batch];
+        // No two of a batch share an element.
+        batch.targets.take_away(&targets);
+        if self.at.before == NONE {
+            batch.first = next;
+        } else {
+            self.requests[self.at.before as usize].next = next;
+        }
+        if next == NONE {
+            batch.last = self.at.before;
+        }
+        self.at.request = next;
+        self.left -= 1;
+        targets
+    }
+}
+
+/// Algorithm 1: deals request `id` to the first batch with which it shares no element, of the last that it may join.
+fn add(batches: &mut Vec<Batch>, requests: &mut [Request], overtake: usize, id: u32) {
+    let targets = requests[id as usize].targets;
+    let first = batches.len().saturating_sub(overtake + 1);
+    match batches[first..].iter_mut().find(|batch| !batch.targets.meets(&targets)) {
+        Some(batch) => {
+            requests[batch.last as usize].next = id;
+            batch.last = id;
+            batch.targets.add(&targets);
+        }
+        None => batches.push(Batch { targets, first: id, last: id, is_flush: false }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

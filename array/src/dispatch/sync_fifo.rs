@@ -1,0 +1,62 @@
+//! Synchronous FIFO: a request is begun when those before it are done.
+//!
+//! Source: paper 002, section II-D and Fig. 5(a). The text has a request wait "if there are contentions", the figure has
+//! every request wait; `strict` chooses.
+
+use super::elements::ElementSet;
+
+/// Which requests are under way under synchronous FIFO.
+#[derive(Debug)]
+pub(crate) struct SyncFifo {
+    strict: bool,
+    /// For each request its target elements.
+    targets: Vec<ElementSet>,
+    /// Target elements of requests under way: each is that of one request.
+    busy: ElementSet,
+    /// The request that was begun last, while it may still wait for plans or room.
+    begun: Option<u32>,
+}
+
+impl SyncFifo {
+    pub(crate) fn new(strict: bool, requests: u32) -> Self {
+        let sets = if strict { 0 } else { requests as usize };
+        Self { strict, targets: vec![ElementSet::default(); sets], busy: ElementSet::default(), begun: None }
+    }
+
+    /// Whether target elements are to be told with [`Self::submitted`].
+    pub(crate) fn asks_targets(&self) -> bool {
+        !self.strict
+    }
+
+    /// Request `id` waits from now on.
+    pub(crate) fn submitted(&mut self, id: u32, targets: ElementSet) {
+        if !self.strict {
+            self.targets[id as usize] = targets;
+        }
+    }
+
+    /// Whether request `id`, the first that waits, may go on or begin, with `others` begun and not acknowledged.
+    pub(crate) fn may_begin(&mut self, id: u32, others: u32) -> bool {
+        if self.strict {
+            return others == 0;
+        }
+        if self.begun == Some(id) {
+            return true;
+        }
+        let targets = self.targets[id as usize];
+        if self.busy.meets(&targets) {
+            return false;
+        }
+        self.busy.add(&targets);
+        self.begun = Some(id);
+        true
+    }
+
+    /// Request `id` is acknowledged.
+    pub(crate) fn ended(&mut self, id: u32) {
+        if !self.strict {
+            self.busy.take_away(&self.targets[id as usize]);
+            self.begun = self.begun.filter(|&begun| begun != id);
+        }
+    }
+}

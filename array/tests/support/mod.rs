@@ -1,0 +1,151 @@
+//! An array whose elements carry out one operation at a time, each in one slot of time.
+
+#![allow(unreachable_pub, dead_code, reason = "a library elsewhere; no test needs all of it")]
+
+use std::collections::BTreeMap;
+
+use stripewise_array::update::ElementState;
+use stripewise_array::{
+    Acknowledgement, Admission, Array, Driver, Elements, HostRequest, NoMemory, Operation, OperationId,
+    Outcome, RequestKind, Scheme, SubmitError, Timing,
+};
+
+/// Bytes of a page.
+pub const PAGE: u64 = 4096;
+
+/// What the world saw, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// An element began an operation.
+    Started(Operation),
+    /// A host heard of the end of a request.
+    Acknowledged(u64),
+}
+
+/// Elements and hosts.
+#[derive(Default)]
+pub struct World {
+    slot: u64,
+    running: BTreeMap<u16, (u64, OperationId)>,
+    timers: Vec<u64>,
+    pub seen: Vec<(u64, Seen)>,
+    /// The tags of failed requests.
+    pub failed: Vec<u64>,
+}
+
+impl ElementState for World {}
+
+impl Driver<NoMemory> for World {
+    fn admits(&mut self, operation: &Operation) -> Admission {
+        if self.running.contains_key(&operation.element) { Admission::Closed } else { Admission::Admitted }
+    }
+
+    fn start(&mut self, id: OperationId, operation: &Operation, _page: u32, _memory: &mut NoMemory) {
+        self.running.insert(operation.element, (self.slot + 1, id));
+        self.seen.push((self.slot, Seen::Started(*operation)));
+    }
+
+    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+        true
+    }
+
+    fn set_timer(&mut self, at: u64) {
+        self.timers.push(at);
+    }
+
+    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, (): ()) {
+        self.seen.push((self.slot, Seen::Acknowledged(acknowledgement.tag)));
+        if acknowledgement.failed {
+            self.failed.push(acknowledgement.tag);
+        }
+    }
+}
+
+/// The array and its world.
+pub struct Rig {
+    pub array: Array<NoMemory>,
+    pub world: World,
+    tag: u64,
+}
+
+impl Rig {
+    /// `scheme` over `count` elements of `pages` pages.
+    pub fn new(scheme: &str, count: u32, pages: u32) -> Self {
+        let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
+        let elements = Elements {
+            count,
+            page_bytes: PAGE as u32,
+            pages,
+            volatile_cache: true,
+            discard: true,
+            old_versions: 0,
+            streams: 1,
+        };
+        let array = Array::new(&scheme, elements, NoMemory).unwrap_or_else(|error| panic!("{error}"));
+        Self { array, world: World::default(), tag: 0 }
+    }
+
+    /// Submits a request of `pages` pages from `page` on. Returns its tag, or `None` if the array is busy.
+    pub fn submit(&mut self, kind: RequestKind, page: u64, pages: u64) -> Option<u64> {
+        let bytes = if kind == RequestKind::Flush { 0 } else { (pages * PAGE) as u32 };
+        let host = HostRequest { tag: self.tag, arrival: self.world.slot, offset: page * PAGE, bytes, kind };
+        match self.array.submit(self.world.slot, host, (), &mut self.world) {
+            Ok(()) => {
+                self.tag += 1;
+                Some(self.tag - 1)
+            }
+            Err((SubmitError::Busy, ())) => None,
+            Err((error, ())) => panic!("{error}"),
+        }
+    }
+
+    /// Starts what can be started, and lets a slot of time pass. False when nothing is left to do.
+    pub fn step(&mut self) -> bool {
+        self.array.dispatch(&mut self.world);
+        let next_timer = self.world.timers.iter().copied().min();
+        if self.world.running.is_empty() && next_timer.is_none() {
+            return false;
+        }
+        self.world.slot += 1;
+        if self.world.running.is_empty() {
+            self.world.slot = self.world.slot.max(next_timer.unwrap_or(0));
+        }
+        let now = self.world.slot;
+        let ended: Vec<_> = self.world.running.extract_if(.., |_, (end, _)| *end <= now).collect();
+        for (element, (_, id)) in ended {
+            self.array.completed(now, id, Outcome::Done, Timing::default(), &mut self.world);
+            self.array.element_ready(element);
+        }
+        if self.world.timers.extract_if(.., |at| *at <= now).count() > 0 {
+            self.array.timer(now, &mut self.world);
+        }
+        true
+    }
+
+    /// Runs until nothing is left to do.
+    pub fn run(&mut self) {
+        while self.step() {}
+    }
+
+    /// The slot.
+    pub fn now(&self) -> u64 {
+        self.world.slot
+    }
+
+    /// The operations that were started.
+    pub fn started(&self) -> impl Iterator<Item = Operation> {
+        self.world.seen.iter().filter_map(|&(_, seen)| match seen {
+            Seen::Started(operation) => Some(operation),
+            Seen::Acknowledged(_) => None,
+        })
+    }
+
+    /// The requests that were acknowledged, by tag, in order, with the slot.
+    pub fn acknowledged(&self) -> Vec<(u64, u64)> {
+        let ended = |&(at, seen): &(u64, Seen)| match seen {
+            Seen::Acknowledged(tag) => Some((tag, at)),
+            Seen::Started(_) => None,
+        };
+        self.world.seen.iter().filter_map(ended).collect()
+    }
+}
