@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 25] = [
+pub const PRESETS: [(&str, &str); 30] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -31,6 +31,11 @@ pub const PRESETS: [(&str, &str); 25] = [
     ("was", include_str!("../../schemes/was.toml")),
     ("raid6-esap", include_str!("../../schemes/raid6-esap.toml")),
     ("raid6-was", include_str!("../../schemes/raid6-was.toml")),
+    ("sync-fifo", include_str!("../../schemes/sync-fifo.toml")),
+    ("piq", include_str!("../../schemes/piq.toml")),
+    ("paper002-fifo", include_str!("../../schemes/paper002-fifo.toml")),
+    ("paper002-sync-fifo", include_str!("../../schemes/paper002-sync-fifo.toml")),
+    ("paper002-piq", include_str!("../../schemes/paper002-piq.toml")),
 ];
 
 impl Scheme {
