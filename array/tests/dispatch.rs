@@ -255,3 +255,26 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
     assert!(refused(&format!("{gathers}[dispatch]\nqueue = 4")).contains("\"gather\""));
     assert!(refused("[placement]\npolicy = 'elastic'\n[dispatch]\nqueue = 4").contains("\"elastic\""));
 }
+
+#[test]
+fn the_earliest_pending_of_an_element_is_the_first_request_that_waits_and_wants_it() {
+    for policy in ["async-fifo", "piq"] {
+        let scheme =
+            format!("name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\npolicy = '{policy}'\nqueue = 1");
+        let mut rig = Rig::new(&scheme, 3, 16);
+        let pending =
+            |rig: &Rig| (0..3).map(|element| rig.array.earliest_pending(element)).collect::<Vec<_>>();
+        // One of element 0 goes; from slot 1 on one of 0 and 1 (a piece for each row), and one of 1, wait.
+        rig.submit(Read, 0, 1).expect("a request");
+        assert_eq!(pending(&rig), [None, None, None]);
+        rig.submit(Read, 3, 1).expect("a request");
+        rig.step();
+        assert_eq!(pending(&rig), [None, None, None], "{policy}: it was issued when there was room");
+        rig.submit(Read, 6, 2).expect("a request");
+        rig.submit(Read, 10, 1).expect("a request");
+        assert_eq!(pending(&rig), [Some(1), Some(1), None]);
+        rig.step();
+        rig.run();
+        assert_eq!(pending(&rig), [None, None, None]);
+    }
+}

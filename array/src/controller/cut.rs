@@ -27,6 +27,15 @@ impl<M: Memory> Array<M> {
         if self.gather.is_some() {
             return over(self.cut_gathering(id, driver));
         }
+        self.cutting = id;
+        let cut = self.cut_rows(id, kind, driver);
+        self.cutting = NONE;
+        cut
+    }
+
+    /// [`Self::cut`] row by row.
+    #[inline]
+    fn cut_rows<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Cut {
         // What goes to memory needs no element.
         let is_bounded = self.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
         loop {

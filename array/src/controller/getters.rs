@@ -1,5 +1,6 @@
 //! What can be asked of the controller.
 
+use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use super::Array;
@@ -38,6 +39,17 @@ impl<M: Memory> Array<M> {
     #[inline]
     pub fn loads(&self) -> &Loads {
         &self.loads
+    }
+
+    /// When the first request arrived that waits to be issued, in whole or in part, and is for `element` by any of its rows, whether
+    /// issued or not; an update is for the elements of its data and parity. The request that is being cut into plans does not
+    /// count. `None` also where nothing is known of requests that wait: without `dispatch.queue` and PIQ.
+    ///
+    /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
+    #[inline]
+    pub fn earliest_pending(&self, element: u16) -> Option<Nanos> {
+        let id = self.earliest.as_ref()?.of(element, self.cutting)?;
+        Some(self.requests[id as usize].host.arrival)
     }
 
     /// Whether `element` is failed.

@@ -22,16 +22,15 @@ impl<M: Memory> Array<M> {
     #[inline]
     pub(super) fn take_request<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         match self.scheme.dispatch.policy {
-            Discipline::AsyncFifo if !self.pending.is_empty() => self.pending.push_back(id),
             Discipline::AsyncFifo => {
-                if self.cut(id, driver) == Cut::Done {
-                    self.cutting_done(id, driver);
-                } else {
-                    self.pending.push_back(id);
+                if self.pending.is_empty() && self.cut(id, driver) == Cut::Done {
+                    return self.cutting_done(id, driver);
                 }
+                self.waits(id);
+                self.pending.push_back(id);
             }
             Discipline::SyncFifo => {
-                let targets = self.targets_of(id);
+                let targets = self.waits(id);
                 if let Some(fifo) = &mut self.sync_fifo {
                     fifo.submitted(id, targets);
                 }
@@ -50,7 +49,7 @@ impl<M: Memory> Array<M> {
         if may_go && self.cut(id, driver) == Cut::Done {
             return self.cutting_done(id, driver);
         }
-        let targets = self.targets_of(id);
+        let targets = self.waits(id);
         let kind = match self.requests[id as usize].host.kind {
             RequestKind::Read => BatchKind::Read,
             RequestKind::Write | RequestKind::Trim => BatchKind::Write,
@@ -77,6 +76,7 @@ impl<M: Memory> Array<M> {
             self.pending.push_front(id);
             return false;
         }
+        self.waits_no_longer(id);
         self.cutting_done(id, driver);
         true
     }
@@ -111,12 +111,32 @@ impl<M: Memory> Array<M> {
                             freed.remove(element);
                         });
                     }
+                    self.waits_no_longer(id);
                     self.cutting_done(id, driver);
                 }
             }
             any = true;
         }
         any
+    }
+
+    /// Notes that request `id` waits to be issued. Returns its target elements, where somebody asks for them.
+    fn waits(&mut self, id: u32) -> ElementSet {
+        if self.earliest.is_none() {
+            return ElementSet::default();
+        }
+        let targets = self.targets_of(id);
+        if let Some(earliest) = &mut self.earliest {
+            earliest.add(id, targets);
+        }
+        targets
+    }
+
+    #[inline]
+    fn waits_no_longer(&mut self, id: u32) {
+        if let Some(earliest) = &mut self.earliest {
+            earliest.remove(id);
+        }
     }
 
     /// Whether an operation of a new plan may go to `element`.
@@ -142,8 +162,7 @@ impl<M: Memory> Array<M> {
         let mut targets = ElementSet::default();
         let request = &self.requests[id as usize];
         let kind = request.host.kind;
-        let asks = self.piq.is_some() || self.sync_fifo.as_ref().is_some_and(|fifo| fifo.asks_targets());
-        if !asks || kind == RequestKind::Write && self.cache.is_some() {
+        if kind == RequestKind::Flush || kind == RequestKind::Write && self.cache.is_some() {
             return targets;
         }
         let mut cursor = request.cursor;

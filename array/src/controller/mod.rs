@@ -31,7 +31,7 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use crate::cache::Cache;
-use crate::dispatch::{Discipline, ElementSet, LEVELS, Piq, Queues, SyncFifo};
+use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, SyncFifo};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
@@ -72,6 +72,10 @@ pub struct Array<M: Memory> {
     pending: VecDeque<u32>,
     sync_fifo: Option<SyncFifo>,
     piq: Option<Piq>,
+    /// The requests that wait, by element; only where some may wait for room or company.
+    earliest: Option<Earliest>,
+    /// The request that is being cut, or [`NONE`].
+    cutting: u32,
     /// Operations queued and in flight at an element from which on no new plan is issued to it.
     queue_limit: u32,
     /// Elements that had no such room, and have it now.
@@ -160,6 +164,8 @@ impl<M: Memory> Array<M> {
                 .then(|| SyncFifo::new(dispatch.strict, requests)),
             piq: (dispatch.policy == Discipline::Piq)
                 .then(|| Piq::new(dispatch.overtake, dispatch.sync, requests)),
+            earliest: (dispatch.asks_targets()).then(|| Earliest::new(requests, elements.count)),
+            cutting: NONE,
             queue_limit: dispatch.queue.unwrap_or(u32::MAX),
             freed: ElementSet::default(),
             buffered: VecDeque::with_capacity(requests as usize),

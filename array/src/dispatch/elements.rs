@@ -22,6 +22,11 @@ impl ElementSet {
     }
 
     #[inline]
+    pub(crate) fn contains(&self, element: u16) -> bool {
+        self.0[element as usize / 64] >> (element % 64) & 1 != 0
+    }
+
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)
     }

@@ -8,6 +8,7 @@
 //! Source: paper 002, section II-D (the three disciplines) and IV-A (the length of queues); paper 000, section III-B (a
 //! pre-read goes behind queued reads, before all writes).
 
+mod earliest;
 mod elements;
 mod piq;
 mod queues;
@@ -15,6 +16,7 @@ mod sync_fifo;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use earliest::Earliest;
 pub(crate) use elements::ElementSet;
 pub(crate) use piq::{BatchKind, Piq};
 pub(crate) use queues::{LEVELS, Link, Queues};

@@ -23,12 +23,7 @@ impl SyncFifo {
         Self { strict, targets: vec![ElementSet::default(); sets], busy: ElementSet::default(), begun: None }
     }
 
-    /// Whether target elements are to be told with [`Self::submitted`].
-    pub(crate) fn asks_targets(&self) -> bool {
-        !self.strict
-    }
-
-    /// Request `id` waits from now on.
+    /// Request `id` waits from now on. Target elements count where it is not strict.
     pub(crate) fn submitted(&mut self, id: u32, targets: ElementSet) {
         if !self.strict {
             self.targets[id as usize] = targets;
