@@ -7,6 +7,7 @@
 mod bugs;
 pub mod cache;
 mod controller;
+pub mod coordination;
 pub mod dispatch;
 mod driver;
 mod element_state;

@@ -8,6 +8,7 @@ use stripewise_base::units::{Bytes, Span};
 use stripewise_code::{CodeError, Kind};
 
 use crate::cache::CacheSection;
+use crate::coordination::CoordinationSection;
 use crate::dispatch::Dispatch;
 use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
@@ -51,6 +52,9 @@ pub struct Scheme {
     /// In which order an element's queue is served.
     #[serde(default)]
     pub dispatch: Dispatch,
+    /// Which elements collect garbage when.
+    #[serde(default, skip_serializing_if = "CoordinationSection::is_default")]
+    pub coordination: CoordinationSection,
     /// Bounds of the controller's queues.
     #[serde(default)]
     pub queues: Queues,
@@ -228,6 +232,8 @@ pub struct Elements {
     pub discard: bool,
     /// How many replaced versions each can keep until they are released; 0 where it cannot keep any.
     pub old_versions: u32,
+    /// Whether they collect garbage only when they are permitted to.
+    pub gc_control: bool,
     /// Write streams that they tell apart; 1 where all writes go to the same erase blocks.
     pub streams: u32,
 }

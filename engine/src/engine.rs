@@ -360,6 +360,7 @@ fn capabilities(count: usize, pages: u32, options: Options) -> Elements {
         volatile_cache: true,
         discard: true,
         old_versions: 0,
+        gc_control: false,
         streams: 1,
     }
 }

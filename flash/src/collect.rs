@@ -33,7 +33,9 @@ impl<M: Media> Flash<M> {
 
     /// Chooses the next block to collect, in the plane that is being collected or another one that is due.
     fn collect_block(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) -> bool {
-        if let Some(cold) = self.take_cold(die) {
+        if self.may_collect(die)
+            && let Some(cold) = self.take_cold(die)
+        {
             self.begin_block(now, die, cold, true, false, agenda);
             return true;
         }
@@ -86,6 +88,7 @@ impl<M: Media> Flash<M> {
         self.collections[die as usize] =
             Collection { plane, block, first, end, start: now, levels, background, held, ..Collection::NONE };
         self.dies[die as usize].active = !background;
+        self.begins_block(die);
         self.hold(now, die, Some(self.domain_of(die)), agenda);
         match self.gc.span {
             GcSpan::Steps => self.collect_step(now, die, agenda),
@@ -237,13 +240,15 @@ impl<M: Media> Flash<M> {
             log.push(row);
         }
         let bit = 1 << (plane - die * self.shape.by_plane.get());
+        let goes_on = self.ftl.below_high(plane) || self.runs_ahead(die, plane);
         let d = &mut self.dies[die as usize];
-        if !self.ftl.below_high(plane) {
+        if !goes_on {
             d.collecting &= !bit;
         }
         if d.eager & bit != 0 && !self.ftl.is_soft(plane) {
             d.eager &= !bit;
         }
+        self.ends_block(die);
     }
 
     /// The block of a plane that static wear-levelling moves now that another one was erased, if there is one.
@@ -316,7 +321,7 @@ impl<M: Media> Flash<M> {
             if !self.ftl.is_low(plane) {
                 continue;
             }
-            self.dies[die as usize].collecting |= 1 << (plane - die * self.shape.by_plane.get());
+            self.note_due(die, 1 << (plane - die * self.shape.by_plane.get()));
             if self.dies[die as usize].phase == Phase::Idle {
                 self.next(now, die, agenda);
             }

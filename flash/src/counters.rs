@@ -29,6 +29,10 @@ pub struct Counters {
     pub wear_erase_blocks: u64,
     /// Collections given up because every written block was full of valid or pinned pages.
     pub gc_stalls: u64,
+    /// Times that programs began to wait for permission to collect.
+    pub permission_waits: u64,
+    /// How long they waited for it.
+    pub permission_wait_ns: Nanos,
     /// Programs and erases that were suspended for reads; each time counts.
     pub suspends: u64,
     /// Page operations that joined another one's cell time on another plane.

@@ -49,6 +49,8 @@ pub(crate) struct Die {
     pub(crate) barren: u64,
     /// Planes that collect or are due to, one bit each.
     pub(crate) collecting: u64,
+    /// Planes that are due and wait for permission to collect.
+    pub(crate) withheld: u64,
     /// Planes at their soft watermark or below, one bit each; kept only where there is one.
     pub(crate) eager: u64,
     /// A collection that is due runs on this die.
@@ -77,6 +79,7 @@ impl Die {
             queues: [List::default(); 2],
             barren: 0,
             collecting: 0,
+            withheld: 0,
             eager: 0,
             active: false,
             yields: false,

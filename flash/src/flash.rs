@@ -18,6 +18,7 @@ use crate::link::Link;
 use crate::list::NONE;
 use crate::media::Media;
 use crate::op::{Done, Slot};
+use crate::permission::Control;
 use crate::ready::Ready;
 use crate::service::Service;
 use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit, MultiPlane, Preemption};
@@ -113,6 +114,8 @@ pub struct Flash<M = ()> {
     pub(crate) ready: Ready,
     /// Planes whose collection was given up for want of an invalid page.
     pub(crate) stalled: Vec<u32>,
+    /// Who may collect, where that is for others to say.
+    pub(crate) control: Option<Control>,
     pub(crate) log: Option<Vec<Collected>>,
     pub(crate) random: Prng,
     pub(crate) service: Service,
@@ -197,6 +200,7 @@ impl<M: Media> Flash<M> {
             immediate: VecDeque::with_capacity(64),
             ready: Ready::new(shape.elements),
             stalled: Vec::new(),
+            control: None,
             log: None,
             random: Prng::stream(seed, 0x666C_6173),
             service: Service::default(),

@@ -218,6 +218,11 @@ impl Ftl {
         self.at_or_below(plane, self.low)
     }
 
+    /// Whether a plane is no more than so many blocks above its low watermark.
+    pub(crate) fn is_near_low(&self, plane: u32, blocks: u32) -> bool {
+        self.at_or_below(plane, self.low.above(blocks, self.shape.data_pages))
+    }
+
     /// Whether a plane has reached its soft watermark.
     pub(crate) fn is_soft(&self, plane: u32) -> bool {
         self.soft.is_some_and(|soft| self.at_or_below(plane, soft))

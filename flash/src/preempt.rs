@@ -116,7 +116,11 @@ impl<M: Media> Flash<M> {
     #[inline(always)]
     pub(crate) fn note_soft(&mut self, die: u32, plane: u32) {
         if self.gc.soft_watermark.is_some() && self.ftl.is_soft(plane) {
-            self.dies[die as usize].eager |= 1 << (plane - die * self.shape.by_plane.get());
+            let bit = 1 << (plane - die * self.shape.by_plane.get());
+            if self.control.is_some() {
+                return self.note_due(die, bit);
+            }
+            self.dies[die as usize].eager |= bit;
         }
     }
 

@@ -61,6 +61,7 @@ impl<M: Media> Flash<M> {
             return Admission::Admitted;
         }
         self.ready.refuse(element);
+        self.note_refused(now, element, op.stream);
         if self.gc.start == GcStart::OnDemand {
             let first = element * self.shape.dies_per_element;
             for die in first..first + self.shape.dies_per_element {
@@ -301,7 +302,7 @@ impl<M: Media> Flash<M> {
             self.elements[element as usize].counters.summary_pages += u64::from(t.summary_cell > 0);
         }
         if placed.low {
-            self.dies[die as usize].collecting |= 1 << (plane - die * self.shape.by_plane.get());
+            self.note_due(die, 1 << (plane - die * self.shape.by_plane.get()));
         }
         self.note_soft(die, plane);
     }
@@ -498,7 +499,8 @@ impl<M: Media> Flash<M> {
             return self.next_of_batch(now, die, agenda);
         }
         if d.active || d.collecting != 0 {
-            let due = d.active || self.gc.start == GcStart::AtOnce || self.is_wanted(die);
+            let at_once = self.gc.start == GcStart::AtOnce || self.control.is_some();
+            let due = d.active || at_once || self.is_wanted(die);
             if due && self.collect(now, die, agenda) {
                 return;
             }
@@ -547,11 +549,12 @@ impl<M: Media> Flash<M> {
         }
         // A collection in hand may have used up space without being due.
         let calm = !self.lets_in || self.collections[die as usize].block == NONE;
-        let all_may = d.collecting == 0 && calm && self.stalled.is_empty();
-        if d.closed() != 0 && d.barren == d.closed() {
+        let all_may = d.collecting | d.withheld == 0 && calm && self.stalled.is_empty();
+        let shut = d.closed() | d.withheld;
+        if shut != 0 && d.barren == shut {
             return false;
         }
-        let (collecting, mut queues) = (d.closed(), d.queues);
+        let mut queues = d.queues;
         let mut next = std::mem::take(&mut self.slot_next);
         let mut take = |queue: &mut List| {
             if all_may { queue.pop(&next) } else { queue.take(&mut next, |slot| self.may_run(die, slot)) }
@@ -561,7 +564,8 @@ impl<M: Media> Flash<M> {
         let d = &mut self.dies[die as usize];
         let Some(slot) = taken else {
             // Space of a plane may come back without notice when collections stalled.
-            d.barren = if self.stalled.is_empty() { collecting } else { 0 };
+            d.barren = if self.stalled.is_empty() { shut } else { 0 };
+            self.note_waiting(now, die);
             return false;
         };
         d.queues = queues;

@@ -120,6 +120,14 @@ pub(crate) enum Threshold {
 }
 
 impl Threshold {
+    /// The threshold so many blocks above this one.
+    pub(crate) fn above(self, blocks: u32, data_pages: u32) -> Self {
+        match self {
+            Self::Pages(pages) => Self::Pages(pages.saturating_add(blocks.saturating_mul(data_pages))),
+            Self::Blocks(count) => Self::Blocks(count.saturating_add(blocks)),
+        }
+    }
+
     /// Whether it is lower than another one of the same kind.
     fn is_below(self, other: Self) -> bool {
         match (self, other) {

@@ -3,6 +3,7 @@
 //! Events of equal time happen in a fixed order (what was scheduled first, then arrivals), so a run is a function of
 //! its inputs alone.
 
+use stripewise_array::coordination::GcTurn;
 use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId,
@@ -236,6 +237,19 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         self.flash.gc_clock(self.now, u32::from(element))
     }
 
+    fn permit_gc(&mut self, element: u16, blocks: u32, ahead: u32) {
+        self.flash.permit_gc(self.now, element.into(), blocks, ahead, &mut self.agenda);
+    }
+
+    fn forbid_gc(&mut self, element: u16) {
+        self.flash.forbid_gc(element.into());
+    }
+
+    fn gc_turn(&self, element: u16) -> GcTurn {
+        let turn = self.flash.gc_turn(element.into());
+        GcTurn { collects: turn.collects, need: turn.need }
+    }
+
     fn release(&mut self, element: u16, page: u32) {
         self.flash.release(self.now, element.into(), page, &mut self.agenda);
     }
@@ -280,6 +294,7 @@ pub fn elements(spec: &DeviceSpec, shape: &Shape) -> Elements {
         volatile_cache: false,
         discard: true,
         old_versions: spec.old_versions(shape),
+        gc_control: true,
         streams: spec.ftl.streams,
     }
 }
@@ -330,9 +345,14 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         host: H,
     ) -> Result<Self, SchemeError> {
         let count = elements.count as usize;
+        let array = Array::new(scheme, elements, memory)?;
+        let mut flash = flash;
+        if array.controls_gc() {
+            flash.control_gc();
+        }
         let large = u64::from(elements.count) * u64::from(elements.pages) * 4 > LARGE_BYTES;
         Ok(Self {
-            array: Array::new(scheme, elements, memory)?,
+            array,
             world: World {
                 flash,
                 host,
@@ -468,6 +488,9 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     #[inline]
     fn hear_of_ready(&mut self) -> bool {
         let mut any = false;
+        while let Some(element) = self.world.flash.next_gc_news() {
+            self.array.gc_news(self.world.now, element as u16, &mut self.world);
+        }
         while let Some(element) = self.world.flash.next_ready() {
             self.array.element_ready(element as u16);
             any = true;

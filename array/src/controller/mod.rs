@@ -31,6 +31,7 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use crate::cache::Cache;
+use crate::coordination::{CoordinationPolicy, Rotating};
 use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, SyncFifo};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
@@ -115,6 +116,7 @@ pub struct Array<M: Memory> {
     log: Option<ParityLog>,
     elastic: Option<Elastic>,
     window: Window,
+    coordination: Option<Rotating>,
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
     last_active: Nanos,
@@ -205,6 +207,8 @@ impl<M: Memory> Array<M> {
                 elements.old_versions,
                 M::CARRIES_DATA,
             ),
+            coordination: (scheme.coordination.policy == CoordinationPolicy::Rotating)
+                .then(|| Rotating::new(scheme.coordination, &geometry, elements.count)),
             under_way: 0,
             last_active: 0,
             #[cfg(feature = "planted-bugs")]
@@ -342,6 +346,9 @@ impl<M: Memory> Array<M> {
         self.gather_timer();
         self.elastic_timer(driver);
         self.window_timer(driver);
+        if let Some(coordination) = &mut self.coordination {
+            coordination.timer(now, driver);
+        }
         self.settle(driver);
     }
 
@@ -351,6 +358,19 @@ impl<M: Memory> Array<M> {
         self.advance(now);
         self.fail(element, driver);
         self.settle(driver);
+    }
+
+    /// Whether elements are to collect garbage only when they are permitted to, see [`Driver::permit_gc`].
+    pub fn controls_gc(&self) -> bool {
+        self.coordination.is_some()
+    }
+
+    /// An element without permission to collect needs it, or one with it finished a block.
+    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
+        self.advance(now);
+        if let Some(coordination) = &mut self.coordination {
+            coordination.heard(now, element, driver);
+        }
     }
 
     /// An element that refused an operation may take one now.

@@ -5,6 +5,7 @@ use stripewise_code::{Code, Kind};
 
 use super::{Acknowledge, CodeSection, Elements, Scheme, SchemeError, WindowSize};
 use crate::cache::CHUNKS_MAX;
+use crate::coordination::{CoordinationPolicy, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
 use crate::placement::elastic::{AcknowledgeWrites, Dimensions};
@@ -16,6 +17,9 @@ const SEGMENT_ROWS_MAX: u32 = 1 << 16;
 
 /// The most chunks on their way to the log: their places are numbered with 32 bits.
 const PLACES_MAX: u64 = 1 << 28;
+
+/// The shortest window of rotating permission, in nanoseconds: about the erase of a block.
+const WINDOW_MIN: u64 = 1_000_000;
 
 /// The most slots of a parity window: the ring is searched from end to end.
 const WINDOW_MAX: u32 = 1024;
@@ -84,6 +88,7 @@ impl Scheme {
                 "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
             return refuse("section", "[log]".into(), reason);
         }
+        self.check_coordination(elements)?;
         let geometry = Geometry::new(&Shape {
             level: self.geometry.level,
             elements: elements.count.saturating_sub(logs),
@@ -228,6 +233,37 @@ impl Scheme {
         Ok(())
     }
 
+    /// Whether coordination of garbage collection has a meaning here.
+    fn check_coordination(&self, elements: &Elements) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let section = &self.coordination;
+        if section.policy == CoordinationPolicy::None {
+            if section.is_default() {
+                return Ok(());
+            }
+            let reason =
+                "has no meaning where every element collects when it has to; use policy = \"rotating\"";
+            return refuse("section", "[coordination]".into(), reason);
+        }
+        if self.geometry.level == Level::Raid0 {
+            let reason =
+                "has no meaning without parity, since every element is a group of its own; use \"none\"";
+            return refuse("coordination.policy", "\"rotating\"".into(), reason);
+        }
+        if !elements.gc_control {
+            let reason = "needs elements that collect garbage only when they are permitted to, which files and block \
+                devices cannot tell; use \"none\"";
+            return refuse("coordination.policy", "\"rotating\"".into(), reason);
+        }
+        if section.turn == Turn::Window && section.window.0 < WINDOW_MIN {
+            let reason = "passes on faster than a block is collected; use at least \"1ms\"";
+            return refuse("coordination.window", format!("\"{}\"", section.window), reason);
+        }
+        Ok(())
+    }
+
     /// The last elements of the array that hold deltas of parity, one for each parity chunk of a stripe; the geometry spans
     /// the others.
     pub fn log_elements(&self) -> u32 {
@@ -336,6 +372,7 @@ mod tests {
         volatile_cache: false,
         discard: true,
         old_versions: 8,
+        gc_control: true,
         streams: 1,
     };
 

@@ -42,6 +42,7 @@ impl Media {
             volatile_cache: true,
             discard: true,
             old_versions: 0,
+            gc_control: false,
             streams: 1,
         };
         scheme.resolve(&elements, true).unwrap()

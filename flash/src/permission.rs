@@ -1,0 +1,245 @@
+//! Permission to collect: whoever drives the flash says which elements may collect garbage, and when.
+//!
+//! Without control an element collects when it has to. Under control it begins a block only while it is permitted to. A
+//! plane that is due, or at its soft watermark, is *withheld* until then: reads and programs go on in it, and when it is
+//! down to the space that collection itself needs, programs wait. A block in hand is always finished. Every change that
+//! may matter to whoever permits is news of the element.
+//!
+//! Permitted collections do not wait for demand or for an idle die: a permission that is not used holds up others.
+
+use stripewise_base::Nanos;
+use stripewise_base::agenda::Agenda;
+
+use crate::die::Phase;
+use crate::flash::Flash;
+use crate::gc;
+use crate::geometry::Level;
+use crate::list::NONE;
+use crate::media::Media;
+use crate::ready::Ready;
+
+/// What an element tells of its permission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GcTurn {
+    /// It collects a block, or is about to begin one that it is permitted to.
+    pub collects: bool,
+    /// Free pages of the fullest plane that waits for permission, if there is one.
+    pub need: Option<u32>,
+}
+
+/// What an element has to do with permission.
+#[derive(Clone, Copy, Debug, Default)]
+struct Permitted {
+    /// Blocks being collected.
+    in_hand: u32,
+    /// Blocks above the low watermark up to which its planes are collected.
+    ahead: u32,
+    /// Since when programs wait for permission.
+    starves_from: Option<Nanos>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    elements: Vec<Permitted>,
+    /// For each die, the blocks that it may still begin.
+    quota: Vec<u32>,
+    news: Ready,
+}
+
+impl<M: Media> Flash<M> {
+    /// From now on elements collect with [`Self::permit_gc`] alone. None of them has it.
+    pub fn control_gc(&mut self) {
+        let shape = &self.shape;
+        self.control = Some(Control {
+            elements: vec![Permitted::default(); shape.elements as usize],
+            quota: vec![0; shape.dies as usize],
+            news: Ready::new(shape.elements),
+        });
+        for die in 0..self.shape.dies {
+            let in_hand = u32::from(self.collections[die as usize].block != NONE);
+            let element = self.shape.element_of_die(die);
+            self.permitted_mut(element, |permitted| permitted.in_hand += in_hand);
+            let d = &mut self.dies[die as usize];
+            d.collecting |= std::mem::take(&mut d.eager);
+            self.withhold(die);
+        }
+    }
+
+    /// An element may begin to collect so many blocks on each of its dies, of planes that are due, at their soft watermark,
+    /// or no more than `ahead` blocks above their low one. What it was permitted before is forgotten.
+    pub fn permit_gc(&mut self, now: Nanos, element: u32, blocks: u32, ahead: u32, agenda: &mut Agenda) {
+        let Some(control) = &mut self.control else { return };
+        let own = &mut control.elements[element as usize];
+        own.ahead = ahead;
+        if let Some(since) = own.starves_from.take() {
+            self.elements[element as usize].counters.permission_wait_ns += now - since;
+        }
+        let dies = self.dies_of_element(element);
+        for die in dies.clone() {
+            self.set_quota(die, blocks);
+            let d = &mut self.dies[die as usize];
+            d.collecting |= std::mem::take(&mut d.withheld);
+            if ahead > 0 {
+                let planes = self.shape.by_plane.get();
+                let near = (0..planes).filter(|local| self.is_ahead(die * planes + local, ahead));
+                let near = near.fold(0, |mask, local| mask | 1 << local);
+                self.dies[die as usize].collecting |= near;
+            }
+        }
+        for die in dies {
+            let d = &self.dies[die as usize];
+            if d.phase == Phase::Idle && d.collecting != 0 && !d.active {
+                self.next(now, die, agenda);
+            }
+        }
+    }
+
+    /// An element begins no more blocks; those in hand it finishes.
+    pub fn forbid_gc(&mut self, element: u32) {
+        for die in self.dies_of_element(element) {
+            self.set_quota(die, 0);
+            self.withhold(die);
+        }
+    }
+
+    /// An element of which there is news since it was last told: it waits for permission, more urgently than before, or
+    /// it finished a block.
+    pub fn next_gc_news(&mut self) -> Option<u32> {
+        self.control.as_mut().and_then(|control| control.news.take())
+    }
+
+    /// Whether an element collects, and whether it waits for permission to. Takes time in proportion to its planes.
+    pub fn gc_turn(&self, element: u32) -> GcTurn {
+        let planes = self.shape.by_plane.get();
+        let in_hand = self.control.as_ref().map_or(0, |control| control.elements[element as usize].in_hand);
+        let due = self.dies_of_element(element).any(|die| self.dies[die as usize].collecting != 0);
+        let withheld = self.dies_of_element(element).flat_map(|die| {
+            let mask = self.dies[die as usize].withheld;
+            (0..planes).filter(move |local| mask >> local & 1 != 0).map(move |local| die * planes + local)
+        });
+        GcTurn { collects: in_hand > 0 || due, need: withheld.map(|plane| self.ftl.free_pages(plane)).min() }
+    }
+
+    /// Whether a die may begin to collect a block.
+    #[inline(always)]
+    pub(crate) fn may_collect(&self, die: u32) -> bool {
+        self.control.as_ref().is_none_or(|control| control.quota[die as usize] > 0)
+    }
+
+    /// Planes of a die, one bit each, are to be collected: now, or when that is permitted.
+    pub(crate) fn note_due(&mut self, die: u32, planes: u64) {
+        let may = self.may_collect(die);
+        let d = &mut self.dies[die as usize];
+        if may {
+            d.collecting |= planes;
+        } else if planes & !d.withheld != 0 {
+            d.withheld |= planes;
+            self.tell_of(self.shape.element_of_die(die));
+        }
+    }
+
+    /// A die begins to collect a block.
+    pub(crate) fn begins_block(&mut self, die: u32) {
+        let element = self.shape.element_of_die(die);
+        if let Some(control) = &mut self.control {
+            control.quota[die as usize] = control.quota[die as usize].saturating_sub(1);
+            control.elements[element as usize].in_hand += 1;
+        }
+    }
+
+    /// A die has collected a block.
+    pub(crate) fn ends_block(&mut self, die: u32) {
+        if self.control.is_none() {
+            return;
+        }
+        let element = self.shape.element_of_die(die);
+        self.permitted_mut(element, |permitted| permitted.in_hand -= 1);
+        if !self.may_collect(die) {
+            self.withhold(die);
+        }
+        self.tell_of(element);
+    }
+
+    /// Whether a plane that was collected goes on for being permitted to run ahead.
+    pub(crate) fn runs_ahead(&self, die: u32, plane: u32) -> bool {
+        self.control.as_ref().is_some_and(|control| {
+            let ahead = control.elements[self.shape.element_of_die(die) as usize].ahead;
+            ahead > 0 && control.quota[die as usize] > 0 && self.is_ahead(plane, ahead)
+        })
+    }
+
+    /// A program of a stream found no space. If permission would make some, the element starves.
+    pub(crate) fn note_refused(&mut self, now: Nanos, element: u32, stream: u8) {
+        let Some(control) = &self.control else { return };
+        if control.elements[element as usize].starves_from.is_some() {
+            return;
+        }
+        let planes = self.shape.by_plane.get();
+        let lacks = |die: u32| {
+            let mask = self.dies[die as usize].withheld;
+            let mut withheld = (0..planes).filter(|local| mask >> local & 1 != 0);
+            withheld.any(|local| !self.ftl.has_space(die * planes + local, stream))
+        };
+        if self.dies_of_element(element).any(lacks) {
+            self.permitted_mut(element, |permitted| permitted.starves_from = Some(now));
+            self.elements[element as usize].counters.permission_waits += 1;
+            self.tell_of(element);
+        }
+    }
+
+    /// [`Self::note_refused`] of programs that wait for a die of an SSD.
+    pub(crate) fn note_waiting(&mut self, now: Nanos, die: u32) {
+        if self.dies[die as usize].withheld == 0 || self.shape.level != Level::Ssd {
+            return;
+        }
+        let level = usize::from(self.read_priority);
+        let waiting = self.dies[die as usize].queues[level].head;
+        if waiting != NONE {
+            let stream = self.slots[waiting as usize].stream;
+            self.note_refused(now, self.shape.element_of_die(die), stream);
+        }
+    }
+
+    /// A plane is near enough to its low watermark, and a block of it is worth collecting.
+    fn is_ahead(&self, plane: u32, ahead: u32) -> bool {
+        let valid = self.ftl.valid_of(plane);
+        let gains = |block: u32| u32::from(valid[block as usize]) < self.shape.data_pages;
+        self.ftl.is_near_low(plane, ahead) && gc::least_valid(valid).is_some_and(gains)
+    }
+
+    /// What is due on a die and not begun waits for permission.
+    fn withhold(&mut self, die: u32) {
+        if self.collections[die as usize].block != NONE {
+            return;
+        }
+        let d = &mut self.dies[die as usize];
+        let due = std::mem::take(&mut d.collecting);
+        if due != 0 {
+            self.note_due(die, due);
+        }
+    }
+
+    fn set_quota(&mut self, die: u32, blocks: u32) {
+        if let Some(control) = &mut self.control {
+            control.quota[die as usize] = blocks;
+        }
+    }
+
+    fn permitted_mut(&mut self, element: u32, change: impl FnOnce(&mut Permitted)) {
+        if let Some(control) = &mut self.control {
+            change(&mut control.elements[element as usize]);
+        }
+    }
+
+    fn tell_of(&mut self, element: u32) {
+        if let Some(control) = &mut self.control {
+            control.news.refuse(element);
+            control.news.report(element);
+        }
+    }
+
+    fn dies_of_element(&self, element: u32) -> std::ops::Range<u32> {
+        let first = element * self.shape.dies_per_element;
+        first..first + self.shape.dies_per_element
+    }
+}
