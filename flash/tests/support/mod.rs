@@ -109,6 +109,12 @@ impl<M: Media> Rig<M> {
         token
     }
 
+    /// Permits an element to collect, and offers what waits.
+    pub fn permit(&mut self, element: u32, blocks: u32, ahead: u32) {
+        self.flash.permit_gc(self.now, element, blocks, ahead, &mut self.agenda);
+        self.dispatch_ready();
+    }
+
     /// Whether an operation waits in front of an element.
     pub fn waits(&self, element: u32) -> bool {
         !self.queues[element as usize].is_empty()

@@ -1,0 +1,166 @@
+//! Permission to collect, worked out by hand, and what holds whoever permits.
+
+mod support;
+
+use proptest::prelude::*;
+use stripewise_base::prng::Prng;
+use stripewise_flash::spec::{GcSpan, GcStart, Preemption, Watermark};
+use stripewise_flash::{DeviceSpec, Flash, GcTurn, Level, Share, State};
+use support::{Rig, read, small, write};
+
+const US: u64 = 1000;
+const NOTHING: GcTurn = GcTurn { collects: false, need: None };
+
+/// One plane a die; see `forecast.rs`: pages 0 to 15, then eight of them again, leave two free blocks of four pages, of
+/// which collection begins at one. Times: a write 104 us, a move 118, an erase 1000.
+fn about_to_collect() -> Rig {
+    let mut rig = Rig::new(&small(&[("planes = 2", "planes = 1")]), Level::Chip);
+    for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9]) {
+        rig.one(0, write(page));
+    }
+    rig.flash.enable_gc_log();
+    rig.flash.control_gc();
+    rig
+}
+
+fn news(rig: &mut Rig) -> Vec<u32> {
+    std::iter::from_fn(|| rig.flash.next_gc_news()).collect()
+}
+
+#[test]
+fn a_forbidden_element_goes_on_until_only_the_space_of_collection_is_left() {
+    let mut rig = about_to_collect();
+    assert_eq!((rig.flash.gc_turn(0), news(&mut rig)), (NOTHING, vec![]));
+    // It opens the last free block but one, which makes the plane due.
+    rig.one(0, write(10));
+    assert_eq!(news(&mut rig), [0]);
+    assert_eq!(rig.flash.gc_turn(0), GcTurn { collects: false, need: Some(7) });
+    for page in [12, 13, 14] {
+        rig.one(0, write(page));
+    }
+    assert_eq!(rig.flash.gc_turn(0).need, Some(4));
+    // Four pages are what a collection may have to move.
+    let token = rig.submit(0, write(15));
+    let asked = rig.now;
+    assert_eq!(news(&mut rig), [0], "it waits");
+    rig.run_until(asked + 50 * US);
+    assert_eq!(rig.flash.counters(rig.now, 0).erase_blocks, 0);
+    rig.flash.permit_gc(rig.now, 0, 1, 0, &mut rig.agenda);
+    assert!(rig.flash.gc_turn(0).collects);
+    rig.run();
+    let row = rig.flash.drain_gc_log().next().expect("a collection");
+    assert_eq!(
+        (row.start_ns - asked, row.end_ns - row.start_ns),
+        (50 * US, u64::from(row.moved_pages) * 118 * US + 1000 * US)
+    );
+    assert_eq!(rig.of(token).start, row.end_ns);
+    let counters = rig.flash.counters(rig.now, 0);
+    assert_eq!((counters.permission_waits, counters.permission_wait_ns), (1, 50 * US));
+    assert_eq!(news(&mut rig), [0], "a block is done");
+}
+
+#[test]
+fn reads_of_a_forbidden_element_wait_for_no_collection() {
+    let mut rig = about_to_collect();
+    rig.submit(0, write(10));
+    assert_eq!(rig.flash.gc_wait_ns(rig.now, 0, 1), 0);
+    let token = rig.submit(0, read(1));
+    rig.run();
+    assert_eq!(rig.of(token).end - rig.of(token).start, 14 * US);
+    assert_eq!(rig.of(token).start, 24 * 104 * US + 104 * US);
+}
+
+#[test]
+fn a_permission_is_for_so_many_blocks_of_each_die() {
+    let mut rig = about_to_collect();
+    let blocks = |rig: &Rig| rig.flash.counters(rig.now, 0).erase_blocks;
+    rig.flash.permit_gc(rig.now, 0, 1, 0, &mut rig.agenda);
+    assert!(!rig.flash.gc_turn(0).collects, "nothing is due");
+    rig.one(0, write(10));
+    assert_eq!(blocks(&rig), 1, "it began as soon as it was due");
+    while rig.flash.gc_turn(0).need.is_none() {
+        rig.one(0, write(10));
+    }
+    assert_eq!(blocks(&rig), 1, "and no second time");
+    // Far ahead of what is due: block after block, as long as that gains anything.
+    rig.flash.permit_gc(rig.now, 0, u32::MAX, 4, &mut rig.agenda);
+    rig.run();
+    assert_eq!(rig.flash.gc_turn(0), NOTHING);
+    assert!(blocks(&rig) >= 3);
+    assert_eq!(rig.flash.counters(rig.now, 0).gc_stalls, 0);
+    rig.flash.audit().unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn what_is_forbidden_while_it_collects_ends_with_its_block() {
+    let mut rig = about_to_collect();
+    rig.flash.permit_gc(rig.now, 0, u32::MAX, 4, &mut rig.agenda);
+    rig.submit(0, write(10));
+    rig.run_until(rig.now + 200 * US);
+    assert!(rig.flash.gc_turn(0).collects);
+    rig.flash.forbid_gc(0);
+    assert!(rig.flash.gc_turn(0).collects, "a block in hand is finished");
+    rig.run();
+    assert!(!rig.flash.gc_turn(0).collects);
+    assert_eq!(rig.flash.counters(rig.now, 0).erase_blocks, 1);
+}
+
+/// Whoever permits at random, in the end each that needs it: every write is done, nobody collects without permission.
+fn flood(spec: &DeviceSpec, level: Level, seed: u64) {
+    let mut flash = Flash::new(spec, level, 1, seed).unwrap_or_else(|error| panic!("{error}"));
+    flash.precondition(State::Steady, Share::ALL, seed);
+    flash.control_gc();
+    let (mut rig, mut random) = (Rig::over(flash), Prng::new(seed));
+    let (elements, pages) = (u64::from(rig.flash.shape().elements), u64::from(rig.flash.logical_pages()));
+    for _ in 0..400 {
+        let (element, page) = (random.below(elements) as u32, random.below(pages) as u32);
+        rig.submit(element, if random.chance(1, 5) { read(page) } else { write(page) });
+        rig.run_until(rig.now + random.below(400 * US));
+        match random.below(4) {
+            0 => rig.permit(element, 1 + random.below(3) as u32, random.below(3) as u32),
+            1 => rig.flash.forbid_gc(element),
+            _ => {}
+        }
+        while random.chance(1, 2) && rig.flash.next_gc_news().is_some() {}
+    }
+    // From here on whoever has news is looked at.
+    let mut look: Vec<u32> = (0..elements as u32).collect();
+    loop {
+        for element in look.drain(..) {
+            let turn = rig.flash.gc_turn(element);
+            if !turn.collects && turn.need.is_some() {
+                rig.permit(element, 1, 0);
+            }
+        }
+        let more = rig.step();
+        look.extend(std::iter::from_fn(|| rig.flash.next_gc_news()));
+        if !more && look.is_empty() {
+            break;
+        }
+    }
+    rig.run();
+    assert!((0..elements as u32).all(|element| rig.flash.gc_turn(element) == NOTHING));
+    rig.flash.audit().unwrap_or_else(|error| panic!("{error}"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nobody_waits_for_ever_who_is_permitted_when_it_tells(
+        level in prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)],
+        preemption in prop_oneof![Just(Preemption::Never), Just(Preemption::Moves)],
+        on_demand: bool,
+        soft: bool,
+        busy: bool,
+        seed: u64,
+    ) {
+        let mut spec = small(&[("blocks = 8", "blocks = 16")]);
+        // A busy span has no points to stop at.
+        spec.gc.preemption = if busy { Preemption::Never } else { preemption };
+        spec.gc.start = if on_demand { GcStart::OnDemand } else { GcStart::AtOnce };
+        spec.gc.span = if busy { GcSpan::Busy } else { GcSpan::Steps };
+        spec.gc.soft_watermark = (soft && !busy).then_some(Watermark::BlockCount(3));
+        flood(&spec, level, seed);
+    }
+}
