@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 30] = [
+pub const PRESETS: [(&str, &str); 31] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -36,6 +36,7 @@ pub const PRESETS: [(&str, &str); 30] = [
     ("paper002-fifo", include_str!("../../schemes/paper002-fifo.toml")),
     ("paper002-sync-fifo", include_str!("../../schemes/paper002-sync-fifo.toml")),
     ("paper002-piq", include_str!("../../schemes/paper002-piq.toml")),
+    ("rotating", include_str!("../../schemes/rotating.toml")),
 ];
 
 impl Scheme {

@@ -191,6 +191,8 @@ columns!(ElementRow is Elements {
     gc_move_pages: u64 U64 "Valid pages moved by garbage collection.",
     gc_stalls: u64 U64 "Garbage collections given up because every written block was full of valid pages.",
     read_retries: u64 U64 "Retries of page reads at higher read levels.",
+    permission_waits: u64 U64 "Times that writes began to wait because the element may not collect garbage.",
+    permission_wait_ns: u64 U64 "How long they waited for that.",
     suspends: u64 U64 "Programs and erases suspended for reads; each time counts.",
     wear_move_pages: u64 U64 "Of `gc_move_pages`, pages moved by static wear-levelling.",
     unmapped_read_pages: u64 U64 "Reads of pages that hold nothing: no cell time, not in `flash_read_pages`.",

@@ -93,6 +93,8 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("gc_move_pages", "Pages moved by the flash's garbage collection."),
     ("gc_stalls", "Collections given up because every written block was full of valid pages."),
     ("gc_busy_ns", "Time in which elements collected."),
+    ("permission_waits", "Times that writes began to wait because their element may not collect garbage."),
+    ("permission_wait_ns", "How long they waited for that, summed over elements."),
     ("cell_busy_ns", "Time in which dies' cells worked."),
     ("write_amplification", "`flash_program_pages` over the pages that the array wrote, of whatever class."),
     ("programs_per_host_page", "`flash_program_pages` over the pages' worth of bytes that hosts wrote."),

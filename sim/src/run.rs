@@ -446,6 +446,8 @@ impl Meter {
                     gc_move_pages: flash.gc_move_pages,
                     gc_stalls: flash.gc_stalls,
                     read_retries: flash.read_retries(),
+                    permission_waits: flash.permission_waits,
+                    permission_wait_ns: flash.permission_wait_ns,
                     suspends: flash.suspends,
                     wear_move_pages: flash.wear_move_pages,
                     unmapped_read_pages: flash.unmapped_reads,

@@ -77,6 +77,10 @@ pub struct ElementRow {
     pub gc_stalls: u64,
     /// Retries of page reads at higher read levels; 0 where the device has none.
     pub read_retries: u64,
+    /// Times that writes began to wait because the element may not collect garbage.
+    pub permission_waits: u64,
+    /// How long they waited for that.
+    pub permission_wait_ns: u64,
     /// Programs and erases suspended for reads; each time counts.
     pub suspends: u64,
     /// Of `gc_move_pages`, pages moved by static wear-levelling.

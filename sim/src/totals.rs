@@ -163,7 +163,7 @@ impl Totals {
         let looks = requests.arrivals * self.elements.len() as u64;
         figures.push(("busy_share_before", Real(ratio(requests.busy_before, looks))));
         figures.push(("busy_share_after", Real(ratio(requests.busy_after, looks))));
-        let columns: [(&'static str, Column); 15] = [
+        let columns: [(&'static str, Column); 17] = [
             ("host_read_pages", |row| row.host_read_pages),
             ("host_write_pages", |row| row.host_write_pages),
             ("pre_read_pages", |row| row.pre_read_pages),
@@ -178,6 +178,8 @@ impl Totals {
             ("gc_move_pages", |row| row.gc_move_pages),
             ("gc_stalls", |row| row.gc_stalls),
             ("gc_busy_ns", |row| row.gc_busy_ns),
+            ("permission_waits", |row| row.permission_waits),
+            ("permission_wait_ns", |row| row.permission_wait_ns),
             ("cell_busy_ns", |row| row.cell_busy_ns),
         ];
         figures.extend(columns.map(|(name, column)| (name, Count(self.sum(column)))));

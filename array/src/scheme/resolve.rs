@@ -393,6 +393,19 @@ mod tests {
     }
 
     #[test]
+    fn coordination_without_meaning_is_refused_with_the_reason() {
+        let of = |text: &str| refused(&format!("name = 'test'\n[coordination]\n{text}"));
+        assert!(of("turn = 'window'").contains("use policy = \"rotating\""));
+        assert!(of("policy = 'rotating'\nturn = 'window'\nwindow = '10us'").contains("use at least \"1ms\""));
+        assert!(of("policy = 'rotating'\n[geometry]\nlevel = 'raid0'").contains("a group of its own"));
+        let scheme = Scheme::from_toml("test", "name = 'test'\n[coordination]\npolicy = 'rotating'").unwrap();
+        let files = Elements { gc_control: false, ..ELEMENTS };
+        let error = scheme.resolve(&files, false).expect_err("a refusal").to_string();
+        assert!(error.contains("only when they are permitted to"), "{error}");
+        assert!(scheme.resolve(&ELEMENTS, false).is_ok());
+    }
+
+    #[test]
     fn a_log_without_meaning_is_refused_with_the_reason() {
         let log =
             |text: &str| refused(&format!("name = 'test'\n[placement]\npolicy = 'parity-logging'\n{text}"));
