@@ -79,3 +79,6 @@ pub struct GcTurn {
     /// Free pages where it needs permission most, if it waits for any.
     pub need: Option<u32>,
 }
+
+#[cfg(test)]
+mod tests;
