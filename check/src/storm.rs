@@ -4,6 +4,7 @@
 //! controller are full queues, rows that everybody wants, and blocks that must be collected at every other
 //! write.
 
+mod dispatching;
 mod elastic;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
@@ -54,6 +55,7 @@ pub fn case(seed: u64) -> Case {
             false => attempt(seed, &mut draw, logs.then_some(&mut log)),
         };
         if let Some(mut case) = case {
+            dispatching::dispatch(seed, &mut case.scheme);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
             return case;
         }

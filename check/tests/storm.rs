@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use stripewise_array::Class;
 use stripewise_array::cache::CachePolicy;
+use stripewise_array::dispatch::{Discipline, Dispatch};
 use stripewise_array::geometry::Level as Raid;
 use stripewise_array::placement::elastic::ElasticSection;
 use stripewise_array::placement::{LogSection, PlacementPolicy};
@@ -140,6 +141,17 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         count(format!("{:?} buffer", case.scheme.placement.buffer_persistence));
         count(format!("order {:?}", case.scheme.dispatch.order));
         count(format!("lookahead {}", case.scheme.dispatch.lookahead));
+        let Dispatch { policy, queue, strict, sync, overtake, .. } = case.scheme.dispatch;
+        count(format!("{policy:?}"));
+        count(format!("{queue:?} queued"));
+        match policy {
+            Discipline::AsyncFifo => {}
+            Discipline::SyncFifo => count(format!("strict {strict}")),
+            Discipline::Piq => count(format!("PIQ sync {sync}")),
+        }
+        if policy == Discipline::Piq {
+            count(format!("overtakes {overtake}"));
+        }
         count(format!("{} plans", case.scheme.queues.plans));
         count(format!("{:?}", case.elements.level));
         count(format!("{:?}", case.device.gc.victim));
@@ -205,8 +217,9 @@ fn every_member_of_every_axis_is_drawn() {
     // plans that windows need. 3 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
-    // of tiers, and 2 levels.
-    assert_eq!(counts.len(), 188, "{listed}");
+    // of tiers, and 2 levels. Of dispatch 3 disciplines, 5 bounds on queues, a third order, 2 and 2 manners of sync-fifo and PIQ, and
+    // 5 bounds of overtaking.
+    assert_eq!(counts.len(), 206, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

@@ -55,8 +55,9 @@ impl<M: Memory> Array<M> {
             RequestKind::Write | RequestKind::Trim => BatchKind::Write,
             RequestKind::Flush => BatchKind::Flush,
         };
+        let pages = self.requests[id as usize].pages;
         if let Some(piq) = &mut self.piq {
-            piq.push(id, kind, targets);
+            piq.push(id, kind, pages, targets);
         }
     }
 
@@ -113,9 +114,9 @@ impl<M: Memory> Array<M> {
                     }
                     self.waits_no_longer(id);
                     self.cutting_done(id, driver);
+                    any = true;
                 }
             }
-            any = true;
         }
         any
     }

@@ -5,7 +5,8 @@
 //! that a write waits behind the reads then pending and before those that come later.
 //!
 //! Source: paper 002, sections II-D and III-D, Algorithm 1, after Gao et al., MSST 2014. Our choices: a round is what waits
-//! when it begins; a request joins none but the last `overtake` + 1 batches; a flush ends its round.
+//! when it begins; a request joins none but the last `overtake` + 1 batches; a flush ends its round; a write of what another
+//! write of the round covers waits for the next one, for elements without room may let the later of two batches go first.
 //!
 //! The walk over a round costs nothing for requests that cannot go on: a batch is visited once when its turn has come, and
 //! again only for an element that had no room and has some now.
@@ -30,6 +31,8 @@ pub(crate) enum BatchKind {
 struct Request {
     targets: ElementSet,
     kind: BatchKind,
+    /// Its first and last page of the array.
+    pages: (u64, u64),
     /// The next of its batch.
     next: u32,
 }
@@ -65,6 +68,10 @@ pub(crate) struct Piq {
     round: Vec<Batch>,
     /// Batches of writes while a round is formed.
     writes: Vec<Batch>,
+    /// Pages of the writes of the round, and of those put off while it is formed.
+    written: Vec<(u64, u64)>,
+    /// Writes put off to the next round while this one is formed.
+    put_off: Vec<u32>,
     /// By number of the request.
     requests: Vec<Request>,
     /// Requests of the round that are not wholly issued.
@@ -81,13 +88,16 @@ pub(crate) struct Piq {
 impl Piq {
     pub(crate) fn new(overtake: u32, is_sync: bool, requests: u32) -> Self {
         let requests = requests as usize;
-        let vacant = Request { targets: ElementSet::default(), kind: BatchKind::Read, next: NONE };
+        let vacant =
+            Request { targets: ElementSet::default(), kind: BatchKind::Read, pages: (0, 0), next: NONE };
         Self {
             overtake: overtake as usize,
             is_sync,
             arrived: VecDeque::with_capacity(requests),
             round: Vec::with_capacity(requests),
             writes: Vec::with_capacity(requests),
+            written: Vec::with_capacity(requests),
+            put_off: Vec::with_capacity(requests),
             requests: vec![vacant; requests],
             left: 0,
             open: 0,
@@ -103,9 +113,9 @@ impl Piq {
         self.left + self.arrived.len() as u32
     }
 
-    /// Request `id` waits for the next round.
-    pub(crate) fn push(&mut self, id: u32, kind: BatchKind, targets: ElementSet) {
-        self.requests[id as usize] = Request { targets, kind, next: NONE };
+    /// Request `id` for these pages, the first and the last, waits for the next round.
+    pub(crate) fn push(&mut self, id: u32, kind: BatchKind, pages: (u64, u64), targets: ElementSet) {
+        self.requests[id as usize] = Request { targets, kind, pages, next: NONE };
         self.arrived.push_back(id);
     }
 
@@ -113,16 +123,29 @@ impl Piq {
     fn begin_round(&mut self) {
         self.round.clear();
         (self.open, self.visited, self.done) = (0, 0, 0);
+        self.written.clear();
         let mut flush = NONE;
         while flush == NONE
             && let Some(id) = self.arrived.pop_front()
         {
-            self.left += 1;
             match self.requests[id as usize].kind {
                 BatchKind::Read => add(&mut self.round, &mut self.requests, self.overtake, id),
+                BatchKind::Write if is_rewrite(&mut self.written, self.requests[id as usize].pages) => {
+                    self.put_off.push(id);
+                    continue;
+                }
                 BatchKind::Write => add(&mut self.writes, &mut self.requests, self.overtake, id),
-                BatchKind::Flush => flush = id,
+                BatchKind::Flush if self.put_off.is_empty() => flush = id,
+                BatchKind::Flush => {
+                    // It covers what is put off.
+                    self.put_off.push(id);
+                    break;
+                }
             }
+            self.left += 1;
+        }
+        while let Some(id) = self.put_off.pop() {
+            self.arrived.push_front(id);
         }
         self.round.append(&mut self.writes);
         if flush != NONE {
@@ -209,6 +232,13 @@ impl Piq {
         self.left -= 1;
         targets
     }
+}
+
+/// Whether one of `written` covers a page of the write of these pages, which is added to them.
+fn is_rewrite(written: &mut Vec<(u64, u64)>, pages: (u64, u64)) -> bool {
+    let is_rewrite = written.iter().any(|other| pages.0 <= other.1 && other.0 <= pages.1);
+    written.push(pages);
+    is_rewrite
 }
 
 /// Algorithm 1: deals request `id` to the first batch with which it shares no element, of the last that it may join.

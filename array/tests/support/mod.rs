@@ -80,6 +80,7 @@ impl Rig {
             discard: true,
             old_versions: 0,
             streams: 1,
+            gc_control: false,
         };
         let array = Array::new(&scheme, elements, NoMemory).unwrap_or_else(|error| panic!("{error}"));
         Self { array, world: World::default(), tag: 0 }

@@ -25,7 +25,7 @@ fn batches(piq: &Piq) -> Vec<Vec<u32>> {
 fn the_seven_requests_of_figure_5_form_five_batches() {
     let mut piq = Piq::new(16, false, 7);
     for (id, targets) in FIGURE_5.iter().enumerate() {
-        piq.push(id as u32, BatchKind::Read, set(targets));
+        piq.push(id as u32, BatchKind::Read, (0, 0), set(targets));
     }
     piq.begin_round();
     assert_eq!(batches(&piq), [vec![0, 2], vec![1], vec![3, 6], vec![4], vec![5]]);
@@ -36,7 +36,7 @@ fn reads_of_a_round_go_before_its_writes_and_a_flush_ends_it() {
     use BatchKind::{Flush, Read, Write};
     let mut piq = Piq::new(16, false, 8);
     for (id, kind) in [Write, Read, Read, Flush, Read, Write].into_iter().enumerate() {
-        piq.push(id as u32, kind, set(&[0, 1]));
+        piq.push(id as u32, kind, (id as u64, id as u64), set(&[0, 1]));
     }
     piq.begin_round();
     assert_eq!(batches(&piq), [vec![1], vec![2], vec![0], vec![3]]);
@@ -48,8 +48,8 @@ fn a_request_goes_ahead_of_no_more_younger_batches_than_allowed() {
     for overtake in [0, 1, 3] {
         let mut piq = Piq::new(overtake, false, 8);
         // Five requests of one element, then one of another that shares nothing with any of them.
-        (0..5).for_each(|id| piq.push(id, BatchKind::Read, set(&[0])));
-        piq.push(5, BatchKind::Read, set(&[1]));
+        (0..5).for_each(|id| piq.push(id, BatchKind::Read, (0, 0), set(&[0])));
+        piq.push(5, BatchKind::Read, (0, 0), set(&[1]));
         piq.begin_round();
         let joined = batches(&piq).iter().position(|batch| batch.contains(&5)).unwrap();
         assert_eq!(joined as u32, 4 - overtake, "of batches 0 to 4");
@@ -166,7 +166,7 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
                     _ => BatchKind::Read,
                 };
                 let targets = if kind == BatchKind::Flush { ElementSet::default() } else { targets };
-                piq.push(id, kind, targets);
+                piq.push(id, kind, (id.into(), id.into()), targets);
                 plain.arrived.push((id, kind, targets));
                 targets_of.push(targets);
                 longest = longest.max(piq.waiting());
@@ -198,4 +198,31 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
         assert_eq!(piq.waiting(), 0);
     }
     assert!(longest > 50, "rounds were long: {longest}");
+}
+
+#[test]
+fn a_write_of_what_a_write_before_it_covers_waits_for_the_next_round_and_a_flush_with_it() {
+    let mut piq = Piq::new(16, false, 8);
+    let write = BatchKind::Write;
+    let asks =
+        [(write, (0, 9)), (write, (9, 9)), (BatchKind::Read, (9, 9)), (write, (10, 10)), (write, (8, 9))];
+    for (id, (kind, pages)) in asks.into_iter().enumerate() {
+        piq.push(id as u32, kind, pages, set(&[id as u16]));
+    }
+    piq.push(5, BatchKind::Flush, (0, 0), set(&[]));
+    piq.push(6, write, (20, 20), set(&[6]));
+    let mut round = || {
+        let freed = ElementSet::default();
+        piq.begin_walk(&freed, true);
+        let mut issued = Vec::new();
+        while let Some(id) = piq.next(&freed) {
+            issued.push(id);
+            piq.issued();
+        }
+        issued
+    };
+    assert_eq!(round(), [2, 0, 3], "the read first, then writes of different pages");
+    assert_eq!(round(), [1], "what comes after the flush does not go before what it covers");
+    assert_eq!(round(), [4, 5], "the flush behind all before it");
+    assert_eq!(round(), [6]);
 }
