@@ -8,6 +8,7 @@ mod dispatching;
 mod elastic;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
+use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Turn};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Geometry, Level as Raid, Membership, Rotation};
 use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, PlacementPolicy};
@@ -56,6 +57,7 @@ pub fn case(seed: u64) -> Case {
         };
         if let Some(mut case) = case {
             dispatching::dispatch(seed, &mut case.scheme);
+            case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
             return case;
         }
@@ -209,6 +211,20 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
         }
     }
     scheme
+}
+
+/// Who may collect garbage; from numbers of its own.
+fn coordination(seed: u64, raid: Raid) -> CoordinationSection {
+    let mut draw = Draw(Prng::stream(seed, 0x7475_726E));
+    if raid == Raid::Raid0 || !draw.percent(30) {
+        return CoordinationSection::default();
+    }
+    CoordinationSection {
+        policy: CoordinationPolicy::Rotating,
+        turn: draw.one_of(&[Turn::Token, Turn::Window]),
+        window: Span(draw.one_of(&[1_000_000, 10_000_000])),
+        ahead: draw.one_of(&[0, 1, 3]),
+    }
 }
 
 /// A write cache, mostly none, mostly smaller than a stripe or two.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use stripewise_array::Class;
 use stripewise_array::cache::CachePolicy;
+use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection};
 use stripewise_array::dispatch::{Discipline, Dispatch};
 use stripewise_array::geometry::Level as Raid;
 use stripewise_array::placement::elastic::ElasticSection;
@@ -189,6 +190,11 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{} tiers", case.scheme.tiers()));
             count(format!("{level} elastic"));
         }
+        let CoordinationSection { policy, turn, window, ahead } = case.scheme.coordination;
+        count(format!("permission {policy:?}"));
+        if policy == CoordinationPolicy::Rotating {
+            count(format!("permission by {turn:?}, of {window}, {ahead} ahead"));
+        }
         count(format!("hides old versions {}", case.hides_old_versions));
         let cache = &case.scheme.cache;
         if cache.policy != CachePolicy::None {
@@ -209,17 +215,17 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
 fn every_member_of_every_axis_is_drawn() {
     let (counts, beyond) = drawn(2200);
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
-    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 2 and 2 and 1 memberships of
-    // the levels, 4 chunks, 5
+    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 5 of memberships and
+    // levels, 4 chunks, 5
     // rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4
     // domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old
     // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
     // plans that windows need. 3 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
-    // of tiers, and 2 levels. Of dispatch 3 disciplines, 5 bounds on queues, a third order, 2 and 2 manners of sync-fifo and PIQ, and
-    // 5 bounds of overtaking.
-    assert_eq!(counts.len(), 206, "{listed}");
+    // of tiers, and 2 levels. Of dispatch 3 disciplines, 5 bounds on queues, a third order, 2 manners of
+    // sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns, 2 windows, 3 blocks ahead.
+    assert_eq!(counts.len(), 220, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }
