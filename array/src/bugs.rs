@@ -20,6 +20,12 @@ pub enum Bug {
     OldChunkMoved,
     /// A read of the log does not hold its segment.
     SegmentNotHeld,
+    /// A request of a batch whose elements have no room is taken for issued.
+    BatchLosesRequest,
+    /// A request of a batch that was issued stays in it, and is issued again.
+    BatchRepeatsRequest,
+    /// Writes to the same pages are dealt to one round, in which the later may go first.
+    BatchReorders,
     /// A write of a chunk does not wait for one before it that is reading it.
     MergeNotJoined,
     /// A write that should wait until it is durable is acknowledged when memory has it.
@@ -183,6 +189,9 @@ impl Bug {
         Self::SegmentFreedEarly,
         Self::OldChunkMoved,
         Self::SegmentNotHeld,
+        Self::BatchLosesRequest,
+        Self::BatchRepeatsRequest,
+        Self::BatchReorders,
         Self::MergeNotJoined,
         Self::DurableTooEarly,
         Self::AbsentTakenForLost,

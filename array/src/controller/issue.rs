@@ -1,7 +1,8 @@
 //! Issuing host requests: which of those that wait are cut into plans now, under the discipline of dispatch.
 
 use super::{Array, members};
-use crate::dispatch::{BatchKind, Discipline, ElementSet};
+use crate::bugs::Bug;
+use crate::dispatch::{BatchKind, Discipline, ElementSet, Piq};
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::request::RequestKind;
@@ -55,7 +56,11 @@ impl<M: Memory> Array<M> {
             RequestKind::Write | RequestKind::Trim => BatchKind::Write,
             RequestKind::Flush => BatchKind::Flush,
         };
-        let pages = self.requests[id as usize].pages;
+        let mut pages = self.requests[id as usize].pages;
+        if self.has_bug(Bug::BatchReorders) {
+            // As if each wrote a page that nobody else does.
+            pages = (id.into(), id.into());
+        }
         if let Some(piq) = &mut self.piq {
             piq.push(id, kind, pages, targets);
         }
@@ -101,12 +106,25 @@ impl<M: Memory> Array<M> {
                     return any;
                 }
                 Cut::WantsRoom => {
+                    let is_lost = self.has_bug(Bug::BatchLosesRequest);
                     if let Some(piq) = &mut self.piq {
-                        piq.wants_room();
+                        if is_lost {
+                            piq.issued();
+                        } else {
+                            piq.wants_room();
+                        }
                     }
                 }
                 Cut::Done => {
-                    let targets = self.piq.as_mut().map(|piq| piq.issued()).unwrap_or_default();
+                    let stays = self.has_bug(Bug::BatchRepeatsRequest);
+                    let issue = |piq: &mut Piq| {
+                        if stays {
+                            piq.wants_room();
+                            return ElementSet::default();
+                        }
+                        piq.issued()
+                    };
+                    let targets = self.piq.as_mut().map(issue).unwrap_or_default();
                     if !freed.is_empty() {
                         targets.iter().filter(|&element| !self.has_room(element)).for_each(|element| {
                             freed.remove(element);
