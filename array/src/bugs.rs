@@ -42,6 +42,14 @@ pub enum Bug {
     AcknowledgeBeforeWrite,
     /// Updates do not hold their rows.
     HoldSkipped,
+    /// A read that goes around an element by choice does not hold its row, so it may mix versions.
+    RedirectNotHeld,
+    /// A read goes around an element though its row's parity is late.
+    LateRowRedirected,
+    /// The second side of a hedged read decodes from what the first has read before the row was held.
+    HedgeKeepsReads,
+    /// The buffers of a hedged read's slower side are given back while its operations are in flight.
+    LoserBufferFreed,
     /// A decoding read does not hold its row, so it may mix versions.
     DecodeWithoutHold,
     /// A chunk of a failed element is read from what the element last returned instead of being decoded.

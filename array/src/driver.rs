@@ -7,6 +7,7 @@ use crate::element_state::ElementState;
 use crate::memory::Memory;
 use crate::operation::{Operation, OperationId};
 use crate::plan::PlanView;
+use crate::request::HostRequest;
 use crate::update::{Choice, ParityUpdate, Routine};
 
 /// A host request that is acknowledged, with the parts of its response time. They add up to
@@ -128,6 +129,16 @@ pub trait Driver<M: Memory>: ElementState {
 
     /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
     fn choose(&mut self, _choice: &Choice<'_>) -> Option<Routine> {
+        None
+    }
+
+    /// When the first request arrives, before `until`, of which `is_meant` says so: as far as a driver can look ahead,
+    /// which only one of recorded requests can.
+    fn next_arrival(
+        &mut self,
+        _until: Nanos,
+        _is_meant: &mut dyn FnMut(&HostRequest) -> bool,
+    ) -> Option<Nanos> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::geometry::Geometry;
 use crate::holds::Hold;
-use crate::operation::OperationKind;
+use crate::operation::{Operation, OperationKind};
 use crate::plan::{PlanView, Purpose, Step};
 use crate::update::{Cost, Decision, Reason, Routine};
 
@@ -46,6 +46,19 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     if plan.lost != 0 {
         let _ = writeln!(text, "  lost: {}", names(plan.lost));
     }
+    if plan.around != 0 {
+        let (around, direct) = plan.around_ns;
+        let _ = writeln!(
+            text,
+            "  goes around {}: {around} ns to read the others, {direct} ns to read directly",
+            names(plan.around)
+        );
+    }
+    if plan.hedged != 0 {
+        let reads: Vec<String> =
+            plan.beside().map(|operation| in_words("read", &operation, geometry)).collect();
+        let _ = writeln!(text, "  {} take long: beside them {}", names(plan.hedged), reads.join(", "));
+    }
     let bearable = geometry.parity();
     if plan.steps().is_empty() && plan.lost.count_ones() > bearable {
         let _ = writeln!(text, "  fails, because the row bears the loss of {bearable} at most");
@@ -77,7 +90,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
             Step::Compute { pages } => {
                 let work = match plan.decision.routine {
                     _ if matches!(plan.purpose, Purpose::Read | Purpose::Merge | Purpose::Collect) => {
-                        "decode what is lost"
+                        if plan.around == 0 { "decode what is lost" } else { "decode what it goes around" }
                     }
                     Routine::Reconstruct => "decode what is lost and compute parity",
                     Routine::Log => "compute deltas",
@@ -97,15 +110,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
                             OperationKind::Trim => "trim",
                             OperationKind::Flush => return format!("flush element {}", operation.element),
                         };
-                        let is_delta = u32::from(operation.element) >= geometry.elements;
-                        format!(
-                            "{verb} {}{} (element {} page {}, {})",
-                            if is_delta { "delta of " } else { "" },
-                            name(u32::from(operation.member), geometry),
-                            operation.element,
-                            operation.page,
-                            operation.class.name()
-                        )
+                        in_words(verb, &operation, geometry)
                     })
                     .collect();
                 text.push_str(&operations.join(", "));
@@ -118,6 +123,18 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         }
     }
     text
+}
+
+fn in_words(verb: &str, operation: &Operation, geometry: &Geometry) -> String {
+    let is_delta = u32::from(operation.element) >= geometry.elements;
+    format!(
+        "{verb} {}{} (element {} page {}, {})",
+        if is_delta { "delta of " } else { "" },
+        name(u32::from(operation.member), geometry),
+        operation.element,
+        operation.page,
+        operation.class.name()
+    )
 }
 
 /// The terms of both routines' costs, where the policy counts any.

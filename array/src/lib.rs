@@ -21,6 +21,7 @@ mod operation;
 pub mod placement;
 mod plan;
 mod presets;
+pub mod read;
 mod request;
 mod scheme;
 mod times;

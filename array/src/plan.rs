@@ -9,6 +9,7 @@ use crate::dispatch::Link;
 use crate::geometry::Place;
 use crate::holds::{Hold, NONE};
 use crate::operation::{Operation, Timing};
+use crate::read::Way;
 use crate::update::Decision;
 
 /// The most steps of a plan.
@@ -86,6 +87,8 @@ pub(crate) struct Plan {
     pub(crate) destages: u32,
     /// Of a read: members of which it has noted what the write cache has.
     pub(crate) overlaid: u64,
+    /// Of a read: how it gets at its chunks.
+    pub(crate) path: Path,
     /// The slot of the log that its deltas go to, or [`NONE`].
     pub(crate) delta: u32,
     /// Its reads of deltas: the first of them among its operations, and how many there are.
@@ -142,6 +145,68 @@ impl PreReadTimes {
     }
 }
 
+/// How a read gets at its chunks: by choice around some elements, or by two ways of which the faster counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Path {
+    /// Counts the uses of this slot of the arena.
+    pub(crate) life: u32,
+    /// Whether its way was chosen: only once.
+    pub(crate) is_chosen: bool,
+    /// Members that it decodes by choice, what that is expected to take, and what the direct way would.
+    pub(crate) around: Option<Way>,
+    pub(crate) race: Race,
+    /// Of a race: members whose direct reads are back.
+    pub(crate) returned: u64,
+    /// Members that its second side decodes.
+    pub(crate) hedged: u64,
+    /// The first operation of the second side, and how many it has.
+    pub(crate) second_first: u16,
+    pub(crate) second_count: u16,
+    /// Operations of the two sides that are not back.
+    pub(crate) first_left: u16,
+    pub(crate) second_left: u16,
+    /// Whether an operation of a side failed.
+    pub(crate) is_first_spoilt: bool,
+    pub(crate) is_second_spoilt: bool,
+    /// Whether the second side was first.
+    pub(crate) is_second_first: bool,
+    /// When the second side began, and when it had read everything.
+    pub(crate) second_at: Nanos,
+    pub(crate) second_read_at: Nanos,
+    /// Where the time of its last operation went.
+    pub(crate) second_last: LastOperation,
+}
+
+/// Where the race of a hedged read stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Race {
+    /// There is none.
+    #[default]
+    None,
+    /// The other elements are asked if the direct read takes long.
+    Armed,
+    /// They are asked.
+    Running,
+    /// Their content is decoded.
+    Computing,
+    /// One side has won; the other's operations are awaited.
+    Decided,
+}
+
+impl Path {
+    /// Members that it decodes by choice.
+    #[inline]
+    pub(crate) fn avoided(&self) -> u64 {
+        self.around.map_or(0, |way| way.avoided)
+    }
+
+    /// Whether operation `nth` of the plan belongs to the second side.
+    #[inline]
+    pub(crate) fn is_second(&self, nth: u32) -> bool {
+        nth.wrapping_sub(self.second_first.into()) < u32::from(self.second_count)
+    }
+}
+
 /// Where the time of the operation went that ended the last step of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastOperation {
@@ -170,6 +235,7 @@ impl Plan {
             stream: 0,
             destages: 0,
             overlaid: 0,
+            path: Path::default(),
             delta: NONE,
             delta_first: 0,
             delta_reads: 0,
@@ -221,6 +287,15 @@ impl Plan {
         }
     }
 
+    /// Takes the operations of the last step out of the order of steps: first and count.
+    pub(crate) fn take_step(&mut self) -> (u16, u16) {
+        self.step_count -= 1;
+        match self.steps[self.step_count as usize] {
+            Step::Operations { first, count } => (first, count),
+            Step::Compute { .. } => (self.operations, 0),
+        }
+    }
+
     #[inline]
     pub(crate) fn step(&self) -> Option<Step> {
         (self.current < self.step_count).then(|| self.steps[self.current as usize])
@@ -245,10 +320,18 @@ pub(crate) struct Slot {
     pub(crate) operation: Operation,
     pub(crate) link: Link,
     pub(crate) queued_at: Nanos,
+    /// When it was started; [`NOT_STARTED`] while it waits in its element's queue, [`OVER`] once it is back.
+    pub(crate) started_at: Nanos,
     /// The element's clock of garbage collection when the operation was queued; while in flight, the wait for
     /// garbage collection that it had in the queue.
     pub(crate) gc_ns: Nanos,
 }
+
+/// The mark of an operation that was not started.
+pub(crate) const NOT_STARTED: Nanos = Nanos::MAX;
+
+/// The mark of an operation that is over.
+pub(crate) const OVER: Nanos = Nanos::MAX - 1;
 
 impl AsMut<Link> for Slot {
     #[inline]
@@ -281,6 +364,12 @@ pub struct PlanView<'a> {
     pub dirty: u64,
     /// Members that cannot be used.
     pub lost: u64,
+    /// Members that could be read and are decoded, because their elements are expected to take longer.
+    pub around: u64,
+    /// What the way around them is expected to take, and what the direct one would, in ns.
+    pub around_ns: (Nanos, Nanos),
+    /// Of a hedged read whose other elements are asked: the members that those stand in for.
+    pub hedged: u64,
     /// The routine of a parity update, and why.
     pub decision: Decision,
     /// Whether it is about a stripe of the log of the elastic placement.
@@ -290,6 +379,7 @@ pub struct PlanView<'a> {
     /// The step after which hosts are acknowledged.
     pub ack_after: u8,
     steps: &'a [Step],
+    second: Step,
     slots: &'a [Slot],
 }
 
@@ -302,12 +392,16 @@ impl<'a> PlanView<'a> {
             hold: plan.hold,
             wanted: plan.wanted,
             dirty: plan.dirty,
-            lost: plan.missing,
+            lost: plan.missing & !plan.path.avoided(),
+            around: plan.path.avoided(),
+            around_ns: plan.path.around.map_or((0, 0), |way| (way.cost, way.direct)),
+            hedged: plan.path.hedged,
             decision: plan.decision,
             is_stripe,
             destages: plan.destages > 0,
             ack_after: plan.ack_after,
             steps: &plan.steps[..plan.step_count as usize],
+            second: Step::Operations { first: plan.path.second_first, count: plan.path.second_count },
             slots,
         }
     }
@@ -315,6 +409,11 @@ impl<'a> PlanView<'a> {
     /// The steps in order.
     pub fn steps(&self) -> &'a [Step] {
         self.steps
+    }
+
+    /// The reads of a hedged read that run beside its step; none while other elements are not asked.
+    pub fn beside(&self) -> impl Iterator<Item = Operation> + 'a {
+        self.operations(self.second)
     }
 
     /// The operations of a step; none for a computation.

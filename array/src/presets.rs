@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 31] = [
+pub const PRESETS: [(&str, &str); 36] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -37,6 +37,11 @@ pub const PRESETS: [(&str, &str); 31] = [
     ("paper002-sync-fifo", include_str!("../../schemes/paper002-sync-fifo.toml")),
     ("paper002-piq", include_str!("../../schemes/paper002-piq.toml")),
     ("rotating", include_str!("../../schemes/rotating.toml")),
+    ("brr", include_str!("../../schemes/brr.toml")),
+    ("gc-avoiding", include_str!("../../schemes/gc-avoiding.toml")),
+    ("hedged", include_str!("../../schemes/hedged.toml")),
+    ("least-finish", include_str!("../../schemes/least-finish.toml")),
+    ("paper002-brr", include_str!("../../schemes/paper002-brr.toml")),
 ];
 
 impl Scheme {

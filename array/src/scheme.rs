@@ -14,6 +14,7 @@ use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
 use crate::placement::elastic::ElasticSection;
 use crate::placement::{LogSection, Placement};
+use crate::read::ReadSection;
 use crate::update::Update;
 
 /// A named choice of one policy on every axis.
@@ -34,6 +35,9 @@ pub struct Scheme {
     /// By which routine parity is updated.
     #[serde(default = "default_update")]
     pub update: Update,
+    /// From where chunks are read.
+    #[serde(default, skip_serializing_if = "ReadSection::is_default")]
+    pub read: ReadSection,
     /// Where written chunks go.
     #[serde(default)]
     pub placement: Placement,
@@ -234,6 +238,8 @@ pub struct Elements {
     pub old_versions: u32,
     /// Whether they collect garbage only when they are permitted to.
     pub gc_control: bool,
+    /// Whether they tell when they collect garbage and when an operation could start.
+    pub gc_state: bool,
     /// Write streams that they tell apart; 1 where all writes go to the same erase blocks.
     pub streams: u32,
 }

@@ -16,12 +16,12 @@ pub struct CellTimes {
 }
 
 #[inline]
-fn smooth(sum: &mut u64, time: Nanos) {
+pub(crate) fn smooth(sum: &mut u64, time: Nanos) {
     *sum = if *sum == 0 { time * WEIGHT } else { *sum - *sum / WEIGHT + time };
 }
 
 #[inline]
-fn known(sum: u64) -> Option<Nanos> {
+pub(crate) fn known(sum: u64) -> Option<Nanos> {
     (sum != 0).then_some(sum / WEIGHT)
 }
 

@@ -6,6 +6,7 @@
 
 mod dispatching;
 mod elastic;
+mod reading;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Turn};
@@ -59,6 +60,7 @@ pub fn case(seed: u64) -> Case {
             dispatching::dispatch(seed, &mut case.scheme);
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
+            case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
             return case;
         }
     }

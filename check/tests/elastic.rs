@@ -243,6 +243,7 @@ fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_six_a_slot() {
         discard: true,
         old_versions: 0,
         gc_control: false,
+        gc_state: false,
         streams: 1,
     };
     let array = Array::new(&scheme, elements, NoMemory).unwrap();

@@ -361,6 +361,7 @@ fn capabilities(count: usize, pages: u32, options: Options) -> Elements {
         discard: true,
         old_versions: 0,
         gc_control: false,
+        gc_state: false,
         streams: 1,
     }
 }

@@ -92,6 +92,24 @@ impl FromStr for Pacing {
     }
 }
 
+/// When a request of this time stamp is sent, sped up so.
+#[inline]
+fn sent_at(time: Nanos, numerator: u64, denominator: u64) -> Nanos {
+    if numerator == denominator {
+        return time;
+    }
+    (u128::from(time) * u128::from(denominator) / u128::from(numerator)) as Nanos
+}
+
+fn kind_of(kind: Kind) -> RequestKind {
+    match kind {
+        Kind::Read => RequestKind::Read,
+        Kind::Write => RequestKind::Write,
+        Kind::Trim => RequestKind::Trim,
+        Kind::Flush => RequestKind::Flush,
+    }
+}
+
 /// Requests fetched from the source at a time.
 const BATCH: usize = 4096;
 
@@ -257,12 +275,7 @@ impl Host<NoMemory> for Replay<'_> {
         let Some(request) = self.peek() else { return Next::End };
         match pacing {
             Pacing::Open { numerator, denominator } => {
-                let time = request.time_ns;
-                Next::At(if numerator == denominator {
-                    time
-                } else {
-                    (u128::from(time) * u128::from(denominator) / u128::from(numerator)) as Nanos
-                })
+                Next::At(sent_at(request.time_ns, numerator, denominator))
             }
             Pacing::Closed { depth } if self.outstanding < depth => Next::At(now),
             Pacing::Think { users, .. } if self.outstanding + (self.back_at.len() as u32) < users => {
@@ -284,6 +297,23 @@ impl Host<NoMemory> for Replay<'_> {
 
     fn choose(&mut self, choice: &Choice<'_>, state: &dyn ElementState) -> Option<Routine> {
         self.chooser.as_mut()?.choose(choice, state)
+    }
+
+    fn next_arrival(
+        &mut self,
+        until: Nanos,
+        is_meant: &mut dyn FnMut(&HostRequest) -> bool,
+    ) -> Option<Nanos> {
+        // What is not open is sent when the array is ready for it, and has no time before.
+        let Pacing::Open { numerator, denominator } = self.pacing else { return None };
+        let coming = self.batch.iter().skip(self.at);
+        let timed = coming.map(|request| (sent_at(request.time_ns, numerator, denominator), request));
+        let mut near = timed.take_while(|&(at, _)| at < until);
+        near.find_map(|(arrival, request)| {
+            let kind = kind_of(request.kind);
+            let host = HostRequest { tag: 0, arrival, offset: request.offset, bytes: request.bytes, kind };
+            is_meant(&host).then_some(arrival)
+        })
     }
 
     #[inline]
@@ -316,12 +346,7 @@ impl Host<NoMemory> for Replay<'_> {
             self.under_way.push(UnderWay::default());
             self.under_way.len() as u32 - 1
         });
-        let kind = match request.kind {
-            Kind::Read => RequestKind::Read,
-            Kind::Write => RequestKind::Write,
-            Kind::Trim => RequestKind::Trim,
-            Kind::Flush => RequestKind::Flush,
-        };
+        let host_kind = kind_of(request.kind);
         self.under_way[tag as usize] = UnderWay {
             index: self.sent,
             offset: request.offset,
@@ -332,8 +357,13 @@ impl Host<NoMemory> for Replay<'_> {
         self.sent += 1;
         self.outstanding += 1;
         self.arrivals += 1;
-        let host =
-            HostRequest { tag: u64::from(tag), arrival, offset: request.offset, bytes: request.bytes, kind };
+        let host = HostRequest {
+            tag: u64::from(tag),
+            arrival,
+            offset: request.offset,
+            bytes: request.bytes,
+            kind: host_kind,
+        };
         (host, ())
     }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_array::cache::CacheCounts;
 use stripewise_array::placement::elastic::ElasticCounts;
+use stripewise_array::read::ReadCounts;
 use stripewise_array::update::Update;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
 use stripewise_base::Nanos;
@@ -251,12 +252,13 @@ fn replay_on<'a>(
     requests.latencies(&mut |row| simulation.world.host.sink().latency(row));
     let cache = simulation.array.cache_counts().since(&meter.cache);
     let elastic = simulation.array.elastic_counts().since(&meter.elastic);
+    let reads = simulation.array.read_counts().since(&meter.reads);
     let memory = crate::totals::Memories {
         map_bytes: simulation.array.map_bytes(),
         hotness_bytes: simulation.array.hotness_bytes(),
     };
     let simulated_ns = simulation.now() - meter.began_ns;
-    Ok(Totals { requests, elements, cache, elastic, memory, simulated_ns, page_bytes })
+    Ok(Totals { requests, elements, cache, elastic, reads, memory, simulated_ns, page_bytes })
 }
 
 pub(crate) fn page_bytes(config: &RunConfig) -> u32 {
@@ -276,6 +278,8 @@ struct Meter {
     cache: CacheCounts,
     /// What the log of an elastic placement did until then.
     elastic: ElasticCounts,
+    /// What reads around elements came to until then.
+    reads: ReadCounts,
     arrivals: u64,
     served: u64,
     blocked: Vec<u64>,
@@ -300,6 +304,7 @@ impl Meter {
             base: simulation.world.counts.clone(),
             cache: CacheCounts::default(),
             elastic: ElasticCounts::default(),
+            reads: ReadCounts::default(),
             arrivals: 0,
             served: 0,
             blocked: vec![0; count],
@@ -333,6 +338,7 @@ impl Meter {
         self.base.clone_from(&simulation.world.counts);
         self.cache = simulation.array.cache_counts();
         self.elastic = simulation.array.elastic_counts();
+        self.reads = simulation.array.read_counts();
         simulation.world.flash.reset_counters(now);
         simulation.world.flash.drain_gc_log().for_each(drop);
     }

@@ -79,6 +79,14 @@ pub trait Host<M: Memory> {
     fn choose(&mut self, _choice: &Choice<'_>, _state: &dyn ElementState) -> Option<Routine> {
         None
     }
+    /// When the first of the requests that come before `until` arrives of which `is_meant` says so, as far as it is known.
+    fn next_arrival(
+        &mut self,
+        _until: Nanos,
+        _is_meant: &mut dyn FnMut(&HostRequest) -> bool,
+    ) -> Option<Nanos> {
+        None
+    }
     /// First bytes of requests that come next, where they are known; each is shown once.
     fn preview(&mut self) -> &[u64] {
         &[]
@@ -269,6 +277,14 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         self.host.updated(update);
     }
 
+    fn next_arrival(
+        &mut self,
+        until: Nanos,
+        is_meant: &mut dyn FnMut(&HostRequest) -> bool,
+    ) -> Option<Nanos> {
+        self.host.next_arrival(until, is_meant)
+    }
+
     fn planned(&mut self, plan: &PlanView<'_>) {
         self.host.planned(plan);
     }
@@ -295,6 +311,7 @@ pub fn elements(spec: &DeviceSpec, shape: &Shape) -> Elements {
         discard: true,
         old_versions: spec.old_versions(shape),
         gc_control: true,
+        gc_state: true,
         streams: spec.ftl.streams,
     }
 }

@@ -2,6 +2,7 @@
 
 use stripewise_array::cache::CacheCounts;
 use stripewise_array::placement::elastic::ElasticCounts;
+use stripewise_array::read::ReadCounts;
 use stripewise_base::Nanos;
 
 use crate::metrics::Metrics;
@@ -28,6 +29,8 @@ pub struct Totals {
     pub cache: CacheCounts,
     /// Of the log of an elastic placement; zeros without one.
     pub elastic: ElasticCounts,
+    /// Of reads around elements.
+    pub reads: ReadCounts,
     /// What such a log holds in memory.
     pub memory: Memories,
     /// Simulated time from the first arrival that counts to the end.
@@ -110,6 +113,11 @@ impl Totals {
             ("array_gc_segments", Count(self.elastic.collected)),
             ("array_gc_moved_chunks", Count(self.elastic.moved)),
             ("array_gc_parity_chunks", Count(self.elastic.moved_parity)),
+            ("redirected_chunks", Count(self.reads.redirected)),
+            ("redirects_not_held", Count(self.reads.not_held)),
+            ("hedged_chunks", Count(self.reads.hedged)),
+            ("hedges_won", Count(self.reads.hedges_won)),
+            ("hedge_reads_cut", Count(self.reads.cut)),
             ("map_bytes", Count(self.memory.map_bytes)),
             ("hotness_bytes", Count(self.memory.hotness_bytes)),
         ];

@@ -42,7 +42,8 @@ impl<M: Memory> Array<M> {
         if let Some(nth) = nth.checked_sub(delta_first.into()).filter(|&nth| nth < delta_reads.into()) {
             return self.delta_index(plan, nth);
         }
-        let is_old = operation.kind == OperationKind::Read || operation.class == Class::Repair;
+        let is_second = self.plans[plan as usize].path.is_second(nth);
+        let is_old = operation.kind == OperationKind::Read && !is_second || operation.class == Class::Repair;
         let version = if is_old { Version::Old } else { Version::New };
         let mut member = u32::from(operation.member);
         if operation.class == Class::Repair && self.has_bug(Bug::RepairWrongContent) {
@@ -134,8 +135,9 @@ impl<M: Memory> Array<M> {
         }
         let slot = &self.plans[plan as usize];
         let (row, wanted) = (slot.row, slot.wanted);
+        let version = if slot.path.is_second_first { Version::New } else { Version::Old };
         for member in members(wanted) {
-            let page = self.buffer(plan, member, Version::Old);
+            let page = self.buffer(plan, member, version);
             self.store_host(page, self.array_page(row, member), id);
         }
         // Over what the elements have comes what the write cache had. The old buffers stay as they are: they may be written
@@ -209,6 +211,42 @@ impl<M: Memory> Array<M> {
                 self.slots[(plan * self.stride + u32::from(delta_first) + nth) as usize].operation.member;
             let parity = self.buffer(plan, member.into(), Version::Old);
             self.memory.add(parity, self.buffers[self.delta_index(plan, nth)]);
+        }
+    }
+
+    /// The bytes of the second side of a hedged read: what it stands in for, made of what it has read beside the first side.
+    pub(super) fn decode_second(&mut self, plan: u32) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        if self.elastic.is_some() {
+            return self.decode_stripe_again(plan);
+        }
+        let slot = &self.plans[plan as usize];
+        let (place, wanted, missing) = (slot.place, slot.wanted, slot.path.hedged);
+        let sources = self.sources(missing);
+        let keeps = self.has_bug(Bug::HedgeKeepsReads);
+        let mut row = [NONE; MEMBERS_MAX as usize];
+        let (mut lost_indices, mut wanted_indices) = (0, 0);
+        for member in members(self.geometry.all_members()) {
+            let index = self.geometry.code_index(place, member);
+            if (sources | missing) >> member & 1 != 0 {
+                row[index as usize] = self.buffer(plan, member, Version::New);
+            }
+            if keeps && sources & wanted >> member & 1 != 0 {
+                let (new, old) = (row[index as usize], self.buffer(plan, member, Version::Old));
+                self.memory.copy(new, old, 0, self.elements.page_bytes as usize);
+            }
+            if sources >> member & 1 == 0 {
+                lost_indices |= 1 << index;
+            }
+            if missing >> member & 1 != 0 {
+                wanted_indices |= 1 << index;
+            }
+        }
+        if let Some(code) = &self.code {
+            let row = &row[..self.geometry.members as usize];
+            self.memory.decode(code, row, lost_indices, wanted_indices);
         }
     }
 

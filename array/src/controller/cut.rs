@@ -8,7 +8,7 @@ use crate::geometry::RowPiece;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Attachment, Plan, PreReadTimes, Purpose, Step};
+use crate::plan::{Attachment, Path, Plan, PreReadTimes, Purpose, Step};
 use crate::request::{RequestKind, RequestSlot};
 use crate::update::Decision;
 
@@ -265,6 +265,7 @@ impl<M: Memory> Array<M> {
         plan.gave_up = false;
         plan.destages = 0;
         plan.overlaid = 0;
+        plan.path = Path { life: plan.path.life.wrapping_add(1), ..Path::default() };
         plan.looked_again = false;
         plan.decision = Decision::default();
         plan.told = false;

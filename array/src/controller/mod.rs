@@ -17,10 +17,12 @@ mod elastic;
 mod finish;
 mod gathering;
 mod getters;
+mod hedge;
 mod issue;
 mod late;
 mod logging;
 mod reads;
+mod redirect;
 mod run;
 mod updates;
 
@@ -38,12 +40,13 @@ use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
-use crate::operation::{OperationId, Outcome, Timing};
+use crate::operation::{OperationId, OperationKind, Outcome, Timing};
 use crate::placement::elastic::{AcknowledgeWrites, Elastic};
 use crate::placement::gather::Gather;
 use crate::placement::parity_logging::ParityLog;
 use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
 use crate::plan::{Attachment, Plan, Slot};
+use crate::read::Reads;
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
@@ -116,6 +119,7 @@ pub struct Array<M: Memory> {
     log: Option<ParityLog>,
     elastic: Option<Elastic>,
     window: Window,
+    reads: Reads,
     coordination: Option<Rotating>,
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
@@ -207,6 +211,7 @@ impl<M: Memory> Array<M> {
                 elements.old_versions,
                 M::CARRIES_DATA,
             ),
+            reads: Reads::new(&scheme.read, elements.count),
             coordination: (scheme.coordination.policy == CoordinationPolicy::Rotating)
                 .then(|| Rotating::new(scheme.coordination, &geometry, elements.count)),
             under_way: 0,
@@ -410,7 +415,12 @@ impl<M: Memory> Array<M> {
             match driver.admits(&slot.operation) {
                 Admission::Admitted => {
                     slot.gc_ns = driver.gc_clock(element) - slot.gc_ns;
+                    slot.started_at = self.now;
                     let operation = slot.operation;
+                    if self.reads.observes {
+                        let is_read = operation.kind == OperationKind::Read;
+                        self.reads.observed.started(self.now, element, is_read);
+                    }
                     self.queues.take(element, level, before, id, &mut self.slots);
                     let page = self.buffer_of(id);
                     driver.start(id, &operation, page, &mut self.memory);
@@ -439,6 +449,8 @@ impl<M: Memory> Array<M> {
         loop {
             if let Some(plan) = self.woken.pop_front() {
                 self.begin(plan, driver);
+            } else if self.hedge_due(driver) {
+                // It waits for nothing but its time.
             } else if self.destage_due(driver) {
                 // What must leave goes first: writes that wait for its room are behind it.
             } else if !self.issue_front(driver)

@@ -1,8 +1,9 @@
-//! Steps of reads: direct, or decoding what is lost from the rest of the row.
+//! Steps of reads: direct, or decoding what is lost, or avoided by choice, from the rest of the row.
 
 use super::updates::TooManyLost;
 use super::{Array, members};
 use crate::bugs::Bug;
+use crate::driver::Driver;
 use crate::holds::Hold;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
@@ -18,7 +19,11 @@ pub(super) enum Built {
 
 impl<M: Memory> Array<M> {
     /// Makes the steps of the read `plan` from what is lost now.
-    pub(super) fn build_read(&mut self, plan: u32) -> Result<Built, TooManyLost> {
+    pub(super) fn build_read<D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
         self.note_cached(plan);
         self.fail_lost_cached(plan);
         let slot = &self.plans[plan as usize];
@@ -42,20 +47,27 @@ impl<M: Memory> Array<M> {
             if hold == Hold::None {
                 return Ok(Built::Needs(Hold::Exclusive));
             }
-            return self.build_read(plan);
+            return self.build_read(plan, driver);
+        }
+        if lost == 0 {
+            lost = self.redirect(plan, driver);
         }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
             self.push_operations(plan, wanted, OperationKind::Read, |_| Class::HostRead, place);
             self.plans[plan as usize].acknowledge_here();
+            if lost == 0 {
+                self.arm_hedge(plan);
+            }
             return Ok(Built::Ready);
         }
         // What a living element could not read is written back once it is decoded.
         let slot = &self.plans[plan as usize];
         let repair = slot.lost & !self.members_on_failed(plan);
         let needed = if repair != 0 { Hold::Exclusive } else { Hold::Shared };
-        let held = hold == needed || hold == Hold::Exclusive;
-        if !held && !self.has_bug(Bug::DecodeWithoutHold) {
+        let held = slot.hold == needed || slot.hold == Hold::Exclusive;
+        let skips = slot.path.avoided() != 0 && self.has_bug(Bug::RedirectNotHeld);
+        if !held && !skips && !self.has_bug(Bug::DecodeWithoutHold) {
             return Ok(Built::Needs(needed));
         }
         if wanted & lost & !late == 0 {

@@ -9,7 +9,7 @@ use crate::driver::Driver;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{OperationKind, Outcome, Timing};
-use crate::plan::{LastOperation, PlanView, Purpose, Step};
+use crate::plan::{LastOperation, NOT_STARTED, OVER, PlanView, Purpose, Race, Step};
 
 impl<M: Memory> Array<M> {
     /// Begins `plan` with its row held so, now or when the row is free.
@@ -81,14 +81,16 @@ impl<M: Memory> Array<M> {
             slot.rewait_ns += self.now - slot.step_begun_at;
         }
         slot.clear_steps();
+        slot.path.race = Race::None;
+        slot.path.around = None;
         let built = match slot.purpose {
-            Purpose::Read if self.elastic.is_some() => self.build_log_read(plan).map(|_| ()),
-            Purpose::Merge | Purpose::Collect => self.build_log_read(plan).map(|_| ()),
+            Purpose::Read if self.elastic.is_some() => self.build_log_read(plan, driver).map(|_| ()),
+            Purpose::Merge | Purpose::Collect => self.build_log_read(plan, driver).map(|_| ()),
             Purpose::Append => {
                 self.build_append(plan);
                 Ok(())
             }
-            Purpose::Read => match self.build_read(plan) {
+            Purpose::Read => match self.build_read(plan, driver) {
                 Ok(Built::Ready) => Ok(()),
                 Ok(Built::Needs(hold)) => {
                     self.release(plan);
@@ -120,7 +122,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Runs `plan` from its current step until it waits for something.
-    fn run<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+    pub(super) fn run<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         loop {
             let slot = &mut self.plans[plan as usize];
             slot.step_begun_at = self.now;
@@ -144,7 +146,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Puts the operations of a step into the queues of their elements.
-    fn enqueue<D: Driver<M>>(&mut self, plan: u32, first: u16, count: u16, driver: &mut D) {
+    pub(super) fn enqueue<D: Driver<M>>(&mut self, plan: u32, first: u16, count: u16, driver: &mut D) {
         let base = plan * self.stride + u32::from(first);
         for id in base..base + u32::from(count) {
             let operation = self.slots[id as usize].operation;
@@ -160,6 +162,7 @@ impl<M: Memory> Array<M> {
             self.provide_buffer(id);
             let slot = &mut self.slots[id as usize];
             slot.queued_at = self.now;
+            slot.started_at = NOT_STARTED;
             slot.gc_ns = driver.gc_clock(operation.element);
             let is_read = operation.kind == OperationKind::Read;
             self.loads.add(operation.element, is_read);
@@ -172,7 +175,7 @@ impl<M: Memory> Array<M> {
 
     /// The current step is complete: acknowledges if this is the mark, and moves on.
     #[inline]
-    fn step_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+    pub(super) fn step_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &self.plans[plan as usize];
         if slot.current == slot.ack_after || self.has_bug(Bug::FlushWithoutQ) && slot.current > slot.ack_after
         {
@@ -194,10 +197,17 @@ impl<M: Memory> Array<M> {
         let plan = id / self.stride;
         let slot = self.slots[id as usize];
         let operation = slot.operation;
-        self.loads.remove(operation.element, operation.kind == OperationKind::Read);
+        let is_read = operation.kind == OperationKind::Read;
+        self.loads.remove(operation.element, is_read);
         if self.loads.total(operation.element as usize) + 1 == self.queue_limit {
             self.freed.insert(operation.element);
         }
+        if self.reads.observes && slot.started_at != NOT_STARTED {
+            let left = self.loads.total(operation.element as usize);
+            let at = (slot.queued_at, slot.started_at);
+            self.reads.observed.ended(self.now, operation.element, is_read, at, left);
+        }
+        self.slots[id as usize].started_at = OVER;
         if self.asks_times {
             match operation.kind {
                 OperationKind::Read => self.times.observe_read(operation.element, timing.cell_ns),
@@ -208,28 +218,47 @@ impl<M: Memory> Array<M> {
         let is_stale = operation.kind == OperationKind::Read && outcome == Outcome::Gone;
         let is_ignored = (outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored))
             || (is_stale && self.has_bug(Bug::StaleElementRead));
-        if outcome != Outcome::Done && !is_ignored {
+        let is_good = outcome == Outcome::Done || is_ignored;
+        match &mut self.plans[plan as usize].path {
+            path if path.race > Race::Armed => {
+                return self.racer_over(id, is_good, outcome, timing, driver);
+            }
+            path if path.race == Race::Armed && is_good => path.returned |= 1 << operation.member,
+            _ => {}
+        }
+        if !is_good {
             self.trouble(plan, id, outcome, driver);
         }
+        let last = self.last_operation(id, timing);
         let plan_slot = &mut self.plans[plan as usize];
         plan_slot.outstanding -= 1;
         if plan_slot.outstanding > 0 {
             return;
         }
         plan_slot.pre_read.add(&plan_slot.last);
-        let step_ns = self.now - slot.queued_at;
-        let gc_wait_ns = timing.gc_wait_ns + slot.gc_ns;
-        let queue_ns = step_ns.saturating_sub(timing.bus_ns + timing.cell_ns + gc_wait_ns);
-        plan_slot.last = LastOperation { step_ns, queue_ns, timing: Timing { gc_wait_ns, ..timing } };
+        plan_slot.last = last;
         if plan_slot.trouble {
-            return self.recover(plan, operation.kind == OperationKind::Read, driver);
+            return self.recover(plan, is_read, driver);
         }
         self.step_over(plan, driver);
         self.run(plan, driver);
     }
 
+    /// Where the time went of operation `id`, which came back now.
+    #[inline]
+    pub(super) fn last_operation(&self, id: u32, timing: Timing) -> LastOperation {
+        let slot = &self.slots[id as usize];
+        let step_ns = self.now - slot.queued_at;
+        let gc_wait_ns = timing.gc_wait_ns + slot.gc_ns;
+        let queue_ns = step_ns.saturating_sub(timing.bus_ns + timing.cell_ns + gc_wait_ns);
+        LastOperation { step_ns, queue_ns, timing: Timing { gc_wait_ns, ..timing } }
+    }
+
     /// A parity computation is done.
     pub(super) fn computation_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        if self.plans[plan as usize].path.race > Race::Armed {
+            return self.second_computed(plan, driver);
+        }
         self.combine(plan);
         let slot = &mut self.plans[plan as usize];
         slot.parity_ns += self.now - slot.step_begun_at;
@@ -239,7 +268,7 @@ impl<M: Memory> Array<M> {
 
     /// Notes what a failed operation means: a bad page is lost to the plan; an element that does not answer or cannot
     /// be written is given up.
-    fn trouble<D: Driver<M>>(&mut self, plan: u32, id: u32, outcome: Outcome, driver: &mut D) {
+    pub(super) fn trouble<D: Driver<M>>(&mut self, plan: u32, id: u32, outcome: Outcome, driver: &mut D) {
         let operation = self.slots[id as usize].operation;
         let slot = &mut self.plans[plan as usize];
         slot.trouble = true;
@@ -258,7 +287,7 @@ impl<M: Memory> Array<M> {
 
     /// A step ended in trouble: a read step is planned anew without what is lost; after a write step the row is
     /// degraded, which its parity must bear.
-    fn recover<D: Driver<M>>(&mut self, plan: u32, was_reading: bool, driver: &mut D) {
+    pub(super) fn recover<D: Driver<M>>(&mut self, plan: u32, was_reading: bool, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.trouble = false;
         slot.step_begun_at = self.now;

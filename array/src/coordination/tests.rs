@@ -71,6 +71,7 @@ fn rotating(turn: Turn, groups: u32) -> Rotating {
         discard: true,
         old_versions: 0,
         gc_control: true,
+        gc_state: true,
         streams: 1,
     };
     let section =

@@ -30,6 +30,32 @@ struct List {
 
 impl List {
     const EMPTY: Self = Self { first: NONE, last: NONE, asked: NONE, closed: false };
+
+    /// The operation in front of `id`, or [`NONE`] if it is the first; nothing, if it is not in this list.
+    fn in_front_of(&self, id: u32, links: &mut [impl AsMut<Link>]) -> Option<u32> {
+        let (mut before, mut at) = (NONE, self.first);
+        while at != id {
+            if at == NONE {
+                return None;
+            }
+            (before, at) = (at, links[at as usize].as_mut().next);
+        }
+        Some(before)
+    }
+
+    /// Takes `id` out, which is behind `before`.
+    #[inline]
+    fn unlink(&mut self, before: u32, id: u32, links: &mut [impl AsMut<Link>]) {
+        let next = links[id as usize].as_mut().next;
+        if before == NONE {
+            self.first = next;
+        } else {
+            links[before as usize].as_mut().next = next;
+        }
+        if self.last == id {
+            self.last = before;
+        }
+    }
 }
 
 /// Lists of an element: reads (or everything, in order of arrival), then writes.
@@ -157,18 +183,34 @@ impl Queues {
         id: u32,
         links: &mut [impl AsMut<Link>],
     ) {
-        let next = links[id as usize].as_mut().next;
-        let list = &mut self.lists[element as usize][level];
-        if before == NONE {
-            list.first = next;
-        } else {
-            links[before as usize].as_mut().next = next;
-        }
-        if list.last == id {
-            list.last = before;
-        }
+        self.lists[element as usize][level].unlink(before, id, links);
         if self.order == QueueOrder::Rounds {
             self.taken(element);
+        }
+    }
+
+    /// Takes back `id`, which waits in the element's queue.
+    pub(crate) fn take_back(&mut self, element: u16, id: u32, links: &mut [impl AsMut<Link>]) {
+        for level in 0..LEVELS {
+            let list = &mut self.lists[element as usize][level];
+            if let Some(before) = list.in_front_of(id, links) {
+                if list.asked == id {
+                    list.asked = before;
+                }
+                list.unlink(before, id, links);
+                if self.order == QueueOrder::Rounds {
+                    let is_open = self.is_open[element as usize];
+                    self.taken(element);
+                    self.is_open[element as usize] |= is_open;
+                }
+                return;
+            }
+            let later = self.later.get_mut(element as usize).map(|lists| &mut lists[level]);
+            if let Some(list) = later
+                && let Some(before) = list.in_front_of(id, links)
+            {
+                return list.unlink(before, id, links);
+            }
         }
     }
 

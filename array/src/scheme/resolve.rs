@@ -74,6 +74,9 @@ impl Scheme {
             let reason = "has no meaning without parity; use \"after-parity\" with RAID-0";
             return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
         }
+        if let Err((key, value, reason)) = self.read.check(self.geometry.level, elements.gc_state) {
+            return refuse(key, value, reason);
+        }
         let logs = self.log_elements();
         if self.placement.policy != PlacementPolicy::Elastic && !self.elastic.is_default() {
             let reason = "has no meaning without a log; use placement.policy = \"elastic\", or leave it out";
@@ -373,6 +376,7 @@ mod tests {
         discard: true,
         old_versions: 8,
         gc_control: true,
+        gc_state: false,
         streams: 1,
     };
 

@@ -43,6 +43,7 @@ impl Media {
             discard: true,
             old_versions: 0,
             gc_control: false,
+            gc_state: false,
             streams: 1,
         };
         scheme.resolve(&elements, true).unwrap()

@@ -270,7 +270,7 @@ impl<M: Memory> Array<M> {
 
     /// Appends a step with one operation for each member of `mask` of a stripe of the log.
     #[inline]
-    pub(super) fn push_slots(
+    pub(in super::super) fn push_slots(
         &mut self,
         plan: u32,
         mask: u64,

@@ -44,17 +44,26 @@ impl<M: Memory> Array<M> {
 
     /// What `plan` wants and could not be read, made of the rest of the stripe.
     pub(in super::super) fn decode_stripe(&mut self, plan: u32) {
-        let present = self.present(plan);
         let slot = &self.plans[plan as usize];
-        let (missing, wanted) = (slot.missing, slot.missing & slot.wanted);
-        if slot.gave_up {
-            return;
+        if !slot.gave_up {
+            self.decode_slots(plan, slot.missing, self.geometry.members);
         }
+    }
+
+    /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read into.
+    pub(in super::super) fn decode_stripe_again(&mut self, plan: u32) {
+        self.decode_slots(plan, self.plans[plan as usize].path.hedged, 0);
+    }
+
+    /// Decodes those in `missing` that are wanted, in the buffers of which the first is the plan's `offset`-th.
+    fn decode_slots(&mut self, plan: u32, missing: u64, offset: u32) {
+        let present = self.present(plan);
+        let wanted = missing & self.plans[plan as usize].wanted;
         let absent = self.geometry.data_members() & !present;
         let sources = self.stripe_sources(present, missing) | absent;
         let mut row = [NONE; MEMBERS_MAX as usize];
         for member in members(sources | wanted) {
-            let index = self.old_index(plan, member);
+            let index = self.new_index(plan, offset + member);
             row[member as usize] = self.buffer_at(index);
         }
         for member in members(absent) {
@@ -72,7 +81,7 @@ impl<M: Memory> Array<M> {
 
     /// The members of a stripe that has `present` from which those in `lost` are decoded: what is left of the data, and as
     /// many parity members as data members are lost.
-    pub(super) fn stripe_sources(&self, present: u64, lost: u64) -> u64 {
+    pub(in super::super) fn stripe_sources(&self, present: u64, lost: u64) -> u64 {
         let data = self.geometry.data_members() & present;
         let needed = (lost & data).count_ones() as usize;
         let parity = members(self.geometry.parity_members() & present & !lost).take(needed);
@@ -82,7 +91,8 @@ impl<M: Memory> Array<M> {
     /// Copies what the read `plan` has of request `id` into the host's payload.
     pub(in super::super) fn store_chunks(&mut self, plan: u32, id: u32) {
         for member in members(self.plans[plan as usize].wanted) {
-            let index = self.old_index(plan, member);
+            let is_again = self.plans[plan as usize].path.is_second_first;
+            let index = if is_again { self.new_index(plan, member) } else { self.old_index(plan, member) };
             let page = self.buffer_at(index);
             let log = self.elastic();
             let chunk = log.directory.chunk(log.homes(plan)[member as usize]);

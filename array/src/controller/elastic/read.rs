@@ -83,20 +83,30 @@ impl<M: Memory> Array<M> {
     }
 
     /// Makes the steps of a read of the log from what is lost now.
-    pub(in super::super) fn build_log_read(&mut self, plan: u32) -> Result<Built, TooManyLost> {
+    pub(in super::super) fn build_log_read<D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
         let present = self.present(plan);
         let slot = &self.plans[plan as usize];
         let (purpose, wanted) = (slot.purpose, slot.wanted);
-        let lost = (slot.lost & present) | self.slots_on_failed(plan, present);
+        let mut lost = (slot.lost & present) | self.slots_on_failed(plan, present);
         let class = match purpose {
             Purpose::Merge => Class::PreRead,
             Purpose::Collect => Class::ArrayGcRead,
             _ => Class::HostRead,
         };
+        if lost == 0 {
+            lost = self.redirect(plan, driver);
+        }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
             self.push_slots(plan, wanted, OperationKind::Read, |_| class);
             self.acknowledge_read(plan);
+            if lost == 0 {
+                self.arm_hedge(plan);
+            }
             return Ok(Built::Ready);
         }
         if lost.count_ones() > self.geometry.parity() {
@@ -105,7 +115,7 @@ impl<M: Memory> Array<M> {
                 // What cannot be read now may be read a second time.
                 slot.looked_again = true;
                 slot.lost = 0;
-                return self.build_log_read(plan);
+                return self.build_log_read(plan, driver);
             }
             if purpose == Purpose::Collect && wanted & !lost != 0 {
                 // What is left of the victim is saved.

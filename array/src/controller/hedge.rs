@@ -1,0 +1,235 @@
+//! Hedged reads: two sides of one plan race, the direct read and the decoding one. The side that loses keeps its buffers until
+//! its operations are back.
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationId, OperationKind, Outcome, Timing};
+use crate::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race};
+use crate::read::hedged::Reader;
+use crate::read::{HedgeMode, ReadPolicy};
+
+impl<M: Memory> Array<M> {
+    /// The read `plan`, whose steps are made, may have to ask other elements too.
+    #[inline]
+    pub(super) fn arm_hedge(&mut self, plan: u32) {
+        let slot = &self.plans[plan as usize];
+        // What memory has newer content of lies in the buffers that the second side would need.
+        if self.scheme.read.policy != ReadPolicy::Hedged
+            || slot.purpose != Purpose::Read
+            || slot.overlaid != 0
+            || slot.path.is_chosen
+            || !self.is_decodable(plan)
+        {
+            return;
+        }
+        let reader = Reader { plan, life: slot.path.life };
+        let asks_now = match self.scheme.read.hedge {
+            HedgeMode::Reactive => false,
+            HedgeMode::Proactive => true,
+            HedgeMode::Adaptive => {
+                let is_slow = |member| self.reads.observed.is_slow(self.home_of(plan, member).0);
+                members(slot.wanted).any(is_slow)
+            }
+        };
+        if asks_now {
+            self.reads.hedges.ask_now(reader);
+        } else {
+            let Some(slow) = self.reads.observed.slow_ns() else { return };
+            self.reads.hedges.ask_at(self.now + slow, reader);
+        }
+        let path = &mut self.plans[plan as usize].path;
+        path.is_chosen = true;
+        path.race = Race::Armed;
+    }
+
+    /// Lets one read ask the other elements whose time has come. Returns false when there is none.
+    #[inline]
+    pub(super) fn hedge_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if self.scheme.read.policy != ReadPolicy::Hedged {
+            return false;
+        }
+        let (hedges, plans) = (&mut self.reads.hedges, &self.plans);
+        let is_over = |reader: Reader| {
+            let Plan { path, is_under_way, outstanding, .. } = &plans[reader.plan as usize];
+            path.life != reader.life || path.race != Race::Armed || !is_under_way || *outstanding == 0
+        };
+        let Some(reader) = hedges.due(self.now) else {
+            if let Some(at) = hedges.call(self.now, is_over) {
+                driver.set_timer(at);
+            }
+            return false;
+        };
+        if !is_over(reader) {
+            self.begin_second(reader.plan, driver);
+        }
+        true
+    }
+
+    /// Begins the second side: everything that it decodes from is read anew, with the row held, for what the first side has
+    /// read may be older than an update that is over by now.
+    fn begin_second<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        slot.path.race = Race::None;
+        let late = slot.wanted & !slot.path.returned;
+        let chunks = late.count_ones();
+        let is_lost = if self.elastic.is_some() {
+            self.slots_on_failed(plan, self.present(plan)) != 0
+        } else {
+            // What the plan itself could not read is among what is late.
+            self.lost_members(plan) & !self.plans[plan as usize].lost != 0
+        };
+        if late == 0 || chunks > self.geometry.parity() || is_lost || !self.is_decodable(plan) {
+            return;
+        }
+        if !self.hold_to_decode(plan) {
+            self.reads.counts.not_held += u64::from(chunks);
+            return;
+        }
+        let mut sources = self.sources_of(plan, late);
+        if self.has_bug(Bug::HedgeKeepsReads) {
+            sources &= !self.plans[plan as usize].wanted;
+        }
+        let place = self.plans[plan as usize].place;
+        if self.elastic.is_some() {
+            self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode);
+        } else {
+            self.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
+        }
+        let slot = &mut self.plans[plan as usize];
+        // It is not a step of its own: it runs beside the one that is under way.
+        let (first, count) = slot.take_step();
+        slot.path.race = Race::Running;
+        slot.path.is_first_spoilt = slot.trouble;
+        slot.path.hedged = late;
+        slot.path.second_first = first;
+        slot.path.second_count = count;
+        slot.path.second_left = count;
+        slot.path.first_left = slot.outstanding;
+        slot.path.second_at = self.now;
+        slot.outstanding += count;
+        self.reads.counts.hedged += u64::from(chunks);
+        if D::OBSERVES {
+            let base = (plan * self.stride) as usize;
+            let slots = &self.slots[base..base + self.stride as usize];
+            driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, self.elastic.is_some()));
+        }
+        self.enqueue(plan, first, count, driver);
+    }
+
+    /// An operation of a plan whose sides race came back.
+    pub(super) fn racer_over<D: Driver<M>>(
+        &mut self,
+        id: OperationId,
+        is_good: bool,
+        outcome: Outcome,
+        timing: Timing,
+        driver: &mut D,
+    ) {
+        let (plan, nth) = (id / self.stride, id % self.stride);
+        let is_second = self.plans[plan as usize].path.is_second(nth);
+        if !is_good {
+            let lost = self.plans[plan as usize].lost;
+            self.trouble(plan, id, outcome, driver);
+            let slot = &mut self.plans[plan as usize];
+            if is_second || slot.path.race == Race::Decided {
+                // The first side goes on as if nobody had been asked; what the loser could not read is nobody's concern.
+                slot.lost = lost;
+            }
+            let spoilt =
+                if is_second { &mut slot.path.is_second_spoilt } else { &mut slot.path.is_first_spoilt };
+            *spoilt = true;
+        }
+        let last = self.last_operation(id, timing);
+        let slot = &mut self.plans[plan as usize];
+        slot.outstanding -= 1;
+        let left = if is_second { &mut slot.path.second_left } else { &mut slot.path.first_left };
+        *left -= 1;
+        let is_through = *left == 0;
+        let path = &mut slot.path;
+        let is_undecided = matches!(path.race, Race::Running | Race::Computing);
+        if is_through && is_undecided && !is_second && !path.is_first_spoilt {
+            slot.pre_read.add(&slot.last);
+            slot.last = last;
+            self.decide(plan, driver);
+        } else if is_through && is_undecided && is_second && !path.is_second_spoilt {
+            path.second_last = last;
+            path.second_read_at = self.now;
+            path.race = Race::Computing;
+            slot.outstanding += 1;
+            let pages = path.hedged.count_ones() * (self.geometry.data - 1);
+            if driver.compute(plan, pages) {
+                return self.second_computed(plan, driver);
+            }
+        }
+        self.race_goes_on(plan, driver);
+    }
+
+    /// The second side has decoded what the first has not yet.
+    pub(super) fn second_computed<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        slot.outstanding -= 1;
+        if slot.path.race == Race::Computing {
+            slot.pre_read.add(&slot.last);
+            slot.last = slot.path.second_last;
+            slot.rewait_ns += slot.path.second_at - slot.step_begun_at;
+            slot.parity_ns += self.now - slot.path.second_read_at;
+            slot.path.is_second_first = true;
+            // What the first side could not read is left for the next read to heal.
+            slot.lost = 0;
+            self.reads.counts.hedges_won += u64::from(slot.path.hedged.count_ones());
+            self.decode_second(plan);
+            self.decide(plan, driver);
+        }
+        self.race_goes_on(plan, driver);
+    }
+
+    /// One side has all that hosts want. What of the other has not begun never does; nothing depends on the row any more.
+    fn decide<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        slot.path.race = Race::Decided;
+        let base = plan * self.stride;
+        let (first, count) = (slot.path.second_first, slot.path.second_count);
+        let loser = if slot.path.is_second_first { 0..first } else { first..first + count };
+        self.release(plan);
+        for id in loser.map(|nth| base + u32::from(nth)) {
+            if self.slots[id as usize].started_at == NOT_STARTED {
+                self.cut_operation(id);
+            }
+        }
+        self.step_over(plan, driver);
+        if self.has_bug(Bug::LoserBufferFreed) {
+            self.return_buffers(plan);
+        }
+    }
+
+    /// Takes an operation that waits in its element's queue back.
+    fn cut_operation(&mut self, id: OperationId) {
+        let slot = &mut self.slots[id as usize];
+        slot.started_at = OVER;
+        let operation = slot.operation;
+        self.queues.take_back(operation.element, id, &mut self.slots);
+        self.loads.remove(operation.element, operation.kind == OperationKind::Read);
+        self.plans[id as usize / self.stride as usize].outstanding -= 1;
+        self.reads.counts.cut += 1;
+    }
+
+    /// When all operations are back, a race that was decided is over; one that nobody won is read anew.
+    fn race_goes_on<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+        let slot = &mut self.plans[plan as usize];
+        if slot.outstanding > 0 {
+            return;
+        }
+        let is_decided = slot.path.race == Race::Decided;
+        slot.path.race = Race::None;
+        if is_decided {
+            return self.run(plan, driver);
+        }
+        slot.path.second_count = 0;
+        slot.pre_read.add(&slot.last);
+        let step_ns = self.now - slot.step_begun_at;
+        slot.last = LastOperation { step_ns, queue_ns: step_ns, timing: Timing::default() };
+        self.recover(plan, true, driver);
+    }
+}

@@ -1,0 +1,249 @@
+//! Reads around elements by choice: what a read policy is told, and what comes of its answer.
+
+use stripewise_base::Nanos;
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::dispatch::QueueOrder;
+use crate::driver::Driver;
+use crate::geometry::MEMBERS_MAX;
+use crate::holds::Hold;
+use crate::memory::Memory;
+use crate::plan::Purpose;
+use crate::read::brr::{self, Estimate};
+use crate::read::{NextArrival, ReadCounts, ReadPolicy, StateSource, Way, Ways, gc_avoiding, least_finish};
+use crate::request::HostRequest;
+
+/// A read may be counted on to take no longer, however it is predicted: sums of predictions stay far from overflow.
+const FOREVER: Nanos = Nanos::MAX / 8;
+
+impl<M: Memory> Array<M> {
+    /// The members of the read `plan` that it is to decode by choice; none are lost. Its row is held then.
+    #[inline]
+    pub(super) fn redirect<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) -> u64 {
+        let slot = &mut self.plans[plan as usize];
+        if matches!(self.scheme.read.policy, ReadPolicy::Direct | ReadPolicy::Hedged)
+            || slot.purpose != Purpose::Read
+            || std::mem::replace(&mut slot.path.is_chosen, true)
+            || !self.is_decodable(plan)
+        {
+            return 0;
+        }
+        let Some(way) = self.way_around(plan, driver) else { return 0 };
+        let chunks = u64::from((way.avoided & self.plans[plan as usize].wanted).count_ones());
+        if !self.hold_to_decode(plan) {
+            self.reads.counts.not_held += chunks;
+            return 0;
+        }
+        self.reads.counts.redirected += chunks;
+        self.plans[plan as usize].path.around = Some(way);
+        way.avoided
+    }
+
+    /// Whether the elements have all that it takes to decode members of the plan's stripe, up to date: parity is there, and
+    /// neither late nor in a log, nor is newer content in memory.
+    #[inline]
+    pub(super) fn is_decodable(&self, plan: u32) -> bool {
+        if self.geometry.parity() == 0 {
+            return false;
+        }
+        let row = self.plans[plan as usize].row;
+        self.elastic.is_some()
+            || (self.window.dirty(row) == 0 || self.has_bug(Bug::LateRowRedirected)) && self.deltas(row) == 0
+    }
+
+    /// Holds the plan's row for decoding, if nobody updates it; stripes of the log never change.
+    pub(super) fn hold_to_decode(&mut self, plan: u32) -> bool {
+        let slot = &mut self.plans[plan as usize];
+        if self.elastic.is_some() || slot.hold != Hold::None {
+            return true;
+        }
+        let row = slot.row;
+        if self.has_bug(Bug::RedirectNotHeld) {
+            return true;
+        }
+        let is_held = self.holds.try_take(row, false);
+        if is_held {
+            self.plans[plan as usize].hold = Hold::Shared;
+        }
+        is_held
+    }
+
+    /// What is read of the plan's stripe when `lost` is not.
+    pub(super) fn sources_of(&self, plan: u32, lost: u64) -> u64 {
+        if self.elastic.is_some() {
+            self.stripe_sources(self.present(plan), lost)
+        } else {
+            self.sources(lost)
+        }
+    }
+
+    /// Where `member` of the plan's stripe lies.
+    #[inline]
+    pub(super) fn home_of(&self, plan: u32, member: u32) -> (u16, u32) {
+        let place = self.plans[plan as usize].place;
+        match &self.elastic {
+            None => (self.geometry.element(place, member), place.page),
+            Some(log) => log.element(log.homes(plan)[member as usize]),
+        }
+    }
+
+    fn way_around<D: Driver<M>>(&self, plan: u32, driver: &mut D) -> Option<Way> {
+        let section = &self.scheme.read;
+        let wanted = self.plans[plan as usize].wanted;
+        let sources = |lost| self.sources_of(plan, lost);
+        match section.policy {
+            ReadPolicy::Direct | ReadPolicy::Hedged => None,
+            ReadPolicy::Brr => {
+                let is_idle = |member| self.loads.total(self.home_of(plan, member).0 as usize) == 0;
+                if members(wanted).all(is_idle) {
+                    return None;
+                }
+                // Estimates ask the driver, and so does the look ahead: each when the other does not.
+                let driver = std::cell::RefCell::new(driver);
+                let estimate = |member| self.estimate(plan, member, &**driver.borrow());
+                let slack = |member, within| self.slack(plan, member, within, &mut **driver.borrow_mut());
+                brr::choose(wanted, sources, estimate, slack)
+            }
+            ReadPolicy::GcAvoiding => {
+                let cost = |member| self.gc_wait_ns(plan, member, driver);
+                let ways = self.ways(plan, cost, |costs| costs.iter().all(|&cost| cost == 0))?;
+                gc_avoiding::choose(&ways.as_ways(wanted, self.geometry.parity()), sources)
+            }
+            ReadPolicy::LeastFinish => {
+                let (element, page) = self.home_of(plan, wanted.trailing_zeros());
+                let gain = section.gain.map_or_else(|| self.read_ns(element, page, driver), |gain| gain.0);
+                let cost = |member| self.finish_ns(plan, member, driver);
+                let ways = self.ways(plan, cost, |costs| costs.iter().all(|&cost| cost <= gain))?;
+                least_finish::choose(&ways.as_ways(wanted, self.geometry.parity()), gain, sources)
+            }
+        }
+    }
+
+    /// The costs of all members of the plan's stripe; none if those of the members that are wanted are already good enough.
+    fn ways(
+        &self,
+        plan: u32,
+        cost: impl Fn(u32) -> Nanos,
+        is_good: impl Fn(&[Nanos]) -> bool,
+    ) -> Option<Costs> {
+        let wanted = self.plans[plan as usize].wanted;
+        let mut costs = [0; MEMBERS_MAX as usize];
+        let mut direct = [0; MEMBERS_MAX as usize];
+        for (nth, member) in members(wanted).enumerate() {
+            costs[member as usize] = cost(member);
+            direct[nth] = costs[member as usize];
+        }
+        if is_good(&direct[..wanted.count_ones() as usize]) {
+            return None;
+        }
+        let all = if self.elastic.is_some() { self.present(plan) } else { self.geometry.all_members() };
+        members(all & !wanted).for_each(|member| costs[member as usize] = cost(member));
+        Some(Costs(costs))
+    }
+
+    /// L_r: what a read of this page takes once it is started.
+    fn read_ns<D: Driver<M>>(&self, element: u16, page: u32, driver: &D) -> Nanos {
+        let told = || driver.read_ns(element, page, false);
+        self.told(told).unwrap_or_else(|| self.reads.observed.service_ns(element).0)
+    }
+
+    /// What the element tells, if the policy asks for that.
+    fn told<T>(&self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.scheme.read.state == StateSource::Model { ask() } else { None }
+    }
+
+    /// WT and L_r of the element of `member` (paper 002, section III-D).
+    fn estimate<D: Driver<M>>(&self, plan: u32, member: u32, driver: &D) -> Estimate {
+        let (element, page) = self.home_of(plan, member);
+        let read = self.read_ns(element, page, driver);
+        let write = self.told(|| driver.write_ns(element));
+        let write = write.unwrap_or_else(|| self.reads.observed.service_ns(element).1);
+        let (reads, writes) = (self.loads.reads[element as usize], self.loads.writes[element as usize]);
+        Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
+    }
+
+    /// How long garbage collection holds up a read of `member`.
+    fn gc_wait_ns<D: Driver<M>>(&self, plan: u32, member: u32, driver: &D) -> Nanos {
+        let (element, page) = self.home_of(plan, member);
+        let wait = match self.scheme.read.state {
+            StateSource::Model => driver.gc_wait_ns(element, page).unwrap_or(0),
+            StateSource::Observed => self.reads.observed.stalled_ns(self.now, element),
+        };
+        wait.min(FOREVER)
+    }
+
+    /// When a read of `member` is predicted to be done: behind what is in its element, and behind what waits for it there.
+    fn finish_ns<D: Driver<M>>(&self, plan: u32, member: u32, driver: &D) -> Nanos {
+        let (element, page) = self.home_of(plan, member);
+        let Some(start) = self.told(|| driver.start_ns(element, page)) else {
+            let load = self.loads.total(element as usize);
+            return self.reads.observed.finish_ns(self.now, element, load).min(FOREVER);
+        };
+        let read = self.read_ns(element, page, driver);
+        let (reads, writes) = self.reads.observed.in_flight(element);
+        let reads = self.loads.reads[element as usize] - reads;
+        let mut ahead = read * u64::from(reads);
+        if self.scheme.dispatch.order != QueueOrder::ReadFirst {
+            let writes = self.loads.writes[element as usize] - writes;
+            ahead += u64::from(writes) * driver.write_ns(element).unwrap_or(read);
+        }
+        (start + ahead + read).min(FOREVER)
+    }
+
+    /// How long after the read `plan` arrived the next request wants the element of `member`; looked for as far as a helper
+    /// needs that is done `within` so long.
+    fn slack<D: Driver<M>>(&self, plan: u32, member: u32, within: Nanos, driver: &mut D) -> Option<Nanos> {
+        let (element, _) = self.home_of(plan, member);
+        let arrival = self.arrival_of(plan);
+        let pending = || self.earliest_pending(element);
+        let next = match self.scheme.read.at {
+            NextArrival::Off => None,
+            NextArrival::Pending => pending(),
+            NextArrival::Oracle => {
+                let coming = driver.next_arrival(arrival + within, &mut |host| self.targets(host, element));
+                pending().into_iter().chain(coming).min()
+            }
+        };
+        next.map(|at| at.saturating_sub(arrival))
+    }
+
+    /// When the first request arrived that waits for `plan`.
+    fn arrival_of(&self, plan: u32) -> Nanos {
+        let first = self.plans[plan as usize].first_request;
+        self.attachments
+            .get(first as usize)
+            .map_or(self.now, |node| self.requests[node.request as usize].host.arrival)
+    }
+
+    /// Whether `host` would read or write a page of `element`.
+    fn targets(&self, host: &HostRequest, element: u16) -> bool {
+        if self.check(host).is_err() || host.bytes == 0 {
+            return false;
+        }
+        let end = host.offset + u64::from(host.bytes);
+        let is_write = host.kind == crate::request::RequestKind::Write;
+        (self.page_of(host.offset)..=self.page_of(end - 1)).any(|page| match self.locate(page) {
+            Some((row, member)) => {
+                let place = self.geometry.place(row);
+                let parity = if is_write { self.geometry.parity_members() } else { 0 };
+                members(parity | 1 << member).any(|member| self.geometry.element(place, member) == element)
+            }
+            None => self.chunk_in_log(page).is_some_and(|(home, _)| home == element),
+        })
+    }
+
+    /// What reads around elements came to so far.
+    pub fn read_counts(&self) -> ReadCounts {
+        self.reads.counts
+    }
+}
+
+/// Costs of all members of a stripe.
+struct Costs([Nanos; MEMBERS_MAX as usize]);
+
+impl Costs {
+    fn as_ways(&self, wanted: u64, parity: u32) -> Ways<'_> {
+        Ways { costs: &self.0, wanted, parity }
+    }
+}

@@ -1,0 +1,37 @@
+//! Least predicted finish: of the direct way and those around up to as many members as the code bears, the one that is
+//! predicted to be done first, with queues, what is in service and garbage collection counted.
+//!
+//! Source: ours. Rule (a) of balanced redirected read (paper 002, Algorithm 2) is the case of one member, queues alone and a
+//! gain of one read; GC-avoiding reads are that of garbage collection alone.
+
+use stripewise_base::Nanos;
+
+use super::{Way, Ways};
+
+/// The way that is done first: `ways` cost what a read would take until it is done. It must be done `gain` earlier than the
+/// direct one.
+pub(crate) fn choose(ways: &Ways<'_>, gain: Nanos, sources: impl Fn(u64) -> u64) -> Option<Way> {
+    ways.least(sources).filter(|way| way.direct - way.cost >= gain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// D0 and D1, and P.
+    fn around(costs: [Nanos; 3], gain: Nanos) -> Option<Way> {
+        choose(&Ways { costs: &costs, wanted: 0b001, parity: 1 }, gain, |avoided| 0b111 & !avoided)
+    }
+
+    #[test]
+    fn a_read_goes_the_way_that_is_done_first() {
+        assert_eq!(around([9, 3, 5], 1), Some(Way { avoided: 0b001, cost: 5, direct: 9 }));
+        assert_eq!(around([5, 3, 9], 1), None);
+    }
+
+    #[test]
+    fn what_is_gained_must_be_worth_the_extra_reads() {
+        assert_eq!(around([9, 3, 5], 5), None);
+        assert!(around([9, 3, 5], 4).is_some());
+    }
+}

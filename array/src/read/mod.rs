@@ -1,0 +1,345 @@
+//! Read policies: from where a chunk is read that lies on one element and can be decoded from others.
+//!
+//! One file for each published scheme. A policy is told what each member of a stripe would have a read wait, and says which
+//! members to decode from the others instead of reading them, or when to ask the others too. All that concerns plans, holds
+//! and buffers is the controller's (`controller/redirect.rs`, `controller/hedge.rs`), and the same for each of them.
+
+pub(crate) mod brr;
+pub(crate) mod gc_avoiding;
+pub(crate) mod hedged;
+pub(crate) mod least_finish;
+mod median;
+pub(crate) mod observed;
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::Nanos;
+use stripewise_base::units::Span;
+
+use hedged::Hedges;
+use observed::Observed;
+
+use crate::geometry::Level;
+
+/// The most that a slow read may be beyond the median.
+const SLOW_MAX: u32 = 1_000;
+
+/// The read section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadSection {
+    /// Which policy.
+    pub policy: ReadPolicy,
+    /// Where it learns what elements do.
+    pub state: StateSource,
+    /// Of `brr`: what it takes for the next arrival at an element that it would read instead.
+    pub at: NextArrival,
+    /// Of `hedged`: when it asks the others.
+    pub hedge: HedgeMode,
+    /// Of `hedged`, and of whatever goes by observed state: an element is slow when it takes more than so many times the
+    /// median time of reads (printed: twice, Hao et al., FAST 2016).
+    pub slow: u32,
+    /// Of `least-finish`: how much earlier the others must be done, for what their reads cost everybody else. Absent means
+    /// the time of one read, which is rule (a) of `brr`; a choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Span>,
+}
+
+impl Default for ReadSection {
+    fn default() -> Self {
+        Self {
+            policy: ReadPolicy::default(),
+            state: StateSource::default(),
+            at: NextArrival::default(),
+            hedge: HedgeMode::default(),
+            slow: 2,
+            gain: None,
+        }
+    }
+}
+
+impl ReadSection {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the section has a meaning with this redundancy, over elements that tell what they do or do not: the key, its value
+    /// and why not.
+    pub(crate) fn check(
+        &self,
+        level: Level,
+        tells: bool,
+    ) -> Result<(), (&'static str, String, &'static str)> {
+        let Self { policy, state, at, hedge, slow, gain } = *self;
+        let name = |value: &str| format!("\"{value}\"");
+        if level == Level::Raid0 && policy != ReadPolicy::Direct {
+            let reason = "has nothing to decode a chunk from without parity; use \"direct\" with RAID-0";
+            return Err(("read.policy", name(policy.name()), reason));
+        }
+        if slow == 0 || slow > SLOW_MAX {
+            return Err(("read.slow", slow.to_string(), "must be 1 to 1000 times the median"));
+        }
+        if at != NextArrival::default() && policy != ReadPolicy::Brr {
+            let reason = "is a rule of read.policy = \"brr\"; use that, or leave it out";
+            return Err(("read.at", name(at.name()), reason));
+        }
+        if hedge != HedgeMode::default() && policy != ReadPolicy::Hedged {
+            let reason = "is about read.policy = \"hedged\"; use that, or leave it out";
+            return Err(("read.hedge", name(hedge.name()), reason));
+        }
+        if let Some(gain) = gain.filter(|_| policy != ReadPolicy::LeastFinish) {
+            let reason = "is about read.policy = \"least-finish\"; use that, or leave it out";
+            return Err(("read.gain", name(&gain.to_string()), reason));
+        }
+        let asks = matches!(policy, ReadPolicy::Brr | ReadPolicy::GcAvoiding | ReadPolicy::LeastFinish);
+        if asks && state == StateSource::Model && !tells {
+            let reason = "needs elements that tell what they do, and these tell nothing; use read.state = \"observed\"";
+            return Err(("read.policy", name(policy.name()), reason));
+        }
+        Ok(())
+    }
+
+    /// Whether the policy goes by what operations took, so that it must be told.
+    pub(crate) fn observes(&self) -> bool {
+        match self.policy {
+            ReadPolicy::Direct => false,
+            // The last of these counts what is in flight.
+            ReadPolicy::Hedged | ReadPolicy::LeastFinish => true,
+            ReadPolicy::Brr | ReadPolicy::GcAvoiding => self.state == StateSource::Observed,
+        }
+    }
+}
+
+/// Read policies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadPolicy {
+    /// From the element that has the chunk, unless it is lost.
+    #[default]
+    Direct,
+    /// Balanced redirected read: decoded when each of the others would be done before a direct read would begin.
+    Brr,
+    /// Decoded when the element collects garbage and would have the read wait longer than the others would.
+    GcAvoiding,
+    /// From the element, and when it takes too long from the others as well; whichever is done first.
+    Hedged,
+    /// Whichever way is predicted to be done first, everything counted.
+    LeastFinish,
+}
+
+impl ReadPolicy {
+    /// The name in a scheme.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Brr => "brr",
+            Self::GcAvoiding => "gc-avoiding",
+            Self::Hedged => "hedged",
+            Self::LeastFinish => "least-finish",
+        }
+    }
+}
+
+/// The members of this axis: name in a scheme, and what it does.
+pub const MEMBERS: &[(&str, &str)] = &[
+    ("direct", "from the element that has the chunk, unless it is lost"),
+    (
+        "brr",
+        "decoded from idler elements when all of them are done before a direct read would begin (paper 002)",
+    ),
+    (
+        "gc-avoiding",
+        "decoded from others when the element collects garbage (IODA, SOSP 2021; TTFLASH, FAST 2017)",
+    ),
+    ("hedged", "directly, and when that takes too long from the others as well (ToleRAID, FAST 2016)"),
+    ("least-finish", "whichever way is predicted to be done first, queues and garbage collection counted"),
+];
+
+/// Where a read policy learns what elements do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StateSource {
+    /// They tell: modelled flash, or a device that says when it collects garbage.
+    #[default]
+    Model,
+    /// From how long operations take; nothing else is known of a real SSD.
+    Observed,
+}
+
+/// What `brr` takes for AT, the next arrival at an element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NextArrival {
+    /// The earliest request that waits in the controller and targets the element; never, if there is none. A choice.
+    #[default]
+    Pending,
+    /// The next request of the trace that targets it: more than any controller can know, to bound what the rule can gain.
+    Oracle,
+    /// Never: rule (b) of Algorithm 2 is left out.
+    Off,
+}
+
+impl NextArrival {
+    /// The name in a scheme.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Oracle => "oracle",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// When a hedged read asks the other elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HedgeMode {
+    /// When the direct read has taken `slow` times the median time of reads.
+    #[default]
+    Reactive,
+    /// At once.
+    Proactive,
+    /// At once where the element's last reads were slow, else as `reactive`.
+    Adaptive,
+}
+
+impl HedgeMode {
+    /// The name in a scheme.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reactive => "reactive",
+            Self::Proactive => "proactive",
+            Self::Adaptive => "adaptive",
+        }
+    }
+}
+
+/// What reads around elements came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Chunks that were decoded by choice.
+    pub redirected: u64,
+    /// Chunks that would have been, if their row had not been in use.
+    pub not_held: u64,
+    /// Chunks of which the others were asked too.
+    pub hedged: u64,
+    /// Of those: the ones that the others had first.
+    pub hedges_won: u64,
+    /// Operations of the slower side that had not begun and never did.
+    pub cut: u64,
+}
+
+impl ReadCounts {
+    /// What was added to `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            redirected: self.redirected - before.redirected,
+            not_held: self.not_held - before.not_held,
+            hedged: self.hedged - before.hedged,
+            hedges_won: self.hedges_won - before.hedges_won,
+            cut: self.cut - before.cut,
+        }
+    }
+}
+
+/// What the controller keeps for its read policy.
+#[derive(Debug)]
+pub(crate) struct Reads {
+    pub(crate) counts: ReadCounts,
+    pub(crate) observed: Observed,
+    /// Whether it is to be told what operations take.
+    pub(crate) observes: bool,
+    pub(crate) hedges: Hedges,
+}
+
+impl Reads {
+    /// Of a policy over so many elements.
+    pub(crate) fn new(section: &ReadSection, elements: u32) -> Self {
+        Self {
+            counts: ReadCounts::default(),
+            observed: Observed::new(elements, section.slow),
+            observes: section.observes(),
+            hedges: Hedges::default(),
+        }
+    }
+}
+
+/// What members of a stripe would have a read wait, and the ways around them.
+pub(crate) struct Ways<'a> {
+    /// For each member: nanoseconds, of which the policy says the meaning.
+    pub(crate) costs: &'a [Nanos],
+    /// Data members that hosts want.
+    pub(crate) wanted: u64,
+    /// How many members its code can do without.
+    pub(crate) parity: u32,
+}
+
+impl Ways<'_> {
+    /// The greatest cost among members `mask`; the lowest-numbered of equals.
+    fn greatest(&self, mask: u64) -> Option<(Nanos, u32)> {
+        let costs = crate::controller_members(mask).map(|member| (self.costs[member as usize], member));
+        costs.max_by_key(|&(cost, member)| (cost, std::cmp::Reverse(member)))
+    }
+
+    /// The members to do without so that the greatest cost of what is read is least, that cost, and the cost of reading
+    /// what is wanted directly: the costliest wanted member, then whatever is costliest of the rest. `sources` says what is
+    /// read without some members.
+    fn least(&self, sources: impl Fn(u64) -> u64) -> Option<Way> {
+        let (direct, worst) = self.greatest(self.wanted)?;
+        let mut avoided = 1 << worst;
+        let mut best = Way { avoided: 0, cost: direct, direct };
+        for _ in 0..self.parity {
+            let read = sources(avoided);
+            let (cost, costliest) = self.greatest(read)?;
+            if cost < best.cost {
+                best = Way { avoided, cost, direct };
+            }
+            avoided |= 1 << costliest;
+        }
+        (best.avoided != 0).then_some(best)
+    }
+}
+
+/// A way around members of a stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// The members that it does without.
+    pub(crate) avoided: u64,
+    /// What it costs.
+    pub(crate) cost: Nanos,
+    /// What the direct way would have cost.
+    pub(crate) direct: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str, level: Level) -> String {
+        let section: ReadSection = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
+        let (key, value, reason) = section.check(level, false).expect_err("a refusal");
+        format!("{key} = {value} {reason}")
+    }
+
+    #[test]
+    fn a_read_policy_without_meaning_is_refused_with_the_reason() {
+        let raid5 = |text: &str| refused(text, Level::Raid5);
+        assert!(refused("policy = 'hedged'", Level::Raid0).contains("nothing to decode a chunk from"));
+        assert!(raid5("slow = 0").contains("1 to 1000 times"));
+        assert!(raid5("at = 'oracle'").contains("is a rule of read.policy"));
+        assert!(
+            raid5("policy = 'brr'\nstate = 'observed'\nhedge = 'adaptive'")
+                .contains("read.hedge = \"adaptive\"")
+        );
+        assert!(raid5("policy = 'hedged'\ngain = '1us'").contains("read.gain = \"1us\""));
+        assert!(raid5("policy = 'gc-avoiding'").contains("use read.state = \"observed\""));
+    }
+
+    #[test]
+    fn what_elements_need_not_tell_is_accepted() {
+        for policy in ["direct", "hedged"] {
+            let section: ReadSection = toml::from_str(&format!("policy = '{policy}'")).unwrap();
+            assert_eq!(section.check(Level::Raid5, false), Ok(()));
+        }
+    }
+}

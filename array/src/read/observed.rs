@@ -1,0 +1,178 @@
+//! What the controller sees of elements that tell nothing: how long their operations take, and that one has not moved for
+//! long.
+//!
+//! Source: the signals are those of Hao et al. (FAST 2016): an element is slow when it takes more than twice the median of
+//! its peers. The predictions are ours.
+
+use stripewise_base::Nanos;
+
+use super::median::Median;
+use crate::times::{known, smooth};
+
+/// What was seen of one element.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Reads, and other operations, started and not back.
+    in_flight: (u32, u32),
+    /// When the last one came back, or the first of them was started.
+    moved_at: Nanos,
+    /// Smoothed: from being queued to being back, of reads; operations that those left behind them; from being started to
+    /// being back, of reads and of writes.
+    response: u64,
+    behind: u64,
+    read: u64,
+    write: u64,
+}
+
+impl Seen {
+    fn side(&mut self, is_read: bool) -> &mut u32 {
+        if is_read { &mut self.in_flight.0 } else { &mut self.in_flight.1 }
+    }
+}
+
+/// What was seen of all elements.
+#[derive(Clone, Debug)]
+pub(crate) struct Observed {
+    elements: Vec<Seen>,
+    median: Median,
+    slow: u32,
+}
+
+/// Counts of operations are smoothed as so many parts of one.
+const PARTS: u64 = 1 << 10;
+
+impl Observed {
+    /// Nothing seen yet of so many elements; one is slow at `slow` times the median.
+    pub(crate) fn new(elements: u32, slow: u32) -> Self {
+        Self { elements: vec![Seen::default(); elements as usize], median: Median::new(), slow }
+    }
+
+    /// An operation was started.
+    #[inline]
+    pub(crate) fn started(&mut self, now: Nanos, element: u16, is_read: bool) {
+        let seen = &mut self.elements[element as usize];
+        if seen.in_flight == (0, 0) {
+            seen.moved_at = now;
+        }
+        *seen.side(is_read) += 1;
+    }
+
+    /// Reads, and other operations, that `element` works on.
+    pub(crate) fn in_flight(&self, element: u16) -> (u32, u32) {
+        self.elements[element as usize].in_flight
+    }
+
+    /// An operation came back that was queued and started at these times; it left so many `behind`.
+    #[inline]
+    pub(crate) fn ended(&mut self, now: Nanos, element: u16, is_read: bool, at: (Nanos, Nanos), behind: u32) {
+        let (queued_at, started_at) = at;
+        let seen = &mut self.elements[element as usize];
+        *seen.side(is_read) -= 1;
+        seen.moved_at = now;
+        if is_read {
+            smooth(&mut seen.response, (now - queued_at).max(1));
+            smooth(&mut seen.behind, (u64::from(behind) + 1) * PARTS);
+            smooth(&mut seen.read, (now - started_at).max(1));
+            self.median.count(now - queued_at);
+        } else {
+            smooth(&mut seen.write, (now - started_at).max(1));
+        }
+    }
+
+    /// What a read and a write of `element` take once they are started; what is not known counts as 1.
+    pub(crate) fn service_ns(&self, element: u16) -> (Nanos, Nanos) {
+        let seen = &self.elements[element as usize];
+        let read = known(seen.read).unwrap_or(1);
+        (read, known(seen.write).unwrap_or(read))
+    }
+
+    /// For how long `element` has let nothing come back, if that is longer than a slow read takes; else 0. An element that
+    /// has stood still so long is predicted to do so for as long again.
+    pub(crate) fn stalled_ns(&self, now: Nanos, element: u16) -> Nanos {
+        let seen = &self.elements[element as usize];
+        let still = now - seen.moved_at;
+        if seen.in_flight != (0, 0) && self.slow_ns().is_some_and(|slow| still > slow) { still } else { 0 }
+    }
+
+    /// When a read of `element` is predicted to be done that is queued now behind `load` operations: as its last reads, in
+    /// proportion to what they had before them, and not before a stall is over.
+    pub(crate) fn finish_ns(&self, now: Nanos, element: u16, load: u32) -> Nanos {
+        let seen = &self.elements[element as usize];
+        let response = known(seen.response).or(self.median.get()).unwrap_or(1);
+        let usual = known(seen.behind).unwrap_or(PARTS).max(1);
+        let predicted = u128::from(response) * u128::from((u64::from(load) + 1) * PARTS) / u128::from(usual);
+        self.stalled_ns(now, element) + u64::try_from(predicted).unwrap_or(Nanos::MAX / 4)
+    }
+
+    /// From when on a read is slow; nothing, while none was seen.
+    pub(crate) fn slow_ns(&self) -> Option<Nanos> {
+        self.median.get().map(|median| median.saturating_mul(self.slow.into()))
+    }
+
+    /// Whether the last reads of `element` were slow.
+    pub(crate) fn is_slow(&self, element: u16) -> bool {
+        let response = known(self.elements[element as usize].response);
+        response.zip(self.slow_ns()).is_some_and(|(response, slow)| response > slow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two elements whose reads took 100 us each, one at a time.
+    fn usual() -> (Observed, Nanos) {
+        let mut observed = Observed::new(2, 2);
+        let mut now = 0;
+        for _ in 0..200 {
+            for element in 0..2 {
+                observed.started(now, element, true);
+                observed.ended(now + 100_000, element, true, (now, now), 0);
+            }
+            now += 100_000;
+        }
+        (observed, now)
+    }
+
+    #[test]
+    fn an_element_stalls_when_nothing_comes_back_for_longer_than_a_slow_read() {
+        let (mut observed, now) = usual();
+        let slow = observed.slow_ns().unwrap();
+        assert!((200_000..=225_000).contains(&slow));
+        observed.started(now, 0, true);
+        observed.started(now + 150_000, 0, true);
+        assert_eq!(observed.stalled_ns(now + slow, 0), 0);
+        assert_eq!(observed.stalled_ns(now + slow + 1, 0), slow + 1);
+        assert_eq!(observed.stalled_ns(now + slow + 1, 1), 0, "an element without work does not stall");
+        observed.ended(now + slow + 5, 0, true, (now, now), 1);
+        assert_eq!(observed.stalled_ns(now + slow + 6, 0), 0, "it moved");
+    }
+
+    #[test]
+    fn a_read_behind_others_takes_in_proportion_longer() {
+        let (observed, now) = usual();
+        let alone = observed.finish_ns(now, 0, 0);
+        assert!((99_000..=101_000).contains(&alone), "{alone}");
+        let fourth = observed.finish_ns(now, 0, 3);
+        assert!((396_000..=404_000).contains(&fourth), "{fourth}");
+    }
+
+    #[test]
+    fn an_element_is_slow_while_its_last_reads_took_longer_than_twice_the_median() {
+        let (mut observed, mut now) = usual();
+        assert!(!observed.is_slow(0));
+        for _ in 0..10 {
+            observed.started(now, 0, true);
+            observed.ended(now + 900_000, 0, true, (now, now), 0);
+            now += 900_000;
+        }
+        assert!(observed.is_slow(0) && !observed.is_slow(1));
+    }
+
+    #[test]
+    fn nothing_is_slow_before_anything_was_seen() {
+        let observed = Observed::new(1, 2);
+        assert!(observed.slow_ns().is_none() && !observed.is_slow(0));
+        assert_eq!((observed.service_ns(0), observed.finish_ns(0, 0, 2)), ((1, 1), 3));
+    }
+}

@@ -1,0 +1,40 @@
+//! Read policies.
+
+use stripewise_array::geometry::Level;
+use stripewise_array::read::{HedgeMode, NextArrival, ReadPolicy, ReadSection, StateSource};
+use stripewise_base::prng::Prng;
+use stripewise_base::units::Span;
+
+use super::Draw;
+
+/// The read section of the case of `seed`, from numbers of its own: what is drawn beside it is what it was without.
+pub(super) fn reading(seed: u64, level: Level) -> ReadSection {
+    let mut draw = Draw(Prng::stream(seed, 0x7265_6164));
+    let mut section = ReadSection::default();
+    if level == Level::Raid0 {
+        return section;
+    }
+    section.policy = draw.one_of(&[
+        ReadPolicy::Direct,
+        ReadPolicy::Brr,
+        ReadPolicy::GcAvoiding,
+        ReadPolicy::Hedged,
+        ReadPolicy::Hedged,
+        ReadPolicy::LeastFinish,
+    ]);
+    section.state = draw.one_of(&[StateSource::Model, StateSource::Observed]);
+    section.slow = draw.one_of(&[1, 1, 2, 3]);
+    match section.policy {
+        ReadPolicy::Brr => {
+            section.at = draw.one_of(&[NextArrival::Pending, NextArrival::Oracle, NextArrival::Off]);
+        }
+        ReadPolicy::Hedged => {
+            section.hedge = draw.one_of(&[HedgeMode::Reactive, HedgeMode::Proactive, HedgeMode::Adaptive]);
+        }
+        ReadPolicy::LeastFinish => {
+            section.gain = draw.one_of(&[None, Some(Span(0)), Some(Span(1)), Some(Span(100_000))]);
+        }
+        ReadPolicy::Direct | ReadPolicy::GcAvoiding => {}
+    }
+    section
+}
