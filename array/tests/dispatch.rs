@@ -243,6 +243,7 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
             old_versions: 0,
             streams: 1,
             gc_control: false,
+            gc_state: true,
         };
         scheme.resolve(&elements, false).expect_err("it is refused").to_string()
     };

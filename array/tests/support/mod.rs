@@ -81,6 +81,7 @@ impl Rig {
             old_versions: 0,
             streams: 1,
             gc_control: false,
+            gc_state: true,
         };
         let array = Array::new(&scheme, elements, NoMemory).unwrap_or_else(|error| panic!("{error}"));
         Self { array, world: World::default(), tag: 0 }
