@@ -1,4 +1,4 @@
-//! An array whose elements carry out one operation at a time, each in one slot of time.
+//! An array whose elements carry out one operation at a time, each in one slot of time unless its element is slow.
 
 #![allow(unreachable_pub, dead_code, reason = "a library elsewhere; no test needs all of it")]
 
@@ -29,11 +29,19 @@ pub struct World {
     running: BTreeMap<u16, (u64, OperationId)>,
     timers: Vec<u64>,
     pub seen: Vec<(u64, Seen)>,
+    /// Slots of an operation on elements that need more than one.
+    pub takes: BTreeMap<u16, u64>,
+    /// For how long garbage collection holds up what elements are asked.
+    pub gc_waits: BTreeMap<u16, u64>,
     /// The tags of failed requests.
     pub failed: Vec<u64>,
 }
 
-impl ElementState for World {}
+impl ElementState for World {
+    fn gc_wait_ns(&self, element: u16, _page: u32) -> Option<u64> {
+        Some(self.gc_waits.get(&element).copied().unwrap_or(0))
+    }
+}
 
 impl Driver<NoMemory> for World {
     fn admits(&mut self, operation: &Operation) -> Admission {
@@ -41,7 +49,8 @@ impl Driver<NoMemory> for World {
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, _page: u32, _memory: &mut NoMemory) {
-        self.running.insert(operation.element, (self.slot + 1, id));
+        let takes = self.takes.get(&operation.element).copied().unwrap_or(1);
+        self.running.insert(operation.element, (self.slot + takes, id));
         self.seen.push((self.slot, Seen::Started(*operation)));
     }
 
