@@ -210,7 +210,7 @@ impl<M: Memory> Array<M> {
         slot.started_at = OVER;
         let operation = slot.operation;
         self.queues.take_back(operation.element, id, &mut self.slots);
-        self.loads.remove(operation.element, operation.kind == OperationKind::Read);
+        self.left(operation.element, operation.kind == OperationKind::Read);
         self.plans[id as usize / self.stride as usize].outstanding -= 1;
         self.reads.counts.cut += 1;
     }

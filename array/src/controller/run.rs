@@ -198,10 +198,7 @@ impl<M: Memory> Array<M> {
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         let is_read = operation.kind == OperationKind::Read;
-        self.loads.remove(operation.element, is_read);
-        if self.loads.total(operation.element as usize) + 1 == self.queue_limit {
-            self.freed.insert(operation.element);
-        }
+        self.left(operation.element, is_read);
         if self.reads.observes && slot.started_at != NOT_STARTED {
             let left = self.loads.total(operation.element as usize);
             let at = (slot.queued_at, slot.started_at);
@@ -242,6 +239,15 @@ impl<M: Memory> Array<M> {
         }
         self.step_over(plan, driver);
         self.run(plan, driver);
+    }
+
+    /// An operation has left `element`, or its queue.
+    #[inline]
+    pub(super) fn left(&mut self, element: u16, is_read: bool) {
+        self.loads.remove(element, is_read);
+        if self.loads.total(element as usize) + 1 == self.queue_limit {
+            self.freed.insert(element);
+        }
     }
 
     /// Where the time went of operation `id`, which came back now.
