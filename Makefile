@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes bench-elastic bench-hotness validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -69,6 +69,9 @@ bench-hotness: ## Measure time and memory of hot data identification beside an e
 
 bench-elastic: ## Measure eSAP and WAS beside RAID-5 in place, over arrays of many sizes
 	$(CARGO) run --release --locked -p stripewise-sim --example elastic
+
+bench-reads: ## Measure PIQ, BRR and the other read policies beside asynchronous FIFO, over 64 chips
+	$(CARGO) run --release --locked -p stripewise-sim --example reads
 
 bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked
