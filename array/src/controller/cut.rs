@@ -265,7 +265,9 @@ impl<M: Memory> Array<M> {
         plan.gave_up = false;
         plan.destages = 0;
         plan.overlaid = 0;
-        plan.path = Path { life: plan.path.life.wrapping_add(1), ..Path::default() };
+        if self.reads.is_active {
+            plan.path = Path { life: plan.path.life.wrapping_add(1), ..Path::default() };
+        }
         plan.looked_again = false;
         plan.decision = Decision::default();
         plan.told = false;

@@ -81,8 +81,10 @@ impl<M: Memory> Array<M> {
             slot.rewait_ns += self.now - slot.step_begun_at;
         }
         slot.clear_steps();
-        slot.path.race = Race::None;
-        slot.path.around = None;
+        if self.reads.is_active {
+            slot.path.race = Race::None;
+            slot.path.around = None;
+        }
         let built = match slot.purpose {
             Purpose::Read if self.elastic.is_some() => self.build_log_read(plan, driver).map(|_| ()),
             Purpose::Merge | Purpose::Collect => self.build_log_read(plan, driver).map(|_| ()),
@@ -216,12 +218,12 @@ impl<M: Memory> Array<M> {
         let is_ignored = (outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored))
             || (is_stale && self.has_bug(Bug::StaleElementRead));
         let is_good = outcome == Outcome::Done || is_ignored;
-        match &mut self.plans[plan as usize].path {
-            path if path.race > Race::Armed => {
+        if self.reads.is_active {
+            let path = &mut self.plans[plan as usize].path;
+            if path.race > Race::Armed {
                 return self.racer_over(id, is_good, outcome, timing, driver);
             }
-            path if path.race == Race::Armed && is_good => path.returned |= 1 << operation.member,
-            _ => {}
+            path.returned |= u64::from(is_good) << operation.member;
         }
         if !is_good {
             self.trouble(plan, id, outcome, driver);
@@ -262,7 +264,7 @@ impl<M: Memory> Array<M> {
 
     /// A parity computation is done.
     pub(super) fn computation_over<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
-        if self.plans[plan as usize].path.race > Race::Armed {
+        if self.reads.is_active && self.plans[plan as usize].path.race > Race::Armed {
             return self.second_computed(plan, driver);
         }
         self.combine(plan);

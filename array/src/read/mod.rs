@@ -245,6 +245,8 @@ impl ReadCounts {
 /// What the controller keeps for its read policy.
 #[derive(Debug)]
 pub(crate) struct Reads {
+    /// Whether a read may go another way than the direct one: else plans never have a path, and nobody looks at it.
+    pub(crate) is_active: bool,
     pub(crate) counts: ReadCounts,
     pub(crate) observed: Observed,
     /// Whether it is to be told what operations take.
@@ -256,6 +258,7 @@ impl Reads {
     /// Of a policy over so many elements.
     pub(crate) fn new(section: &ReadSection, elements: u32) -> Self {
         Self {
+            is_active: section.policy != ReadPolicy::Direct,
             counts: ReadCounts::default(),
             observed: Observed::new(elements, section.slow),
             observes: section.observes(),
