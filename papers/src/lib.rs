@@ -9,6 +9,7 @@ mod evaluation;
 mod finding;
 pub mod paper000;
 pub mod paper001;
+pub mod paper002;
 mod slice;
 mod text;
 mod verdict;

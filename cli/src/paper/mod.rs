@@ -2,6 +2,7 @@
 
 mod paper000;
 mod paper001;
+mod paper002;
 
 use std::path::PathBuf;
 
@@ -28,18 +29,19 @@ const EXAMPLES: &[Example] = &[
 ///
 /// Paper 000: Baseline, BPU and Adaptive over 5+1 and 7+1 channels of its device, on traces generated to the
 /// statistics it prints, with the printed clock and in real time. Paper 001: eSAP and WAS over eight SSDs in RAID-5 and
-/// RAID-6, on its Synthetic workload and on traces generated to what is known of its others. Both apart from that on
-/// slices of real traces. A run whose results are there already is not computed again, so that what was interrupted
+/// RAID-6, on its Synthetic workload and on traces generated to what is known of its others. Paper 002: Async_FIFO, PIQ and
+/// BRR over the 64 chips of its SSD, on traces generated to its Table II, in real time and as fast as makes the chips as
+/// busy as it prints. All apart from that on slices of real traces. A run whose results are there already is not computed again, so that what was interrupted
 /// goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Which paper: 000 or 001
+    /// Which paper: 000, 001 or 002
     paper: String,
 
     /// Replay a part of each workload: minutes at most
     ///
-    /// Of paper 000's 50,000 requests, of paper 001's one in ten.
+    /// Of paper 000's 50,000 requests, of paper 001's one in ten, of paper 002's 10,000.
     #[arg(long)]
     quick: bool,
 
@@ -53,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Only these results, as in 0a,0c [default: all, 0a to 0i or 1a to 1h]
+    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h or 2a to 2h]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -78,8 +80,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     match args.paper.as_str() {
         "000" => paper000::run(&args, context),
         "001" => paper001::run(&args, context),
+        "002" => paper002::run(&args, context),
         other => Err(Failure::usage(format!(
-            "paper {other}: its evaluation is not repeated here yet; 000 and 001 are"
+            "paper {other}: its evaluation is not repeated here yet; 000, 001 and 002 are"
         ))),
     }
 }

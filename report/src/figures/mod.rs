@@ -1,9 +1,10 @@
-//! The figures of papers 000 and 001, drawn for whatever runs there are.
+//! The figures of papers 000 to 002, drawn for whatever runs there are.
 
 mod congestion;
 mod decisions;
 mod elastic;
 mod elements;
+mod redirected;
 mod response;
 mod routines;
 mod tail;
@@ -61,10 +62,14 @@ impl Data {
     }
 }
 
-/// Every figure: those of paper 001 where runs have elastic striping, then those of paper 000; or those of one paper.
+/// Every figure: those of paper 002 where runs redirect reads, those of paper 001 where runs have elastic striping, then those
+/// of paper 000; or those of one paper.
 pub(crate) fn all(set: &Set) -> Vec<Figure> {
     let of = |paper: Paper| set.paper.is_none_or(|only| only == paper);
-    let mut figures = if of(Paper::P001) { elastic::all(set) } else { Vec::new() };
+    let mut figures = if of(Paper::P002) { redirected::all(set) } else { Vec::new() };
+    if of(Paper::P001) {
+        figures.extend(elastic::all(set));
+    }
     if of(Paper::P000) {
         figures.extend(paper000(set));
     }

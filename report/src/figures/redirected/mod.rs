@@ -1,0 +1,96 @@
+//! The figures of paper 002, drawn for runs with redirected reads and what stands beside them.
+
+mod breakdown;
+mod cast;
+mod sweeps;
+mod values;
+
+use crate::Paper;
+use crate::set::Set;
+
+use super::Figure;
+use cast::Cast;
+
+/// Every figure of paper 002 that runs can show, in its order; none where no run redirects reads and nobody asks.
+pub(super) fn all(set: &Set) -> Vec<Figure> {
+    let cast = Cast::of(set);
+    if !cast.redirects() && set.paper != Some(Paper::P002) {
+        return Vec::new();
+    }
+    vec![
+        values::utilisation(&cast),
+        breakdown::responses(&cast),
+        values::read_waiting(&cast),
+        values::write_waiting(&cast),
+        values::utilisations(&cast),
+        sweeps::queues(&cast),
+        sweeps::groups(&cast),
+    ]
+}
+
+/// What a figure is called.
+fn named(number: u32, what: &str) -> (String, String) {
+    (format!("paper002-figure-{number}"), format!("Figure {number} of paper 002: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cast::tests::run;
+    use super::*;
+    use crate::Beside;
+    use crate::run::Run;
+
+    /// Two traces, sped up and in real time; sweeps of one.
+    fn runs() -> Vec<Run> {
+        let main = |workload: &'static str| {
+            [("paper002-fifo", 1000), ("paper002-piq", 800), ("paper002-brr", 600)]
+                .map(|(scheme, wait)| run(scheme, workload, 8, 64, wait))
+        };
+        let mut all: Vec<Run> =
+            ["HM_0, sped up", "PROJ_3, sped up", "HM_0, real time"].into_iter().flat_map(main).collect();
+        all.push(run("paper002-brr", "HM_0, sweeps", 8, 64, 500));
+        all.push(run("paper002-brr,dispatch.queue=1", "HM_0, sweeps", 8, 1, 1000));
+        all.push(run("paper002-brr,geometry.groups=16", "HM_0, sweeps", 16, 64, 400));
+        all.push(run("paper002-brr,read.at=off", "HM_0, sweeps", 8, 64, 300));
+        all
+    }
+
+    fn set(runs: Vec<Run>) -> Set {
+        Set::new(runs, Beside { paper: Some(Paper::P002), ..Beside::default() })
+    }
+
+    fn cell<'a>(figure: &'a Figure, row: &[&str], column: &str) -> &'a str {
+        let column = figure.data.head.iter().position(|head| head == column).expect("a column");
+        let ours = |cells: &&Vec<String>| cells.iter().zip(row).all(|(cell, expected)| cell == expected);
+        &figure.data.rows.iter().find(ours).expect("a row")[column]
+    }
+
+    #[test]
+    fn every_figure_of_the_paper_is_drawn_with_its_values() {
+        let set = set(runs());
+        let figures = crate::figures::all(&set);
+        let numbers: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(numbers, [4, 6, 10, 11, 12, 13, 14].map(|number| format!("paper002-figure-{number}")));
+        for figure in &figures {
+            let drawn = figure.panels.iter().filter(|panel| panel.body.is_ok()).count();
+            assert!(drawn > 0 && !figure.data.rows.is_empty(), "{}", figure.id);
+        }
+        assert_eq!(figures[2].panels.len(), 2, "sped up and in real time; sweeps stand apart");
+        assert_eq!(cell(&figures[2], &["sped up", "HM_0", "BRR"], "over Async_FIFO"), "0.600");
+        assert_eq!(cell(&figures[5], &["1"], "mean"), "1.00");
+        assert_eq!(cell(&figures[5], &["64"], "mean"), "0.500");
+        assert_eq!(
+            cell(&figures[6], &["8"], "mean"),
+            "1.25",
+            "over groups of 4, which come from 16 groups of 64 chips"
+        );
+    }
+
+    #[test]
+    fn without_redirected_reads_there_is_none_of_it_and_zeros_are_no_panic() {
+        let none = Set::new(vec![run("paper002-fifo", "w", 8, 64, 5)], Beside::default());
+        assert!(all(&none).is_empty());
+        assert_eq!(all(&Set::new(vec![run("paper002-brr", "w", 8, 64, 0)], Beside::default())).len(), 7);
+        assert_eq!(all(&set(Vec::new())).len(), 7);
+    }
+}
