@@ -31,8 +31,8 @@ const EXAMPLES: &[Example] = &[
 /// statistics it prints, with the printed clock and in real time. Paper 001: eSAP and WAS over eight SSDs in RAID-5 and
 /// RAID-6, on its Synthetic workload and on traces generated to what is known of its others. Paper 002: Async_FIFO, PIQ and
 /// BRR over the 64 chips of its SSD, on traces generated to its Table II, in real time and as fast as makes the chips as
-/// busy as it prints. All apart from that on slices of real traces. A run whose results are there already is not computed again, so that what was interrupted
-/// goes on.
+/// busy as it prints. All apart from that on slices of real traces. A run whose results are there already is not computed
+/// again, so that what was interrupted goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

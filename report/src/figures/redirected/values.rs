@@ -37,8 +37,8 @@ pub(super) fn write_waiting(cast: &Cast<'_>) -> Figure {
     let shown = Shown {
         number: 11,
         title: "waiting of writes",
-        about: "Mean waiting time of writes, their pre-reads' waiting included, over that under Async_FIFO. Paper 002, Figure 11, \
-                finds BRR 3.2 % below Async_FIFO and 0.6 % below PIQ in the mean.",
+        about: "Mean waiting time of writes, their pre-reads' waiting included, over that under Async_FIFO. Paper 002, Figure \
+                11, finds BRR 3.2 % below Async_FIFO and 0.6 % below PIQ in the mean.",
         total: "write_wait_mean_ns",
         axis: "write waiting over Async_FIFO",
         is_time: true,
@@ -52,8 +52,8 @@ pub(super) fn utilisations(cast: &Cast<'_>) -> Figure {
         number: 12,
         title: "chip utilisation by scheme",
         about: "Share of the chips that have an operation queued or in flight when a request arrives, its own not counted, mean \
-                over requests, over that under Async_FIFO. Paper 002, Figure 12, finds BRR 7.3 % above Async_FIFO and 4.3 % above \
-                PIQ in the mean.",
+                over requests, over that under Async_FIFO. Paper 002, Figure 12, finds BRR 7.3 % above Async_FIFO and 4.3 % \
+                above PIQ in the mean.",
         total: "busy_share_before",
         axis: "busy chips over Async_FIFO",
         is_time: false,
