@@ -50,6 +50,10 @@ pub enum Bug {
     HedgeKeepsReads,
     /// The buffers of a hedged read's slower side are given back while its operations are in flight.
     LoserBufferFreed,
+    /// A hedged read gives its row back as soon as the others are asked.
+    HedgeHoldGivenBack,
+    /// The segment of a read of the log that may go around an element, or ask others too, is not held.
+    RedirectedSegmentNotHeld,
     /// A decoding read does not hold its row, so it may mix versions.
     DecodeWithoutHold,
     /// A chunk of a failed element is read from what the element last returned instead of being decoded.
@@ -145,6 +149,12 @@ impl Bug {
     pub const ALL: &[Self] = &[
         Self::AcknowledgeBeforeWrite,
         Self::HoldSkipped,
+        Self::RedirectNotHeld,
+        Self::LateRowRedirected,
+        Self::HedgeKeepsReads,
+        Self::LoserBufferFreed,
+        Self::HedgeHoldGivenBack,
+        Self::RedirectedSegmentNotHeld,
         Self::DecodeWithoutHold,
         Self::StaleElementRead,
         Self::OldDataForgotten,

@@ -5,6 +5,7 @@
 use stripewise_array::Bug as Array;
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::PlacementPolicy;
+use stripewise_array::read::ReadPolicy;
 use stripewise_check::{Case, Failure, Options, Planted, run, storm};
 use stripewise_flash::Bug as Flash;
 
@@ -27,6 +28,12 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::StaleElementRead), 20),
     (Planted::Array(Array::CorruptionIgnored), 50),
     (Planted::Array(Array::RepairWrongContent), 100),
+    (Planted::Array(Array::RedirectNotHeld), 500),
+    (Planted::Array(Array::LateRowRedirected), 200),
+    (Planted::Array(Array::HedgeKeepsReads), 200),
+    (Planted::Array(Array::LoserBufferFreed), 100),
+    (Planted::Array(Array::HedgeHoldGivenBack), 8000),
+    (Planted::Array(Array::RedirectedSegmentNotHeld), 8000),
     (Planted::Array(Array::DecodeWithoutHold), 200),
     (Planted::Array(Array::FailureHidden), 20),
     (Planted::Array(Array::FailureInvented), 20),
@@ -90,6 +97,14 @@ fn concerns(bug: Planted, case: &Case) -> bool {
         }
         Planted::Array(Array::CacheLossHidden) => {
             case.scheme.cache.policy != CachePolicy::None && !case.losses.is_empty()
+        }
+        Planted::Array(Array::HedgeHoldGivenBack) => {
+            case.scheme.read.policy == ReadPolicy::Hedged
+                && case.scheme.placement.policy != PlacementPolicy::Elastic
+        }
+        Planted::Array(Array::RedirectedSegmentNotHeld) => {
+            case.scheme.read.policy != ReadPolicy::Direct
+                && case.scheme.placement.policy == PlacementPolicy::Elastic
         }
         _ => true,
     }

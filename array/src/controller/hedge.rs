@@ -116,6 +116,9 @@ impl<M: Memory> Array<M> {
             driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, self.elastic.is_some()));
         }
         self.enqueue(plan, first, count, driver);
+        if self.has_bug(Bug::HedgeHoldGivenBack) {
+            self.release(plan);
+        }
     }
 
     /// An operation of a plan whose sides race came back.

@@ -11,6 +11,7 @@ use crate::operation::{Class, OperationKind};
 use crate::placement::elastic::Home;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::plan::{Purpose, Step};
+use crate::read::ReadPolicy;
 
 impl<M: Memory> Array<M> {
     /// Reads `chunk` of request `id`, and those behind it, before `end`, that lie in the same stripe. Returns how many; 0 if a
@@ -65,13 +66,19 @@ impl<M: Memory> Array<M> {
     pub(super) fn plan_of_stripe(&mut self, stripe: (u64, u64), purpose: Purpose) -> u32 {
         let plan = self.take_plan(stripe.0, purpose);
         self.fill_homes(plan, stripe);
-        let is_held = purpose != Purpose::Collect && !self.has_bug(Bug::SegmentNotHeld);
+        let is_held = purpose != Purpose::Collect && self.holds_segments(purpose);
         let log = self.elastic_mut();
         if is_held {
             let segment = log.segment_of(stripe.0);
             log.segments.hold(segment);
         }
         plan
+    }
+
+    /// Whether plans hold the segments that they read: always, but for planted bugs.
+    fn holds_segments(&self, purpose: Purpose) -> bool {
+        let is_direct = purpose != Purpose::Read || self.scheme.read.policy == ReadPolicy::Direct;
+        !self.has_bug(Bug::SegmentNotHeld) && (is_direct || !self.has_bug(Bug::RedirectedSegmentNotHeld))
     }
 
     fn fill_homes(&mut self, plan: u32, stripe: (u64, u64)) {
@@ -147,7 +154,7 @@ impl<M: Memory> Array<M> {
 
     /// A read of the log is over: its segment is let go. A chunk that a living element could not read is written anew.
     pub(in super::super) fn log_read(&mut self, plan: u32) {
-        let is_held = !self.has_bug(Bug::SegmentNotHeld);
+        let is_held = self.holds_segments(self.plans[plan as usize].purpose);
         let Some(log) = &mut self.elastic else { return };
         let segment = log.segment_of(self.plans[plan as usize].row);
         if is_held {
