@@ -50,7 +50,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         let (around, direct) = plan.around_ns;
         let _ = writeln!(
             text,
-            "  goes around {}: {around} ns to read the others, {direct} ns to read directly",
+            "  goes around {}, which would take {direct} ns; the others take {around} ns",
             names(plan.around)
         );
     }

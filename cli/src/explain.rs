@@ -39,6 +39,10 @@ const EXAMPLES: &[Example] = &[
         "what waits in a write cache, and leaves it together",
     ),
     (
+        "stripewise explain --scheme gc-avoiding --collecting 1 --read 8KiB@8KiB",
+        "a read around an element that collects garbage",
+    ),
+    (
         "stripewise explain --elements ssd:5 --device mqsim --set geometry.chunk=64KiB --write 4KiB@1MiB",
         "over SSDs",
     ),
@@ -73,6 +77,12 @@ pub(crate) struct Args {
     /// An element that has failed; give several for more
     #[arg(long, value_name = "ELEMENT", help_heading = "Array")]
     fail: Vec<u16>,
+
+    /// An element that collects garbage, for longer than all requests take; give several for more
+    ///
+    /// What it is asked waits there, for policies to count.
+    #[arg(long, value_name = "ELEMENT", help_heading = "Array")]
+    collecting: Vec<u16>,
 
     /// Print JSON
     #[arg(long)]
@@ -147,11 +157,17 @@ impl FromArgMatches for Requests {
 /// The heading of what happens when all requests were answered.
 const END: &str = "at the end, controller memory is written out";
 
+/// The heading of what happens when elements have collected their garbage.
+const AFTER_GC: &str = "when garbage collection is over";
+
 /// Takes every operation and completes it at once; keeps the plans in words.
 #[derive(Default)]
 struct Listener {
     started: Vec<(OperationId, u16)>,
     failed: Vec<u16>,
+    collecting: Vec<u16>,
+    /// Cell times of a read and of a write.
+    cell_ns: (Nanos, Nanos),
     timers: Vec<Nanos>,
     plans: Vec<Heard>,
     acknowledged: bool,
@@ -178,7 +194,26 @@ impl Heard {
     }
 }
 
-impl ElementState for Listener {}
+/// A collection that outlasts whatever else happens.
+const COLLECTION_NS: Nanos = 10_000_000;
+
+impl ElementState for Listener {
+    fn gc_wait_ns(&self, element: u16, _page: u32) -> Option<Nanos> {
+        Some(if self.collecting.contains(&element) { COLLECTION_NS } else { 0 })
+    }
+
+    fn start_ns(&self, element: u16, page: u32) -> Option<Nanos> {
+        self.gc_wait_ns(element, page)
+    }
+
+    fn read_ns(&self, _element: u16, _page: u32, _old_version: bool) -> Option<Nanos> {
+        Some(self.cell_ns.0)
+    }
+
+    fn write_ns(&self, _element: u16) -> Option<Nanos> {
+        Some(self.cell_ns.1)
+    }
+}
 
 impl Driver<NoMemory> for Listener {
     const OBSERVES: bool = true;
@@ -212,11 +247,13 @@ impl Driver<NoMemory> for Listener {
     }
 }
 
-/// Lets everything happen that is under way, timers included.
+/// Lets everything happen that is under way, timers included, but what waits for garbage collection.
 fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos) {
     loop {
         array.dispatch(listener);
-        if let Some((id, element)) = listener.started.pop() {
+        let is_free = |(_, element): &(OperationId, u16)| !listener.collecting.contains(element);
+        if let Some(last) = listener.started.iter().rposition(is_free) {
+            let (id, element) = listener.started.remove(last);
             let outcome = if listener.failed.contains(&element) { Ended::Gone } else { Ended::Done };
             array.completed(*now, id, outcome, Timing::default(), listener);
         } else if let Some(at) = listener.timers.pop() {
@@ -239,8 +276,14 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let elements = elements(&device, &shape);
     let count = elements.count;
     let mut array = Array::<NoMemory>::new(&scheme, elements, NoMemory)?;
-    let mut listener = Listener { geometry: Some(array.geometry().clone()), ..Listener::default() };
+    let cell_ns = (device.timing.read.0, device.timing.program.0);
+    let geometry = Some(array.geometry().clone());
+    let mut listener = Listener { geometry, cell_ns, collecting: args.collecting, ..Listener::default() };
     let mut now = 0;
+    if let Some(element) = listener.collecting.iter().find(|&&element| u32::from(element) >= count) {
+        let last = count - 1;
+        return Err(Failure::usage(format!("--collecting {element}: the array's elements are 0 to {last}")));
+    }
     for element in args.fail {
         if u32::from(element) >= count {
             let last = count - 1;
@@ -261,6 +304,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             .map_err(|(error, ())| Failure::failed(format!("{title}: {error}")))?;
         settle(&mut array, &mut listener, &mut now);
         answers.push((title, std::mem::take(&mut listener.plans)));
+    }
+    listener.collecting.clear();
+    settle(&mut array, &mut listener, &mut now);
+    if !listener.plans.is_empty() {
+        answers.push((AFTER_GC.to_owned(), std::mem::take(&mut listener.plans)));
     }
     // What controller memory still has goes to the elements, as at the end of a run.
     listener.acknowledged = true;

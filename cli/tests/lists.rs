@@ -60,6 +60,15 @@ fn a_plan_is_printed_step_by_step() {
         ("explain --write 64KiB@0 --read 8KiB@40KiB", "explain-two-requests.txt"),
         ("explain --fail 2 --read 8KiB@16KiB --write 8KiB@16KiB", "explain-failed.txt"),
         ("explain --scheme raid0 --write 4KiB@0", "explain-raid0.txt"),
+        ("explain --scheme brr --collecting 0 --read 8KiB@0 --read 8KiB@0", "explain-brr.txt"),
+        (
+            "explain --scheme raid6 --set read.policy=gc-avoiding --collecting 1 --collecting 4 --read 16KiB@0",
+            "explain-gc-avoiding.txt",
+        ),
+        (
+            "explain --scheme hedged --set read.hedge=proactive --collecting 0 --read 8KiB@0",
+            "explain-hedged.txt",
+        ),
         (
             "explain --scheme raid6 --fail 2 --read 8KiB@8KiB --write 8KiB@0 --write 4KiB@8KiB",
             "explain-raid6-one-failed.txt",
