@@ -65,8 +65,9 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An element may begin to collect so many blocks on each of its dies, of planes that are due, at their soft watermark,
-    /// or no more than `ahead` blocks above their low one. What it was permitted before is forgotten.
+    /// An element may begin to collect so many blocks on each of its dies, of planes that are due or at their soft
+    /// watermark, the fullest first; where there are none on a die, of those no more than `ahead` blocks above their low
+    /// one. What it was permitted before is forgotten.
     pub fn permit_gc(&mut self, now: Nanos, element: u32, blocks: u32, ahead: u32, agenda: &mut Agenda) {
         let Some(control) = &mut self.control else { return };
         let own = &mut control.elements[element as usize];
@@ -77,20 +78,30 @@ impl<M: Media> Flash<M> {
         let dies = self.dies_of_element(element);
         for die in dies.clone() {
             self.set_quota(die, blocks);
-            let d = &mut self.dies[die as usize];
-            d.collecting |= std::mem::take(&mut d.withheld);
-            if ahead > 0 {
-                let planes = self.shape.by_plane.get();
-                let near = (0..planes).filter(|local| self.is_ahead(die * planes + local, ahead));
-                let near = near.fold(0, |mask, local| mask | 1 << local);
-                self.dies[die as usize].collecting |= near;
-            }
+            let planes = self.shape.by_plane.get();
+            let withheld = std::mem::take(&mut self.dies[die as usize].withheld);
+            let near = |local: &u32| withheld == 0 && ahead > 0 && self.is_ahead(die * planes + local, ahead);
+            let near = (0..planes).filter(near).fold(0, |mask, local| mask | 1 << local);
+            // What can wait must not take the place of what cannot.
+            self.dies[die as usize].collecting |= withheld | near;
+            self.begin_with_fullest(die);
         }
         for die in dies {
             let d = &self.dies[die as usize];
             if d.phase == Phase::Idle && d.collecting != 0 && !d.active {
                 self.next(now, die, agenda);
             }
+        }
+    }
+
+    /// Of the planes that a die is about to collect, the one with the fewest free pages is the first.
+    fn begin_with_fullest(&mut self, die: u32) {
+        let (planes, due) = (self.shape.by_plane.get(), self.dies[die as usize].collecting);
+        let due = (0..planes).filter(|local| due >> local & 1 != 0).map(|local| die * planes + local);
+        let c = &mut self.collections[die as usize];
+        if c.block == NONE && c.cold == 0 {
+            let fullest = due.min_by_key(|&plane| self.ftl.free_pages(plane));
+            c.plane = fullest.unwrap_or(c.plane);
         }
     }
 

@@ -105,6 +105,30 @@ fn what_is_forbidden_while_it_collects_ends_with_its_block() {
     assert_eq!(rig.flash.counters(rig.now, 0).erase_blocks, 1);
 }
 
+#[test]
+fn of_several_planes_that_are_due_the_fullest_is_collected_first() {
+    // Two planes; pages with even numbers lie in the first.
+    let mut rig = Rig::new(&small(&[]), Level::Chip);
+    rig.flash.enable_gc_log();
+    rig.flash.control_gc();
+    for page in (0..32).chain((0..32).filter(|page| page % 4 < 2)).cycle().take(300) {
+        let free = |rig: &Rig| rig.flash.gc_turn(0).need;
+        if free(&rig).is_some_and(|free| free <= 5) {
+            break;
+        }
+        // The second plane takes two pages for each of the first.
+        rig.one(0, write(page | 1));
+        if page % 4 == 0 {
+            rig.one(0, write(page));
+        }
+    }
+    assert_eq!(rig.flash.gc_turn(0).need, Some(5));
+    rig.permit(0, 1, 4);
+    rig.run();
+    let row = rig.flash.drain_gc_log().next().expect("a collection");
+    assert_eq!(row.plane, 1);
+}
+
 /// Whoever permits at random, in the end each that needs it: every write is done, nobody collects without permission.
 fn flood(spec: &DeviceSpec, level: Level, seed: u64) {
     let mut flash = Flash::new(spec, level, 1, seed).unwrap_or_else(|error| panic!("{error}"));
