@@ -95,8 +95,10 @@ impl Engine<ElementFile> {
         keeps_what_it_has(scheme)?;
         scheme.resolve(&capabilities(paths.len(), pages, options), PageMemory::CARRIES_DATA)?;
         let stores = ElementFile::create_all(paths, element_bytes, options.page_bytes)?;
-        if scheme.placement.policy == PlacementPolicy::Elastic {
-            // Nothing is written yet: a log begins empty.
+        if scheme.placement.policy == PlacementPolicy::Elastic
+            || scheme.placement.first_writes == FirstWrites::Encode
+        {
+            // Nothing is written yet: a log begins empty, and every row waits to be encoded.
             return Self::scratch(scheme, stores, options);
         }
         Self::new(scheme, stores, options)
@@ -372,7 +374,13 @@ fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
     let refuse = |key, value: &str, reason| {
         Err(SchemeError::Setting { scheme: scheme.name.clone(), key, value: value.into(), reason })
     };
-    if scheme.placement.first_writes != FirstWrites::InPlace {
+    if scheme.placement.first_writes == FirstWrites::Encode
+        && scheme.placement.buffer_persistence == Persistence::Persistent
+    {
+        let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
+        return refuse("placement.buffer_persistence", "\"persistent\"", reason);
+    }
+    if scheme.placement.first_writes == FirstWrites::Gather {
         let reason = "keeps its map in memory only, and without a map on the media the data could not be found again; \
                       use \"in-place\"";
         return refuse("placement.first_writes", "\"gather\"", reason);

@@ -38,6 +38,9 @@ impl<M: Memory> Array<M> {
     fn cut_rows<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Cut {
         // What goes to memory needs no element.
         let is_bounded = self.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
+        if self.encode.is_some() {
+            return self.cut_encoding(id, kind, is_bounded, driver);
+        }
         loop {
             let mut cursor = self.requests[id as usize].cursor;
             let Some(piece) = cursor.next(&self.geometry) else { return Cut::Done };
@@ -66,7 +69,8 @@ impl<M: Memory> Array<M> {
             return;
         }
         let latency = self.memory_latency;
-        let has_memory = self.gather.is_some() || self.cache.is_some() || self.elastic.is_some();
+        let has_memory =
+            self.gather.is_some() || self.encode.is_some() || self.cache.is_some() || self.elastic.is_some();
         let from_memory = has_memory && slot.host.bytes > 0;
         if from_memory && latency > 0 {
             let at = self.now + latency;
@@ -178,6 +182,7 @@ impl<M: Memory> Array<M> {
     /// A flush first drains volatile controller memory, then flushes every element.
     fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let is_drained = self.gather_flush_for(id)
+            && self.encode_flush_for(id)
             && self.cache_flush_for(id, driver)
             && self.elastic_flush_for(id, driver)
             && self.settle_for(id, driver);

@@ -174,6 +174,7 @@ impl<M: Memory> Array<M> {
         if let Some(gather) = &mut self.gather {
             gather.assume_written(pages, &self.geometry);
         }
+        self.encode_assume_written(pages);
         self.log_assume_written(pages);
         self.elastic_assume_written(pages);
     }

@@ -41,8 +41,8 @@ impl<M: Memory> Array<M> {
         &self.loads
     }
 
-    /// When the first request arrived that waits to be issued, in whole or in part, and is for `element` by any of its rows, whether
-    /// issued or not; an update is for the elements of its data and parity. The request that is being cut into plans does not
+    /// When the first request arrived that waits to be issued, in whole or in part, and is for `element` by any of its rows,
+    /// whether issued or not; an update is for the elements of its data and parity. The request that is being cut into plans does not
     /// count. `None` also where nothing is known of requests that wait: without `dispatch.queue` and PIQ.
     ///
     /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
@@ -82,6 +82,13 @@ impl<M: Memory> Array<M> {
         self.holds.is_exclusive(row)
     }
 
+    /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. What was never written is
+    /// all zeros and its parity with it, unless rows are encoded in memory first.
+    #[inline]
+    pub fn is_encoded(&self, row: u64) -> bool {
+        self.encode.as_ref().is_none_or(|encode| encode.is_encoded(row))
+    }
+
     /// The row that holds the array's `page`, and the member there; `None` while it is only in controller memory, and under
     /// the elastic placement, which has no rows.
     pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
@@ -91,7 +98,8 @@ impl<M: Memory> Array<M> {
         match &self.gather {
             None => {
                 let piece = RowCursor::new(page, 1).next(&self.geometry)?;
-                Some((piece.row, piece.first))
+                let is_begun = self.encode.as_ref().is_none_or(|encode| encode.is_begun(piece.row));
+                is_begun.then_some((piece.row, piece.first))
             }
             Some(gather) => gather.slot(page),
         }

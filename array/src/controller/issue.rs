@@ -87,7 +87,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// Issues what has room of the round's batches, in their order. False when nothing has.
+    /// Issues what has room of the round's batches, in their order. False when no request was wholly issued: then nothing is
+    /// gained by another walk.
     #[inline]
     pub(super) fn issue_batches<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(piq) = &mut self.piq else { return false };

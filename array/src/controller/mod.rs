@@ -14,6 +14,7 @@ mod bytes;
 mod caching;
 mod cut;
 mod elastic;
+mod encoding;
 mod finish;
 mod gathering;
 mod getters;
@@ -42,6 +43,7 @@ use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
 use crate::placement::elastic::{AcknowledgeWrites, Elastic};
+use crate::placement::encode::Encode;
 use crate::placement::gather::Gather;
 use crate::placement::parity_logging::ParityLog;
 use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
@@ -113,6 +115,7 @@ pub struct Array<M: Memory> {
     failed: Vec<bool>,
     any_failed: bool,
     gather: Option<Gather>,
+    encode: Option<Encode>,
     cache: Option<Cache>,
     /// Time of an access to controller memory.
     memory_latency: Nanos,
@@ -195,6 +198,8 @@ impl<M: Memory> Array<M> {
             failed: vec![false; elements.count as usize],
             any_failed: false,
             gather,
+            encode: (scheme.placement.first_writes == FirstWrites::Encode)
+                .then(|| Encode::new(geometry.rows(), geometry.data, plans, M::CARRIES_DATA)),
             memory_latency: if cache.is_some() {
                 scheme.cache.latency.0
             } else {
@@ -388,6 +393,7 @@ impl<M: Memory> Array<M> {
     pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.advance(now);
         self.gather_flush();
+        self.drain_encode();
         self.drain_cache();
         self.window.settling = !self.window.is_empty();
         self.drain_log();
@@ -451,7 +457,7 @@ impl<M: Memory> Array<M> {
                 self.begin(plan, driver);
             } else if self.hedge_due(driver) {
                 // It waits for nothing but its time.
-            } else if self.destage_due(driver) {
+            } else if self.destage_due(driver) || self.encode_due() {
                 // What must leave goes first: writes that wait for its room are behind it.
             } else if !self.issue_front(driver)
                 && !self.issue_batches(driver)

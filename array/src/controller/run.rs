@@ -352,6 +352,7 @@ impl<M: Memory> Array<M> {
         match self.plans[plan as usize].purpose {
             Purpose::Write => {
                 self.gather_settled(self.plans[plan as usize].row);
+                self.encode_settled(self.plans[plan as usize].row);
                 self.destaged(plan);
                 self.end_update(plan, driver);
             }

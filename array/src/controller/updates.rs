@@ -180,9 +180,11 @@ impl<M: Memory> Array<M> {
         (decision, if routine == Routine::Rmw { rmw } else { rcw })
     }
 
-    /// Whether `plan` is the first write of a gathered row.
+    /// Whether `plan` is the first write of a row that was gathered or encoded in memory.
     pub(super) fn is_fresh(&self, plan: u32) -> bool {
-        self.gather.as_ref().is_some_and(|gather| gather.is_fresh(self.plans[plan as usize].row))
+        let row = self.plans[plan as usize].row;
+        self.gather.as_ref().is_some_and(|gather| gather.is_fresh(row))
+            || self.encode.as_ref().is_some_and(|encode| encode.is_fresh(row))
     }
 
     #[inline]

@@ -39,6 +39,10 @@ impl SyncFifo {
             return true;
         }
         let targets = self.targets[id as usize];
+        if targets.is_empty() {
+            // A flush, maybe one that goes on while the request behind it is in part issued.
+            return true;
+        }
         if self.busy.meets(&targets) {
             return false;
         }
@@ -53,5 +57,26 @@ impl SyncFifo {
             self.busy.take_away(&self.targets[id as usize]);
             self.begun = self.begun.filter(|&begun| begun != id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_waits_for_plans_goes_on_after_a_flush_that_went_before_it() {
+        let mut fifo = SyncFifo::new(false, 3);
+        let mut targets = ElementSet::default();
+        targets.insert(4);
+        fifo.submitted(0, targets);
+        fifo.submitted(1, targets);
+        fifo.submitted(2, ElementSet::default());
+        assert!(fifo.may_begin(0, 0) && fifo.may_begin(2, 0) && fifo.may_begin(0, 0));
+        assert!(!fifo.may_begin(1, 0));
+        fifo.ended(2);
+        assert!(fifo.may_begin(0, 0) && !fifo.may_begin(1, 0));
+        fifo.ended(0);
+        assert!(fifo.may_begin(1, 0));
     }
 }

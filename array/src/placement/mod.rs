@@ -1,6 +1,7 @@
 //! Placement policies: where a written chunk goes.
 
 pub mod elastic;
+pub(crate) mod encode;
 pub(crate) mod gather;
 pub(crate) mod parity_logging;
 
@@ -21,10 +22,21 @@ pub struct Placement {
     pub partial_writes: PartialWrites,
     /// How long a gathered page waits for others before it is written with fewer.
     pub gather_wait: Span,
+    /// How long chunks of a row that was never encoded wait for the others before they are encoded without them; 0 lets them
+    /// wait for ever.
+    #[serde(skip_serializing_if = "is_encode_wait_default")]
+    pub encode_wait: Span,
     /// Time of an access to controller memory.
     pub buffer_latency: Span,
     /// Whether controller memory survives a loss of power.
     pub buffer_persistence: Persistence,
+}
+
+/// Paper 002 names a threshold and prints no number; this is our choice.
+const ENCODE_WAIT: Span = Span(5_000_000);
+
+fn is_encode_wait_default(wait: &Span) -> bool {
+    *wait == ENCODE_WAIT
 }
 
 impl Default for Placement {
@@ -34,6 +46,7 @@ impl Default for Placement {
             first_writes: FirstWrites::default(),
             partial_writes: PartialWrites::default(),
             gather_wait: Span(10_000_000),
+            encode_wait: ENCODE_WAIT,
             buffer_latency: Span(1_000),
             buffer_persistence: Persistence::default(),
         }
@@ -80,6 +93,9 @@ pub enum FirstWrites {
     /// It waits in controller memory until a stripe's worth of first writes is there, and they become one full stripe
     /// (public fork of paper 000's simulator).
     Gather,
+    /// It waits in controller memory until every data chunk of its row is there; then the row is encoded and written, each
+    /// chunk at its address (paper 002, section III-C).
+    Encode,
 }
 
 /// What a write that covers a page only in part does.

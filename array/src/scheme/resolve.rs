@@ -70,6 +70,10 @@ impl Scheme {
             let reason = "has no meaning without parity; use 0 with RAID-0";
             return refuse("parity.window", window.to_string(), reason);
         }
+        if self.geometry.level == Level::Raid0 && self.placement.first_writes == FirstWrites::Encode {
+            let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
+            return refuse("placement.first_writes", "\"encode\"".into(), reason);
+        }
         if self.geometry.level == Level::Raid0 && self.parity.acknowledge == Acknowledge::AfterData {
             let reason = "has no meaning without parity; use \"after-parity\" with RAID-0";
             return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
@@ -192,9 +196,10 @@ impl Scheme {
             let reason = "has no meaning where parity is never updated; use elastic.acknowledge";
             return refuse("parity.acknowledge", &"\"after-data\"", reason);
         }
-        if self.placement.first_writes == FirstWrites::Gather {
+        if self.placement.first_writes != FirstWrites::InPlace {
             let reason = "is what elastic striping does with every write; leave it out";
-            return refuse("placement.first_writes", &"\"gather\"", reason);
+            let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
+            return refuse("placement.first_writes", &format!("\"{value}\""), reason);
         }
         if !self.cache.is_default() {
             let reason = "makes up for parity updates, of which elastic striping has none; leave it out";

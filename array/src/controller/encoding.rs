@@ -1,0 +1,215 @@
+//! Requests over a placement that buffers the chunks of a row until it can be encoded.
+
+use super::issue::Cut;
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::placement::Persistence;
+use crate::plan::Purpose;
+use crate::request::RequestKind;
+
+impl<M: Memory> Array<M> {
+    /// [`Array::cut`] row by row: one that was never encoded is in controller memory, or nowhere.
+    pub(super) fn cut_encoding<D: Driver<M>>(
+        &mut self,
+        id: u32,
+        kind: RequestKind,
+        is_bounded: bool,
+        driver: &mut D,
+    ) -> Cut {
+        loop {
+            let mut cursor = self.requests[id as usize].cursor;
+            let Some(piece) = cursor.next(&self.geometry) else { return Cut::Done };
+            let (row, mask) = (piece.row, super::cut::mask_of(&piece));
+            let Some(encode) = &self.encode else { return Cut::Done };
+            if encode.is_begun(row) {
+                let overlooks = self.has_bug(Bug::FreshRowRead);
+                let hold = if encode.is_fresh(row) && !overlooks { Hold::Shared } else { Hold::None };
+                if !self.may_cut(kind) {
+                    return Cut::WantsPlans;
+                }
+                if is_bounded && !self.has_room_for(kind, row, mask) {
+                    return Cut::WantsRoom;
+                }
+                self.requests[id as usize].cursor = cursor;
+                match kind {
+                    RequestKind::Read => self.read_row(id, row, mask, hold, driver),
+                    RequestKind::Write => self.write_row(id, row, mask, driver),
+                    RequestKind::Trim => self.trim_row(id, row, mask, driver),
+                    RequestKind::Flush => unreachable!("flushes touch no rows"),
+                }
+                continue;
+            }
+            if kind == RequestKind::Write {
+                // It may complete the row.
+                if self.free_plan == NONE {
+                    return Cut::WantsPlans;
+                }
+                if !encode.has_place(row)
+                    && let Some((oldest, _)) = encode.oldest()
+                {
+                    self.encode_row(oldest);
+                    continue;
+                }
+            }
+            self.requests[id as usize].cursor = cursor;
+            match kind {
+                RequestKind::Read => self.read_unencoded(id, row, mask),
+                RequestKind::Write => self.write_unencoded(id, row, mask, driver),
+                // What waits in controller memory is on its way to a row that it shares with others: it stays.
+                RequestKind::Trim | RequestKind::Flush => {}
+            }
+        }
+    }
+
+    /// Serves members `mask` of a row that was never written: what waits, and zeros for the rest.
+    fn read_unencoded(&mut self, id: u32, row: u64, mask: u64) {
+        if !M::CARRIES_DATA {
+            return;
+        }
+        for member in members(mask) {
+            let Some(encode) = &mut self.encode else { return };
+            let waits = encode.members(row) >> member & 1 != 0;
+            let page = encode.page_mut(row, member).filter(|_| waits).copied();
+            let array_page = self.array_page(row, member);
+            if let Some(page) = page {
+                self.store_host(page, array_page, id);
+                continue;
+            }
+            let zeros = self.memory.take();
+            self.memory.zero(zeros);
+            self.store_host(zeros, array_page, id);
+            self.memory.give(zeros);
+        }
+    }
+
+    /// Takes members `mask` of a row that was never written, for which there must be a place, and a plan should they
+    /// complete it.
+    fn write_unencoded<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
+        let wait = self.scheme.placement.encode_wait.0;
+        let now = self.now;
+        let Some(encode) = &mut self.encode else { return };
+        if encode.open(row, now) && wait > 0 {
+            driver.set_timer(now + wait);
+        }
+        let before = encode.members(row);
+        let is_complete = encode.put(row, mask);
+        if M::CARRIES_DATA {
+            for member in members(mask) {
+                let array_page = self.array_page(row, member);
+                let sectors = self.sectors_of_page(id, array_page);
+                let Some(place) = self.encode.as_mut().and_then(|encode| encode.page_mut(row, member)) else {
+                    return;
+                };
+                if before >> member & 1 == 0 {
+                    *place = self.memory.take();
+                    self.memory.zero(*place);
+                }
+                let page = *place;
+                self.load_host(page, array_page, id, sectors);
+            }
+        }
+        if is_complete {
+            self.encode_row(row);
+        }
+    }
+
+    /// Writes what waits of `row`, with its parity; there must be a free plan.
+    fn encode_row(&mut self, row: u64) {
+        // Nobody reads or updates a row before: its reads are served from memory.
+        let taken = self.holds.try_take(row, true);
+        debug_assert!(taken, "nobody knows row {row} yet");
+        let plan = self.take_plan(row, Purpose::Write);
+        let Some(encode) = &self.encode else { return };
+        let mask = encode.members(row);
+        for member in members(mask) {
+            let place = self.encode.as_mut().and_then(|encode| encode.page_mut(row, member));
+            if let Some(page) = place.map(|place| std::mem::replace(place, NONE)) {
+                self.adopt_buffer(plan, member, page);
+            }
+            self.covers[plan as usize * self.geometry.data as usize + member as usize] = self.whole_page;
+        }
+        if let Some(encode) = &mut self.encode {
+            encode.begin(row);
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.wanted = mask;
+        slot.hold = Hold::Exclusive;
+        self.woken.push_back(plan);
+    }
+
+    /// The row that has waited long enough is written, if there is one and a plan is free.
+    #[inline]
+    pub(super) fn encode_due(&mut self) -> bool {
+        let wait = self.scheme.placement.encode_wait.0;
+        let Some(encode) = &mut self.encode else { return false };
+        let Some((row, since)) = encode.oldest() else {
+            encode.is_draining = false;
+            return false;
+        };
+        let is_due = encode.is_draining || wait > 0 && self.now >= since + wait;
+        if is_due && self.free_plan != NONE {
+            self.encode_row(row);
+            return true;
+        }
+        false
+    }
+
+    /// Everything that waits for its row is to be written out.
+    pub(super) fn drain_encode(&mut self) {
+        if let Some(encode) = &mut self.encode {
+            encode.is_draining = true;
+        }
+    }
+
+    /// A flush drains controller memory that would not survive a loss of power: it waits for what is written out now
+    /// and for the rows that are on their way. False when a plan or an attachment is wanting; it goes on later.
+    pub(super) fn encode_flush_for(&mut self, id: u32) -> bool {
+        let is_volatile = self.scheme.placement.buffer_persistence == Persistence::Volatile;
+        if self.encode.is_none() || !is_volatile || self.requests[id as usize].drained {
+            return true;
+        }
+        if self.has_bug(Bug::FlushDropped) {
+            return true;
+        }
+        // Rows that open while it waits for plans are not its own, but it does not tell them apart; it ends, since it takes
+        // every plan that comes free before any write does.
+        while let Some((row, _)) = self.encode.as_ref().and_then(|encode| encode.oldest()) {
+            if self.free_plan == NONE {
+                return false;
+            }
+            self.encode_row(row);
+        }
+        let is_first_write = |array: &Self, plan: u32| {
+            let plan = &array.plans[plan as usize];
+            plan.is_under_way
+                && plan.purpose == Purpose::Write
+                && plan.hold == Hold::Exclusive
+                && array.encode.as_ref().is_some_and(|encode| encode.is_fresh(plan.row))
+        };
+        if !self.wait_for_all(id, is_first_write) {
+            return false;
+        }
+        self.requests[id as usize].drained = true;
+        true
+    }
+
+    /// The first write of a row is done: it can be read and updated as any other.
+    #[inline]
+    pub(super) fn encode_settled(&mut self, row: u64) {
+        if let Some(encode) = &mut self.encode {
+            encode.settled(row);
+        }
+    }
+
+    /// Takes the rows of the first `pages` pages of the array for encoded.
+    pub(super) fn encode_assume_written(&mut self, pages: u64) {
+        let stripe = u64::from(self.geometry.data) * u64::from(self.geometry.chunk_pages);
+        let rows = pages.div_ceil(stripe) * u64::from(self.geometry.chunk_pages);
+        if let Some(encode) = &mut self.encode {
+            encode.assume_encoded(rows);
+        }
+    }
+}

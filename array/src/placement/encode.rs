@@ -1,0 +1,216 @@
+//! The encoding buffer: chunks of a row that was never written wait in controller memory until every data chunk of the row is
+//! there; then parity is computed and the row is written whole, each chunk at its address. What has waited too long is
+//! written with the parity of what is there, as if the rest were zeros, and from then on the row is updated as any other.
+//!
+//! Source: paper 002, section III-C ("when each chip in a parity group has a data chunk in the buffer, we will encode";
+//! "encoded regardless ... if their waiting time exceeds a predefined threshold"). The threshold, the number of rows that may
+//! wait, and that the oldest leaves when there are more, are our choice.
+
+use stripewise_base::Nanos;
+
+use crate::holds::NONE;
+use crate::memory::PageId;
+
+/// A row of which nothing was ever written.
+const UNTOUCHED: u32 = 0;
+/// A row whose first write is on its way.
+const FRESH: u32 = u32::MAX - 1;
+/// A row that is written.
+const ENCODED: u32 = u32::MAX;
+
+/// A row that waits for its other chunks.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    row: u64,
+    /// The data members that are there.
+    members: u64,
+    /// When the first of them came.
+    since: Nanos,
+    /// The rows that were opened right before and after; of a free slot the next free one is after.
+    older: u32,
+    newer: u32,
+}
+
+/// Which rows are encoded, and what waits of the others.
+#[derive(Debug)]
+pub(crate) struct Encode {
+    data: u32,
+    /// For each row: [`UNTOUCHED`], its slot among the open rows plus one, [`FRESH`] or [`ENCODED`].
+    rows: Vec<u32>,
+    open: Vec<Open>,
+    free: u32,
+    oldest: u32,
+    newest: u32,
+    /// Content of each data member of each open row, or [`NONE`]; empty over a memory that carries no data.
+    pages: Vec<PageId>,
+    /// Everything that waits is to be written out.
+    pub(crate) is_draining: bool,
+}
+
+impl Encode {
+    /// For an array of `rows` rows with `data` data members, `slots` of which may wait at a time.
+    pub(crate) fn new(rows: u64, data: u32, slots: u32, carries_data: bool) -> Self {
+        let open = (1..=slots).map(|next| Open {
+            row: 0,
+            members: 0,
+            since: 0,
+            older: NONE,
+            newer: if next < slots { next } else { NONE },
+        });
+        Self {
+            data,
+            rows: vec![UNTOUCHED; rows as usize],
+            open: open.collect(),
+            free: 0,
+            oldest: NONE,
+            newest: NONE,
+            pages: if carries_data { vec![NONE; slots as usize * data as usize] } else { Vec::new() },
+            is_draining: false,
+        }
+    }
+
+    /// Whether `row` is written, parity included.
+    #[inline]
+    pub(crate) fn is_encoded(&self, row: u64) -> bool {
+        self.rows[row as usize] == ENCODED
+    }
+
+    /// Whether the first write of `row` is on its way.
+    #[inline]
+    pub(crate) fn is_fresh(&self, row: u64) -> bool {
+        self.rows[row as usize] == FRESH
+    }
+
+    /// Whether updates of `row` go to its elements.
+    #[inline]
+    pub(crate) fn is_begun(&self, row: u64) -> bool {
+        self.rows[row as usize] >= FRESH
+    }
+
+    #[inline]
+    fn slot(&self, row: u64) -> Option<u32> {
+        let slot = self.rows[row as usize];
+        (slot != UNTOUCHED && slot < FRESH).then(|| slot - 1)
+    }
+
+    /// The data members of `row` that wait.
+    #[inline]
+    pub(crate) fn members(&self, row: u64) -> u64 {
+        self.slot(row).map_or(0, |slot| self.open[slot as usize].members)
+    }
+
+    /// Whether chunks of `row` can be taken: it waits already, or there is a slot for it.
+    pub(crate) fn has_place(&self, row: u64) -> bool {
+        self.slot(row).is_some() || self.free != NONE
+    }
+
+    /// Lets `row`, for which there must be a place, wait from `now` on if it does not yet. Returns whether it was opened.
+    pub(crate) fn open(&mut self, row: u64, now: Nanos) -> bool {
+        if self.slot(row).is_some() {
+            return false;
+        }
+        let slot = self.free;
+        self.free = self.open[slot as usize].newer;
+        self.open[slot as usize] = Open { row, members: 0, since: now, older: self.newest, newer: NONE };
+        match self.newest {
+            NONE => self.oldest = slot,
+            newest => self.open[newest as usize].newer = slot,
+        }
+        self.newest = slot;
+        self.rows[row as usize] = slot + 1;
+        true
+    }
+
+    /// Chunks of members `mask` of `row`, which must be open, are there. Returns whether all are.
+    pub(crate) fn put(&mut self, row: u64, mask: u64) -> bool {
+        let Some(slot) = self.slot(row) else { return false };
+        let open = &mut self.open[slot as usize];
+        open.members |= mask;
+        open.members.count_ones() == self.data
+    }
+
+    /// The place of the content of `member` of `row`, which must be open, over a memory that carries data.
+    pub(crate) fn page_mut(&mut self, row: u64, member: u32) -> Option<&mut PageId> {
+        let slot = self.slot(row)?;
+        self.pages.get_mut((slot * self.data + member) as usize)
+    }
+
+    /// The row that has waited longest, and since when.
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<(u64, Nanos)> {
+        (self.oldest != NONE).then(|| {
+            let open = &self.open[self.oldest as usize];
+            (open.row, open.since)
+        })
+    }
+
+    /// The first write of `row`, which must be open, begins: its slot is free. Returns its members.
+    pub(crate) fn begin(&mut self, row: u64) -> u64 {
+        let Some(slot) = self.slot(row) else { return 0 };
+        let Open { members, older, newer, .. } = self.open[slot as usize];
+        match older {
+            NONE => self.oldest = newer,
+            older => self.open[older as usize].newer = newer,
+        }
+        match newer {
+            NONE => self.newest = older,
+            newer => self.open[newer as usize].older = older,
+        }
+        self.open[slot as usize].newer = self.free;
+        self.free = slot;
+        self.rows[row as usize] = FRESH;
+        members
+    }
+
+    /// The first write of `row` is done, if that is what was done.
+    #[inline]
+    pub(crate) fn settled(&mut self, row: u64) {
+        if self.rows[row as usize] == FRESH {
+            self.rows[row as usize] = ENCODED;
+        }
+    }
+
+    /// Takes rows `0..rows` for encoded.
+    pub(crate) fn assume_encoded(&mut self, rows: u64) {
+        self.rows[..rows as usize].fill(ENCODED);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_complete_with_its_last_member_and_its_slot_goes_to_the_next() {
+        let mut encode = Encode::new(4, 3, 1, false);
+        assert!(encode.has_place(2) && encode.open(2, 7) && !encode.open(2, 8));
+        assert!(!encode.put(2, 0b101) && !encode.put(2, 0b001));
+        assert_eq!((encode.members(2), encode.oldest()), (0b101, Some((2, 7))));
+        assert!(encode.has_place(2) && !encode.has_place(0));
+        assert!(encode.put(2, 0b010));
+        assert_eq!(encode.begin(2), 0b111);
+        assert!(encode.is_fresh(2) && encode.is_begun(2) && !encode.is_encoded(2) && encode.has_place(0));
+        encode.settled(2);
+        encode.settled(1);
+        assert!(encode.is_encoded(2) && !encode.is_encoded(1));
+        assert_eq!((encode.members(2), encode.oldest()), (0, None));
+    }
+
+    #[test]
+    fn rows_are_as_old_as_their_first_chunk_whichever_leaves_between() {
+        let mut encode = Encode::new(8, 2, 4, false);
+        for (row, now) in [(5, 1), (3, 2), (7, 2), (0, 9)] {
+            assert!(encode.open(row, now));
+            encode.put(row, 1);
+        }
+        let mut order = Vec::new();
+        encode.begin(3);
+        assert!(encode.open(1, 10));
+        encode.put(5, 1);
+        while let Some((row, since)) = encode.oldest() {
+            order.push((row, since));
+            encode.begin(row);
+        }
+        assert_eq!(order, [(5, 1), (7, 2), (0, 9), (1, 10)]);
+    }
+}
