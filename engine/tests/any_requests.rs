@@ -145,7 +145,18 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         "policy = \"piq\"\nqueue = 1\n",
         "queue = 2\n",
     ]);
-    let run = (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>(), log, any::<bool>(), dispatch);
+    // Files tell nothing of what they do: policies go by what operations took.
+    let reads = select(vec![
+        "policy = \"direct\"\n",
+        "policy = \"brr\"\nstate = \"observed\"\n",
+        "policy = \"gc-avoiding\"\nstate = \"observed\"\nslow = 1\n",
+        "policy = \"hedged\"\nhedge = \"proactive\"\n",
+        "policy = \"hedged\"\nslow = 1\n",
+        "policy = \"hedged\"\nhedge = \"adaptive\"\nslow = 1\n",
+        "policy = \"least-finish\"\nstate = \"observed\"\n",
+    ]);
+    let run =
+        (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>(), log, any::<bool>(), (dispatch, reads));
     let cache = (
         // Mostly none, mostly smaller than a stripe.
         select(vec!["none", "none", "parity-caching"]),
@@ -158,7 +169,8 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         let ((level, parity, code), members, groups, chunk_pages, rotation, rotate_every) = geometry;
         let (update, (order, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
             policies;
-        let (page_bytes, window, seed, log, is_apart, dispatch) = run;
+        let (page_bytes, window, seed, log, is_apart, (dispatch, read)) = run;
+        let read = if parity > 0 { format!("[read]\n{read}") } else { String::new() };
         let log = log
             .replace("2 pages", &format!("{}B", 2 * page_bytes))
             .replace("1 pages", &format!("{page_bytes}B"));
@@ -183,7 +195,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
              [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
              membership = \"{membership}\"\nrotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
              {code}[update]\n{update}\n\
-             {log}[placement]\n\
+             {read}{log}[placement]\n\
              policy = \"{placement}\"\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
              gather_wait = \"{wait}\"\nencode_wait = \"{wait}\"\nbuffer_latency = \"{latency}\"\n\
              [cache]\npolicy = \"{policy}\"\nchunks = {chunks}\ndestaging = {destaging}\n\
