@@ -87,6 +87,26 @@ fn a_read_of_a_row_that_is_updated_does_not_go_around() {
 }
 
 #[test]
+fn a_row_that_is_not_encoded_is_not_decoded() {
+    let mut rig = Rig::new(
+        "name = 'test'\n[geometry]\nrotation = 'none'\n[placement]\nfirst_writes = 'encode'\n[read]\npolicy = 'gc-avoiding'",
+        4,
+        32,
+    );
+    rig.world.gc_waits.insert(0, 500);
+    // The second row is written, the first waits for its other chunks.
+    rig.submit(Write, 0, 1).expect("a request");
+    rig.submit(Write, 3, 3).expect("a request");
+    rig.step();
+    for page in [0, 3] {
+        read(&mut rig, page);
+        rig.run();
+    }
+    assert_eq!(reads(&rig), [(1, 1), (2, 1), (3, 1)], "the first is read from memory");
+    assert_eq!(rig.array.read_counts(), ReadCounts { redirected: 1, ..ReadCounts::default() });
+}
+
+#[test]
 fn an_update_waits_for_a_redirected_read_of_its_row() {
     let mut rig = rig("raid5", 4, "policy = 'gc-avoiding'");
     rig.world.gc_waits.insert(0, 500);

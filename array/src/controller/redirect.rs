@@ -40,8 +40,8 @@ impl<M: Memory> Array<M> {
         way.avoided
     }
 
-    /// Whether the elements have all that it takes to decode members of the plan's stripe, up to date: parity is there, and
-    /// neither late nor in a log, nor is newer content in memory.
+    /// Whether the elements have all that it takes to decode members of the plan's stripe, up to date: parity was made, and is
+    /// neither late nor in a log.
     #[inline]
     pub(super) fn is_decodable(&self, plan: u32) -> bool {
         if self.geometry.parity() == 0 {
@@ -49,7 +49,9 @@ impl<M: Memory> Array<M> {
         }
         let row = self.plans[plan as usize].row;
         self.elastic.is_some()
-            || (self.window.dirty(row) == 0 || self.has_bug(Bug::LateRowRedirected)) && self.deltas(row) == 0
+            || (self.window.dirty(row) == 0 || self.has_bug(Bug::LateRowRedirected))
+                && self.deltas(row) == 0
+                && self.is_encoded(row)
     }
 
     /// Holds the plan's row for decoding, if nobody updates it; stripes of the log never change.
