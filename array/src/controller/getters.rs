@@ -42,8 +42,8 @@ impl<M: Memory> Array<M> {
     }
 
     /// When the first request arrived that waits to be issued, in whole or in part, and is for `element` by any of its rows,
-    /// whether issued or not; an update is for the elements of its data and parity. The request that is being cut into plans does not
-    /// count. `None` also where nothing is known of requests that wait: without `dispatch.queue` and PIQ.
+    /// whether issued or not; an update is for the elements of its data and parity. The request that is being cut into plans
+    /// does not count. `None` also where nothing is known of requests that wait: without `dispatch.queue` and PIQ.
     ///
     /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
     #[inline]
