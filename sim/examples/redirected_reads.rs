@@ -150,9 +150,10 @@ fn main() {
             let busy = totals(over, POLICIES[0].1, false, REQUESTS, reads, every_ns).die_utilisation();
             println!("\n**{}, {load}** (dies {:.0} % busy with direct reads)\n", over.name, busy * 100.0);
             println!(
-                "| reads | mean | p99 | p99.9 | extra reads, % | write mean | with rotating: mean | p99 | p99.9 | extra reads, % | write mean |"
+                "{HEAD}
+|{}",
+                " --- |".repeat(11)
             );
-            println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
             for (name, read) in POLICIES {
                 let both = [false, true]
                     .map(|rotating| cells(&totals(over, read, rotating, REQUESTS, reads, every_ns)));
