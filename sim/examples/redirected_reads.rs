@@ -149,11 +149,7 @@ fn main() {
             let every_ns = (over.interval_ns as f64 * slower) as u64;
             let busy = totals(over, POLICIES[0].1, false, REQUESTS, reads, every_ns).die_utilisation();
             println!("\n**{}, {load}** (dies {:.0} % busy with direct reads)\n", over.name, busy * 100.0);
-            println!(
-                "{HEAD}
-|{}",
-                " --- |".repeat(11)
-            );
+            println!("{HEAD}\n|{}", " --- |".repeat(11));
             for (name, read) in POLICIES {
                 let both = [false, true]
                     .map(|rotating| cells(&totals(over, read, rotating, REQUESTS, reads, every_ns)));

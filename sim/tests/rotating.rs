@@ -44,7 +44,8 @@ impl Sink for Collections {
 /// What a run is over, and under what load.
 #[derive(Clone, Debug)]
 struct Case {
-    coordination: &'static str,
+    /// Sections of the scheme that say who collects when, and around what reads go.
+    coordination: String,
     layout: &'static str,
     groups: u32,
     geometry: &'static str,
@@ -127,7 +128,7 @@ proptest! {
         let groups = 1 + u32::from(two_groups);
         let apart = apart && two_groups;
         let case = Case {
-            coordination,
+            coordination: coordination.to_owned(),
             layout,
             groups,
             geometry: if apart { "membership = 'longest-code-interval'" } else { "" },
@@ -149,7 +150,7 @@ proptest! {
 #[test]
 fn without_permission_elements_collect_at_once_and_with_it_writes_pay() {
     let case = Case {
-        coordination: "",
+        coordination: String::new(),
         layout: "chip:2",
         groups: 1,
         geometry: "",
@@ -161,9 +162,34 @@ fn without_permission_elements_collect_at_once_and_with_it_writes_pay() {
     let (free, rows) = run_of(&case);
     assert!(most_at_a_time(&rows, |_| 0) > 2);
     assert_eq!(free.sum(|row| row.permission_waits), 0);
-    let (turns, rows) = run_of(&Case { coordination: TOKEN, ..case });
+    let (turns, rows) = run_of(&Case { coordination: TOKEN.to_owned(), ..case });
     assert_eq!(most_at_a_time(&rows, |_| 0), 1);
     // Eight elements need eight times the collecting that one may do: writes wait for it.
     assert!(turns.sum(|row| row.permission_waits) > 0 && turns.sum(|row| row.permission_wait_ns) > 0);
     assert!(turns.requests.writes.mean_ns() > free.requests.writes.mean_ns());
+}
+
+#[test]
+fn reads_that_decode_around_collections_lose_their_tail_where_elements_take_turns() {
+    let gc_avoiding = "[read]\npolicy = 'gc-avoiding'\n";
+    let tail = |coordination: &str, read: &str| {
+        let case = Case {
+            coordination: format!("{read}{coordination}"),
+            layout: "chip:2",
+            groups: 1,
+            geometry: "",
+            preemption: Preemption::Never,
+            every_ns: 1_500_000,
+            read_percent: 70,
+            seed: 1,
+        };
+        let (totals, rows) = run_of(&case);
+        assert!(rows.len() > 50, "{} blocks", rows.len());
+        totals.requests.reads.percentile_ns(9_900)
+    };
+    let [direct, avoiding] = ["", gc_avoiding].map(|read| tail("", read));
+    let [alone, both] = ["", gc_avoiding].map(|read| tail(TOKEN, read));
+    // Two that collect are two losses, more than one parity chunk bears.
+    assert!(both * 2 < avoiding && avoiding < direct, "{both} {avoiding} {direct}");
+    assert!(both * 2 < alone, "{both} {alone}");
 }
