@@ -291,7 +291,7 @@ impl Audit<'_> {
 
     /// Whether first writes wait in controller memory.
     pub(crate) fn gathers(&self) -> bool {
-        self.array.scheme().placement.first_writes == stripewise_array::placement::FirstWrites::Gather
+        self.array.scheme().placement.first_writes != stripewise_array::placement::FirstWrites::InPlace
     }
 
     /// Every row, every page, and the device's own state.

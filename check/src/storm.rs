@@ -215,6 +215,24 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
     scheme
 }
 
+/// The case of `seed` in which first writes wait until their row can be encoded, where they would go in place.
+pub fn encoding(seed: u64) -> Case {
+    let mut case = case(seed);
+    let scheme = &mut case.scheme;
+    let mut draw = Draw(Prng::stream(seed, 0x656E_636F));
+    let is_plain = scheme.placement.policy == PlacementPolicy::InPlace
+        && scheme.placement.first_writes == FirstWrites::InPlace
+        && scheme.geometry.level != Raid::Raid0;
+    if is_plain {
+        let placement = &mut scheme.placement;
+        placement.first_writes = FirstWrites::Encode;
+        placement.encode_wait = Span(draw.one_of(&[0, 1, 50_000, 3_000_000]));
+        placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
+        placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+    }
+    case
+}
+
 /// Who may collect garbage; from numbers of its own.
 fn coordination(seed: u64, raid: Raid) -> CoordinationSection {
     let mut draw = Draw(Prng::stream(seed, 0x7475_726E));

@@ -92,6 +92,14 @@ fn goes_everywhere(seen: &Seen, operations: &[u64; Class::COUNT]) {
 }
 
 #[test]
+fn first_writes_that_wait_until_their_row_can_be_encoded_keep_every_promise() {
+    for seed in 0..800 {
+        let case = storm::encoding(seed);
+        run(&case, Options::default()).unwrap_or_else(|failure| panic!("seed {seed} fails at {failure}"));
+    }
+}
+
+#[test]
 fn more_seeds_keep_every_promise() {
     storm(4000..20_000);
 }
