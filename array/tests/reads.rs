@@ -218,7 +218,8 @@ fn a_hedge_of_a_row_that_is_updated_asks_nobody() {
 
 #[test]
 fn chunks_of_the_log_are_read_around_a_collecting_element() {
-    let scheme = "name = 'test'\n[placement]\npolicy = 'elastic'\nbuffer_persistence = 'volatile'\n[elastic]\nsegment_rows = 4\n[read]\npolicy = 'gc-avoiding'";
+    let scheme = "name = 'test'\n[placement]\npolicy = 'elastic'\nbuffer_persistence = 'volatile'\n[elastic]\nsegment_rows = 4\n\
+        [read]\npolicy = 'gc-avoiding'";
     let mut rig = Rig::new(scheme, 4, 64);
     rig.submit(Write, 0, 3).expect("a request");
     rig.submit(Flush, 0, 0).expect("a request");

@@ -1,4 +1,6 @@
 //! Runs of the array's pages, row by row.
+//!
+//! Source: paper 002, section III-C, for runs under the longest code interval.
 
 use super::Geometry;
 

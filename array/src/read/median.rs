@@ -1,4 +1,6 @@
 //! The running median of operations' times.
+//!
+//! Source: Hao et al., FAST 2016, measure slowness against the median of peers; how it is counted here is ours.
 
 use stripewise_base::Nanos;
 
