@@ -76,6 +76,10 @@ pub enum Bug {
     FlushDropped,
     /// A read does not wait for the first write of a gathered row.
     FreshRowRead,
+    /// A read of a chunk that waits until its row can be encoded is answered with zeros.
+    EncodeBufferForgotten,
+    /// A chunk that comes when its row is encoded makes parity as if the row's other chunks were zeros.
+    LateMemberEncodesAlone,
     /// A repair writes back what another member holds.
     RepairWrongContent,
     /// The old content of a lost chunk is not decoded before a part of it is updated.
@@ -166,6 +170,8 @@ impl Bug {
         Self::AcknowledgeMerged,
         Self::FlushDropped,
         Self::FreshRowRead,
+        Self::EncodeBufferForgotten,
+        Self::LateMemberEncodesAlone,
         Self::RepairWrongContent,
         Self::PartOfLostNotDecoded,
         Self::TrimKeepsParity,

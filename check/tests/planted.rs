@@ -39,6 +39,8 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::FailureInvented), 20),
     (Planted::Array(Array::FlushDropped), 200),
     (Planted::Array(Array::FreshRowRead), 200),
+    (Planted::Array(Array::EncodeBufferForgotten), 50),
+    (Planted::Array(Array::LateMemberEncodesAlone), 50),
     (Planted::Array(Array::LateParityKept), 200),
     (Planted::Array(Array::ReleasedTooEarly), 50),
     (Planted::Array(Array::LateVersionDecoded), 500),
@@ -110,10 +112,15 @@ fn concerns(bug: Planted, case: &Case) -> bool {
     }
 }
 
+/// Whether `bug` needs first writes that wait until their row can be encoded, which a storm of its own draws.
+fn is_about_encoding(bug: Planted) -> bool {
+    matches!(bug, Planted::Array(Array::EncodeBufferForgotten | Array::LateMemberEncodesAlone))
+}
+
 fn find(bug: Planted, seeds: u64) -> Option<(u64, Failure)> {
     (0..seeds).find_map(|seed| {
         let options = Options { bug: Some(bug), ..Options::default() };
-        let case = storm::case(seed);
+        let case = if is_about_encoding(bug) { storm::encoding(seed) } else { storm::case(seed) };
         if !concerns(bug, &case) {
             return None;
         }

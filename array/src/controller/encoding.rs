@@ -69,9 +69,10 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA {
             return;
         }
+        let forgets = self.has_bug(Bug::EncodeBufferForgotten);
         for member in members(mask) {
             let Some(encode) = &mut self.encode else { return };
-            let waits = encode.members(row) >> member & 1 != 0;
+            let waits = encode.members(row) >> member & 1 != 0 && !forgets;
             let page = encode.page_mut(row, member).filter(|_| waits).copied();
             let array_page = self.array_page(row, member);
             if let Some(page) = page {

@@ -185,6 +185,7 @@ impl<M: Memory> Array<M> {
         let row = self.plans[plan as usize].row;
         self.gather.as_ref().is_some_and(|gather| gather.is_fresh(row))
             || self.encode.as_ref().is_some_and(|encode| encode.is_fresh(row))
+            || self.encode.is_some() && self.has_bug(Bug::LateMemberEncodesAlone)
     }
 
     #[inline]
