@@ -12,7 +12,7 @@ use stripewise_sim::{RunConfig, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
 
 /// Requests of a run.
-const REQUESTS: u32 = 1_000_000;
+const REQUESTS: u32 = 400_000;
 const ROUNDS: usize = 5;
 const PAGE: u64 = 4096;
 
