@@ -90,11 +90,17 @@ impl<M: Memory> Array<M> {
         self.open_segment(at)
     }
 
-    /// Opens a free segment for `stream`.
+    /// Opens a free segment for `stream`. Where none is free, survivors take one of which nothing counts any more: without
+    /// elements the reserve may be used up while their segment is collected, and what was trimmed since would be of no use.
     fn open_segment(&mut self, stream: usize) -> bool {
         let log = self.elastic_mut();
-        let Some(segment) = log.segments.open() else { return false };
+        let free = log.segments.open();
+        let Some(segment) = free.or_else(|| log.segments.reopen()) else { return false };
         let next = u64::from(segment) * log.segment_slots();
+        if free.is_none() {
+            log.directory.clear(next);
+            log.counts.collected += 1;
+        }
         log.open[stream] = Some(Open { segment, next, end: next + log.segment_slots() });
         log.is_full = false;
         true

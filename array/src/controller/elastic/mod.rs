@@ -207,10 +207,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Lets request `id` wait until what is in `place` is durable, if that is the rule.
+    /// Lets request `id` wait until what is in `place` is durable, if that is the rule and there is space. A write that was
+    /// reading its chunk when the array was found to have none comes to this without being asked before.
     fn await_durability(&mut self, id: u32, place: u32) {
         if !self.is_durable() || self.has_bug(Bug::DurableTooEarly) {
             return;
+        }
+        if self.elastic().is_full {
+            return self.refuse(id);
         }
         let node = self.free_attachment;
         self.free_attachment = self.attachments[node as usize].next;

@@ -89,6 +89,20 @@ impl Segments {
         Some(segment)
     }
 
+    /// Opens a closed segment of which nothing counts any more and that nobody reads.
+    pub(crate) fn reopen(&mut self) -> Option<u32> {
+        let mut empty = self.lists[0].0;
+        while empty != NONE && self.is_held(empty) {
+            empty = self.segments[empty as usize].after;
+        }
+        if empty == NONE {
+            return None;
+        }
+        self.unlink(empty);
+        self.segments[empty as usize].state = State::Open;
+        Some(empty)
+    }
+
     /// `segment` is neither opened nor collected from now on: its elements can take no stripes.
     pub(crate) fn retire(&mut self, segment: u32) {
         if self.is_linked(segment) {
