@@ -34,7 +34,7 @@ impl Keys {
     ) -> Result<Self, TraceError> {
         let fail = |message: String| TraceError::Setting(format!("generator {generator}: {message}"));
         let mut given: Vec<(&'static str, String)> = Vec::new();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        for part in parts(text).map_err(fail)?.into_iter().map(str::trim).filter(|part| !part.is_empty()) {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(fail(format!("`{part}` has no value; write key=value")));
             };
@@ -120,6 +120,25 @@ impl Keys {
             _ => Err(self.fail(key, "expected `yes` or `no`")),
         }
     }
+}
+
+/// The parts of `text` between commas that stand in no parentheses.
+fn parts(text: &str) -> Result<Vec<&str>, String> {
+    let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0u32);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth == 0 => return Err(format!("`{text}`: a parenthesis is not opened")),
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    if depth > 0 { Err(format!("`{text}`: a parenthesis is not closed")) } else { Ok(parts) }
 }
 
 impl Display for Keys {

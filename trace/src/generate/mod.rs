@@ -9,6 +9,7 @@ mod disksim_suite;
 mod hpc;
 mod keys;
 mod normal;
+mod phases;
 mod sequential;
 pub(crate) mod shuffle;
 mod size;
@@ -29,6 +30,7 @@ use crate::{Source, TraceError};
 use disksim_suite::Suite;
 pub use keys::Key;
 pub(crate) use keys::Keys;
+use phases::Phases;
 use synthetic::Synthetic;
 
 /// A generator as help texts show it.
@@ -54,6 +56,7 @@ pub fn catalog() -> &'static [About] {
         normal::ABOUT,
         wriw::ABOUT,
         hpc::ABOUT,
+        phases::ABOUT,
         disksim_suite::ABOUT,
         profile::ABOUT,
     ];
@@ -73,6 +76,8 @@ pub(crate) enum Recipe {
     Synthetic(Synthetic),
     Suite(Suite),
     Profile(Box<ProfileRecipe>),
+    /// Several generators that take turns.
+    Phases(Box<Phases>),
     /// A built-in profile that is itself a generator.
     Named(Box<Generator>),
 }
@@ -84,6 +89,7 @@ impl Generator {
             Recipe::Synthetic(synthetic) => Box::new(synthetic.source(seed)),
             Recipe::Suite(suite) => Box::new(suite.source(seed)),
             Recipe::Profile(profile) => Box::new(profile.source(seed)),
+            Recipe::Phases(phases) => Box::new(phases.source(seed)),
             Recipe::Named(generator) => generator.source(seed),
         }
     }
