@@ -136,6 +136,10 @@ pub(crate) struct StudyArgs {
     #[arg(long, help_heading = "Results")]
     pub(crate) gc_rows: bool,
 
+    /// Count slices of so much simulated time by the number of elements that collect garbage in them; 0ns for none
+    #[arg(long, value_name = "TIME", default_value = "100us", help_heading = "Results")]
+    pub(crate) gc_slice: Span,
+
     /// Keep a row of every element's state every so often, as in 10ms of simulated time
     #[arg(
         long,
@@ -214,6 +218,7 @@ impl StudyArgs {
             requests: self.rows,
             updates: self.update_rows,
             gcs: self.gc_rows,
+            gc_slice: self.gc_slice,
             sample_every: self.sample_every,
         };
         let spec = StudySpec { tables, out: self.out, force: self.force, ..self.setup.spec(schemes)? };

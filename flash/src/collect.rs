@@ -90,6 +90,7 @@ impl<M: Media> Flash<M> {
         self.dies[die as usize].active = !background;
         self.begins_block(die);
         self.hold(now, die, Some(self.domain_of(die)), agenda);
+        self.note_synchrony(now, die);
         match self.gc.span {
             GcSpan::Steps => self.collect_step(now, die, agenda),
             GcSpan::Busy => {
@@ -249,6 +250,7 @@ impl<M: Media> Flash<M> {
             d.eager &= !bit;
         }
         self.ends_block(die);
+        self.note_synchrony(now, die);
     }
 
     /// The block of a plane that static wear-levelling moves now that another one was erased, if there is one.
@@ -270,6 +272,7 @@ impl<M: Media> Flash<M> {
         if before == domain {
             return;
         }
+        self.note_synchrony(now, die);
         // First the new domain: what is in both is never let go.
         for other in self.dies_of(die, domain) {
             let d = &mut self.dies[other as usize];

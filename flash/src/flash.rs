@@ -23,6 +23,7 @@ use crate::ready::Ready;
 use crate::service::Service;
 use crate::spec::{DeviceSpec, Domain, GcSpec, LinkUnit, MultiPlane, Preemption};
 use crate::suspend::Suspension;
+use crate::synchrony::Synchrony;
 use crate::times::Times;
 use crate::validate::SpecError;
 
@@ -117,6 +118,7 @@ pub struct Flash<M = ()> {
     /// Who may collect, where that is for others to say.
     pub(crate) control: Option<Control>,
     pub(crate) log: Option<Vec<Collected>>,
+    pub(crate) synchrony: Option<Synchrony>,
     pub(crate) random: Prng,
     pub(crate) service: Service,
     pub(crate) planted: Planted,
@@ -202,6 +204,7 @@ impl<M: Media> Flash<M> {
             stalled: Vec::new(),
             control: None,
             log: None,
+            synchrony: None,
             random: Prng::stream(seed, 0x666C_6173),
             service: Service::default(),
             planted: Planted::default(),
@@ -352,6 +355,7 @@ impl<M: Media> Flash<M> {
         for die in &mut self.dies {
             die.cell_origin = die.cell_busy;
         }
+        self.restart_synchrony(now);
     }
 
     /// Keeps a row for every block that is collected from now on.

@@ -25,7 +25,7 @@ impl Study {
     #[new]
     #[pyo3(signature = (
         *, workload, schemes, device, elements, precondition, pacing, warmup, seed, settings, request_rows,
-        gc_rows, sample_every, out, force, stop
+        gc_rows, gc_slice, sample_every, out, force, stop
     ))]
     #[expect(clippy::too_many_arguments, reason = "all are given by name, by one caller")]
     fn new(
@@ -41,6 +41,7 @@ impl Study {
         settings: Vec<String>,
         request_rows: bool,
         gc_rows: bool,
+        gc_slice: &str,
         sample_every: &str,
         out: std::path::PathBuf,
         force: bool,
@@ -61,6 +62,8 @@ impl Study {
         }
         let sample_every = stripewise_base::units::parse_duration(sample_every)
             .map_err(|error| refuse(format!("sample_every: {error}")))?;
+        let gc_slice = stripewise_base::units::parse_duration(gc_slice)
+            .map_err(|error| refuse(format!("gc_slice: {error}")))?;
         let spec = StudySpec {
             workload: workload.spec.clone(),
             pacing: pacing.map(str::parse).transpose().map_err(refuse)?,
@@ -75,6 +78,7 @@ impl Study {
                 requests: request_rows,
                 updates: false,
                 gcs: gc_rows,
+                gc_slice: stripewise_base::units::Span(gc_slice),
                 sample_every: stripewise_base::units::Span(sample_every),
             },
             out,

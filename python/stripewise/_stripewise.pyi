@@ -319,6 +319,7 @@ class Study:
         settings: list[str],
         request_rows: bool,
         gc_rows: bool,
+        gc_slice: str,
         sample_every: str,
         out: str | Path,
         force: bool,

@@ -34,6 +34,7 @@ def compare(
     settings: Settings | None = None,
     request_rows: bool = False,
     gc_rows: bool = False,
+    gc_slice: str = "100us",
     sample_every: str = "0ns",
     out: str | os.PathLike[str] = "stripewise-results",
     force: bool = False,
@@ -62,6 +63,8 @@ def compare(
         settings: keys of every scheme or of the device to change, `{"gc.victim": "fifo"}`.
         request_rows: keep a row of every request (table `requests`).
         gc_rows: keep a row of every garbage collection (table `gcs`).
+        gc_slice: count slices of so much simulated time by the number of elements that collect garbage in them (table
+            `gc_slices`); `0ns` for none.
         sample_every: keep a row of every element's state each so much simulated time, `10ms` (table `samples`).
         out: the directory of results.
         force: compute what is there once more, and check that it yields the same.
@@ -91,6 +94,7 @@ def compare(
         settings=settings,
         request_rows=request_rows,
         gc_rows=gc_rows,
+        gc_slice=gc_slice,
         sample_every=sample_every,
         out=out,
         force=force,

@@ -8,7 +8,7 @@ use stripewise_results::RunInputs;
 pub(crate) type Settings = BTreeMap<String, String>;
 
 /// Settings that change what is kept and not what happens.
-const KEPT_ONLY: [&str; 3] = ["gc_rows", "sample_every", "update_rows"];
+const KEPT_ONLY: [&str; 4] = ["gc_rows", "gc_slice", "sample_every", "update_rows"];
 
 /// The settings of a run.
 pub(crate) fn settings(inputs: &RunInputs) -> Settings {

@@ -5,7 +5,7 @@ use crate::totals::TOTALS;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
+use stripewise_sim::tables::{ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
 
 /// The tables of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +18,8 @@ pub enum Table {
     Samples,
     /// One row a garbage collection of one block.
     Gcs,
+    /// One row a number of elements: slices of time in which so many collected garbage.
+    GcSlices,
     /// One row a parity update. Optional.
     Updates,
     /// One row a point of a cumulative distribution of latencies.
@@ -28,10 +30,11 @@ pub enum Table {
 
 impl Table {
     /// Every table, in the order in which they are listed, documented and hashed.
-    pub const ALL: [Table; 7] = [
+    pub const ALL: [Table; 8] = [
         Table::Totals,
         Table::Elements,
         Table::Latencies,
+        Table::GcSlices,
         Table::Samples,
         Table::Gcs,
         Table::Updates,
@@ -46,6 +49,7 @@ impl Table {
             Table::Samples => "samples",
             Table::Gcs => "gcs",
             Table::Latencies => "latencies",
+            Table::GcSlices => "gc_slices",
             Table::Updates => "updates",
             Table::Totals => "totals",
         }
@@ -250,6 +254,12 @@ columns!(LatencyRow is Latencies {
     count: u64 U64 "Requests, or operations, that took at most this long.",
 });
 
+columns!(GcSliceRow is GcSlices {
+    collecting: u32 U32 "Number of elements, from 0 to all.",
+    slices: u64 U64 "Slices in which exactly so many had a collection under way at some moment.",
+    slices_at_work: u64 U64 "The same without the pauses of collections that are preempted or in the background.",
+});
+
 /// The documentation of the tables, as Markdown: `docs/results.md`, whole.
 pub fn documentation() -> String {
     let mut text = String::from(include_str!("results.md"));
@@ -284,6 +294,14 @@ pub fn documentation() -> String {
          every value that is told apart; below, at most one for each 0.1 %. The last row of a kind \
          counts all.",
         LatencyRow::COLUMNS,
+    );
+    part(
+        "`gc_slices`",
+        "One row a number of elements, from 0 on: how many elements collected garbage at the same time (paper 003, \
+         section 4). Simulated time from the end of warm-up is cut into slices of `gc_slice_ns`; an element counts in a \
+         slice if a block of it is being collected at any moment of it, on whichever die. A collection that is \
+         preempted is under way until its block is erased. No rows where slices are not counted.",
+        GcSliceRow::COLUMNS,
     );
     part(
         "`updates`",

@@ -8,7 +8,9 @@ use crate::read::Batches;
 use crate::schema::Table;
 use bytes::Bytes;
 use std::io::Write;
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow};
+use stripewise_sim::tables::{
+    ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow,
+};
 
 /// Which of the optional tables a run leaves: those of which every request adds a row or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,7 @@ pub struct TableSink<W: Write + Send> {
     updates: Option<TableWriter<UpdateRow, W>>,
     elements: TableWriter<ElementRow, W>,
     latencies: TableWriter<LatencyRow, W>,
+    gc_slices: TableWriter<GcSliceRow, W>,
     samples: TableWriter<SampleRow, W>,
     gcs: TableWriter<GcRow, W>,
     totals: Output<W>,
@@ -76,6 +79,7 @@ impl<W: Write + Send> TableSink<W> {
             updates: optional.updates.then(|| start(inputs, open(Table::Updates)?)).transpose()?,
             elements: start(inputs, open(Table::Elements)?)?,
             latencies: start(inputs, open(Table::Latencies)?)?,
+            gc_slices: start(inputs, open(Table::GcSlices)?)?,
             samples: start(inputs, open(Table::Samples)?)?,
             gcs: start(inputs, open(Table::Gcs)?)?,
             totals: open(Table::Totals)?,
@@ -99,6 +103,7 @@ impl<W: Write + Send> TableSink<W> {
             table(totals?),
             table(self.elements.finish()?),
             table(self.latencies.finish()?),
+            table(self.gc_slices.finish()?),
             table(self.samples.finish()?),
             table(self.gcs.finish()?),
         ];
@@ -117,6 +122,7 @@ impl<W: Write + Send> TableSink<W> {
             + self.updates.as_ref().map_or(0, TableWriter::memory_bytes)
             + self.elements.memory_bytes()
             + self.latencies.memory_bytes()
+            + self.gc_slices.memory_bytes()
             + self.samples.memory_bytes()
             + self.gcs.memory_bytes()
     }
@@ -157,6 +163,11 @@ impl<W: Write + Send> Sink for TableSink<W> {
     #[inline]
     fn latency(&mut self, row: &LatencyRow) {
         self.latencies.push(row);
+    }
+
+    #[inline]
+    fn gc_slice(&mut self, row: &GcSliceRow) {
+        self.gc_slices.push(row);
     }
 }
 

@@ -13,7 +13,9 @@ use crate::sink::{Optional, Output, TableSink};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow};
+use stripewise_sim::tables::{
+    ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow,
+};
 
 /// What names the files of a run that is not finished, before the run digest.
 const PARTIAL: &str = ".partial-";
@@ -244,6 +246,11 @@ impl Sink for RunWriter {
     #[inline]
     fn latency(&mut self, row: &LatencyRow) {
         self.sink.latency(row);
+    }
+
+    #[inline]
+    fn gc_slice(&mut self, row: &GcSliceRow) {
+        self.sink.gc_slice(row);
     }
 }
 

@@ -104,6 +104,17 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("permission_waits", "Times that writes began to wait because their element may not collect garbage."),
     ("permission_wait_ns", "How long they waited for that, summed over elements."),
     ("cell_busy_ns", "Time in which dies' cells worked."),
+    ("gc_slice_ns", "Length of the slices of time of the three that follow and of the table `gc_slices`."),
+    (
+        "gc_any_share",
+        "Share of the slices in which at least one element collected at some moment: P(n >= 1).",
+    ),
+    ("gc_two_share", "Share in which at least two did: P(n >= 2)."),
+    (
+        "gc_two_of_any_share",
+        "Of the slices in which one did, the share in which two or more did: P(n >= 2 | n >= 1) (paper 003, Fig. 4(c) and \
+         4(d), which do not say which of the two is drawn).",
+    ),
     ("write_amplification", "`flash_program_pages` over the pages that the array wrote, of whatever class."),
     ("programs_per_host_page", "`flash_program_pages` over the pages' worth of bytes that hosts wrote."),
     ("least_erase_blocks", "Blocks erased of the element that erased the fewest."),

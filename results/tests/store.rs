@@ -98,6 +98,7 @@ fn a_finished_run_is_found_and_read_back() {
         files,
         [
             "elements.parquet",
+            "gc_slices.parquet",
             "gcs.parquet",
             "latencies.parquet",
             "requests.parquet",

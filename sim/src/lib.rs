@@ -23,10 +23,10 @@ pub use layout::Layout;
 pub use metrics::{Metrics, Responses};
 pub use precondition::Precondition;
 pub use replay::{Pacing, Replay, ReplayError};
-pub use run::{Progress, RunConfig, RunError, capacity, run, run_choosing, run_on};
+pub use run::{GC_SLICE, Progress, RunConfig, RunError, capacity, run, run_choosing, run_on};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World, elements};
 pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
-pub use totals::{Figure, Totals};
+pub use totals::{Figure, GcSlices, Totals};
 pub use updates::{Chooser, UpdateCounts};
 
 /// A fingerprint of the source text that decides what a run yields: tells apart programs of one version, so

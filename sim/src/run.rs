@@ -17,7 +17,7 @@ use crate::precondition::Precondition;
 use crate::replay::{Pacing, Replay, ReplayError};
 use crate::simulation::{ClassCounts, Host, Next, Simulation, elements};
 use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
-use crate::totals::Totals;
+use crate::totals::{GcSlices, Totals};
 use crate::updates::Chooser;
 
 /// All that decides a run, but the trace.
@@ -37,6 +37,9 @@ pub struct RunConfig {
     pub limit_requests: u64,
     /// Seed of all that is random in the device.
     pub seed: u64,
+    /// Length of the slices of time that are counted by the number of elements that collect in them; zero for none.
+    #[serde(default = "gc_slice")]
+    pub gc_slice: Span,
     /// Time between two samples of the elements' state; zero for none.
     pub sample_every: Span,
     /// Whether a row is kept of every request.
@@ -49,6 +52,13 @@ pub struct RunConfig {
     pub device: DeviceSpec,
 }
 
+/// Printed: paper 003, section 4.
+pub const GC_SLICE: Span = Span(100_000);
+
+fn gc_slice() -> Span {
+    GC_SLICE
+}
+
 impl RunConfig {
     /// A whole trace at its own times over new devices, seed 1; no rows of single requests, collections or samples.
     pub fn new(scheme: Scheme, device: DeviceSpec, elements: Layout) -> Self {
@@ -59,6 +69,7 @@ impl RunConfig {
             warmup_requests: 0,
             limit_requests: u64::MAX,
             seed: 1,
+            gc_slice: GC_SLICE,
             sample_every: Span(0),
             request_rows: false,
             gc_rows: false,
@@ -199,6 +210,9 @@ fn replay_on<'a>(
     if config.gc_rows {
         flash.enable_gc_log();
     }
+    if config.gc_slice.0 > 0 {
+        flash.count_gc_slices(0, config.gc_slice.0);
+    }
     let page_bytes = page_bytes(config);
     let replay = Replay::new(
         source,
@@ -250,6 +264,11 @@ fn replay_on<'a>(
     let elements = meter.elements(&simulation);
     let requests = std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0, 0));
     requests.latencies(&mut |row| simulation.world.host.sink().latency(row));
+    let gc_slices = GcSlices {
+        slice_ns: config.gc_slice.0,
+        by_collecting: simulation.world.flash.gc_slices(simulation.now()),
+    };
+    gc_slices.rows(&mut |row| simulation.world.host.sink().gc_slice(row));
     let cache = simulation.array.cache_counts().since(&meter.cache);
     let elastic = simulation.array.elastic_counts().since(&meter.elastic);
     let reads = simulation.array.read_counts().since(&meter.reads);
@@ -258,7 +277,7 @@ fn replay_on<'a>(
         hotness_bytes: simulation.array.hotness_bytes(),
     };
     let simulated_ns = simulation.now() - meter.began_ns;
-    Ok(Totals { requests, elements, cache, elastic, reads, memory, simulated_ns, page_bytes })
+    Ok(Totals { requests, elements, cache, elastic, reads, memory, gc_slices, simulated_ns, page_bytes })
 }
 
 pub(crate) fn page_bytes(config: &RunConfig) -> u32 {

@@ -147,6 +147,17 @@ pub struct GcRow {
     pub moved_pages: u32,
 }
 
+/// Slices of time in which so many elements collected garbage (paper 003, Fig. 4(c) and 4(d)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GcSliceRow {
+    /// Number of elements.
+    pub collecting: u32,
+    /// Slices in which exactly so many had a collection under way at some moment, pauses of preemption included.
+    pub slices: u64,
+    /// Slices in which exactly so many had one at work, those pauses left out.
+    pub slices_at_work: u64,
+}
+
 /// What a [`LatencyRow`] is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -246,6 +257,8 @@ pub trait Sink {
     fn gc(&mut self, _row: &GcRow) {}
     /// A point of a distribution of latencies; all come at the end of the run.
     fn latency(&mut self, _row: &LatencyRow) {}
+    /// A number of elements, and in how many slices so many collected; all come at the end of the run, from none on.
+    fn gc_slice(&mut self, _row: &GcSliceRow) {}
 }
 
 /// Takes nothing.

@@ -6,7 +6,7 @@ use stripewise_array::read::ReadCounts;
 use stripewise_base::Nanos;
 
 use crate::metrics::Metrics;
-use crate::tables::ElementRow;
+use crate::tables::{ElementRow, GcSliceRow};
 use crate::uniformity::{chi2, variation};
 
 /// One total's value.
@@ -33,6 +33,8 @@ pub struct Totals {
     pub reads: ReadCounts,
     /// What such a log holds in memory.
     pub memory: Memories,
+    /// How many elements collected at the same time.
+    pub gc_slices: GcSlices,
     /// Simulated time from the first arrival that counts to the end.
     pub simulated_ns: Nanos,
     /// Page size of the elements.
@@ -46,6 +48,29 @@ pub struct Memories {
     pub map_bytes: u64,
     /// What finding hot chunks takes.
     pub hotness_bytes: u64,
+}
+
+/// Slices of time by the number of elements that collected in them; empty where they were not counted.
+#[derive(Clone, Debug, Default)]
+pub struct GcSlices {
+    /// Length of a slice.
+    pub slice_ns: Nanos,
+    /// For none to all elements, the slices in which exactly so many collected.
+    pub by_collecting: Vec<stripewise_flash::GcSlices>,
+}
+
+impl GcSlices {
+    /// Every count, as rows of their table.
+    pub(crate) fn rows(&self, give: &mut dyn FnMut(&GcSliceRow)) {
+        for (collecting, slices) in (0..).zip(&self.by_collecting) {
+            give(&GcSliceRow { collecting, slices: slices.under_way, slices_at_work: slices.at_work });
+        }
+    }
+
+    /// Slices in which at least so many elements had a collection under way.
+    pub fn at_least(&self, elements: usize) -> u64 {
+        self.by_collecting.iter().skip(elements).map(|slices| slices.under_way).sum()
+    }
 }
 
 impl Totals {
@@ -191,6 +216,13 @@ impl Totals {
             ("cell_busy_ns", |row| row.cell_busy_ns),
         ];
         figures.extend(columns.map(|(name, column)| (name, Count(self.sum(column)))));
+        let [all, any, two] = [0, 1, 2].map(|elements| self.gc_slices.at_least(elements));
+        figures.extend([
+            ("gc_slice_ns", Count(self.gc_slices.slice_ns)),
+            ("gc_any_share", Real(ratio(any, all))),
+            ("gc_two_share", Real(ratio(two, all))),
+            ("gc_two_of_any_share", Real(ratio(two, any))),
+        ]);
         let host_pages = requests.written_bytes.div_ceil(u64::from(self.page_bytes));
         figures.push(("write_amplification", Real(self.write_amplification())));
         figures.push((

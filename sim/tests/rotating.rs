@@ -1,45 +1,15 @@
 //! Rotating permission, in whole runs: at most one element of a parity group collects at a time, whatever the load, and
 //! every request is served.
 
+mod support;
+
 use proptest::prelude::*;
 use stripewise_array::Scheme;
 use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::{Domain, Preemption};
-use stripewise_sim::tables::{GcRow, Sink};
+use stripewise_sim::tables::GcRow;
 use stripewise_sim::{RunConfig, Totals, run};
-use stripewise_trace::{Kind, Request, Source, TraceError};
-
-/// Requests of 8 KiB at random places, every so often.
-struct Mixed {
-    prng: stripewise_base::prng::Prng,
-    count: u64,
-    every_ns: u64,
-    read_percent: u64,
-    span: u64,
-    sent: u64,
-}
-
-impl Source for Mixed {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
-        batch.clear();
-        while batch.len() < batch.capacity() && self.sent < self.count {
-            self.sent += 1;
-            let offset = self.prng.below(self.span / 8192) * 8192;
-            let kind = if self.prng.below(100) < self.read_percent { Kind::Read } else { Kind::Write };
-            batch.push(Request { time_ns: self.sent * self.every_ns, offset, bytes: 8192, volume: 0, kind });
-        }
-        Ok(())
-    }
-}
-
-#[derive(Default)]
-struct Collections(Vec<GcRow>);
-
-impl Sink for Collections {
-    fn gc(&mut self, row: &GcRow) {
-        self.0.push(*row);
-    }
-}
+use support::{Collections, Mixed};
 
 /// What a run is over, and under what load.
 #[derive(Clone, Debug)]
@@ -88,7 +58,7 @@ fn run_of(case: &Case) -> (Totals, Vec<GcRow>) {
     let mut source = Mixed { prng, count: 3_000, every_ns, read_percent, span, sent: 0 };
     let mut collections = Collections::default();
     let totals = run(&config, &mut source, &mut collections, &mut |_| true).expect("a run");
-    (totals, collections.0)
+    (totals, collections.gcs)
 }
 
 /// The most elements of a group that collect at a time.

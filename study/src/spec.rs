@@ -101,7 +101,7 @@ impl SchemeSpec {
 }
 
 /// Which tables a run leaves beside its totals and its elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
     /// A row of every request, its latency split into parts.
     pub requests: bool,
@@ -109,6 +109,16 @@ pub struct Tables {
     pub updates: bool,
     /// A row of every garbage collection.
     pub gcs: bool,
+    /// Length of the slices of time by which `gc_slices` counts; zero for none.
+    pub gc_slice: Span,
     /// A row of every element's state every so often; zero for none.
     pub sample_every: Span,
+}
+
+impl Default for Tables {
+    /// None that is optional; slices of the length that paper 003 has.
+    fn default() -> Self {
+        let gc_slice = stripewise_sim::GC_SLICE;
+        Self { requests: false, updates: false, gcs: false, gc_slice, sample_every: Span(0) }
+    }
 }

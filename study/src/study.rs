@@ -276,6 +276,7 @@ impl Study {
         set("warmup_requests", job.config.warmup_requests.to_string());
         set("fold", self.workload.fold().to_string());
         set("fold_bytes", self.fold_bytes.to_string());
+        set("gc_slice", job.config.gc_slice.to_string());
         set("sample_every", job.config.sample_every.to_string());
         set("gc_rows", job.config.gc_rows.to_string());
         let text = |table| toml::to_string(&table).map_err(broken);
@@ -326,6 +327,7 @@ fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) 
         // The workload ends by itself, so that only what is replayed is folded and counted.
         limit_requests: u64::MAX,
         seed: spec.seed,
+        gc_slice: spec.tables.gc_slice,
         sample_every: spec.tables.sample_every,
         request_rows: spec.tables.requests,
         gc_rows: spec.tables.gcs,

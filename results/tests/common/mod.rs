@@ -3,7 +3,7 @@
 
 use stripewise_base::prng::Prng;
 use stripewise_results::RunInputs;
-use stripewise_sim::tables::{ElementRow, GcRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
+use stripewise_sim::tables::{ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, UpdateRow};
 
 pub(crate) fn inputs(seed: u64) -> RunInputs {
     RunInputs::new("[array]\nlevel = \"raid-5\"\n", "mode = \"open\"\n", "trace", seed, "0.1.0").unwrap()
@@ -65,6 +65,10 @@ pub(crate) fn latency(prng: &mut Prng) -> LatencyRow {
         latency_ns: value(prng),
         count: value(prng),
     }
+}
+
+pub(crate) fn gc_slice(prng: &mut Prng) -> GcSliceRow {
+    GcSliceRow { collecting: value(prng) as u32, slices: value(prng), slices_at_work: value(prng) }
 }
 
 pub(crate) fn update(prng: &mut Prng) -> UpdateRow {

@@ -1,0 +1,248 @@
+//! How many elements collect garbage at the same time, in slices of time.
+//!
+//! Source: paper 003, section 4, Fig. 4(c) and 4(d): "the number of SSDs that run GCs during a fixed time slice". An
+//! element counts in a slice if a block of it is being collected at any moment of the slice, on whichever die. Counts are
+//! exact, from the begins and ends of collections, each of which costs the same however long it takes.
+
+use stripewise_base::Nanos;
+
+use crate::flash::Flash;
+use crate::list::NONE;
+use crate::media::Media;
+
+/// Slices of a run by the number of elements that collected in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GcSlices {
+    /// Slices in which exactly so many elements had a collection under way. One that was preempted, or waits in the
+    /// background until nobody wants its die, is under way until its block is erased.
+    pub under_way: u64,
+    /// Slices in which exactly so many elements had one at work: pauses of preemption and in the background left out; one
+    /// that is suspended within an operation of the flash counts.
+    pub at_work: u64,
+}
+
+/// Both counts, and what each die was last seen doing.
+#[derive(Clone, Debug)]
+pub(crate) struct Synchrony {
+    under_way: Tally,
+    at_work: Tally,
+    /// By die.
+    seen: Vec<(bool, bool)>,
+}
+
+impl<M: Media> Flash<M> {
+    /// From `now` on slices of so many nanoseconds are counted by the number of elements that collect in them; the first
+    /// begins now.
+    ///
+    /// # Panics
+    /// When slices have no length.
+    pub fn count_gc_slices(&mut self, now: Nanos, slice_ns: Nanos) {
+        let elements = self.shape.elements as usize;
+        let tally = Tally::new(now, slice_ns, elements);
+        let seen = vec![(false, false); self.shape.dies as usize];
+        self.synchrony = Some(Synchrony { under_way: tally.clone(), at_work: tally, seen });
+        for die in 0..self.shape.dies {
+            self.note_synchrony(now, die);
+        }
+    }
+
+    /// The slices from [`Self::count_gc_slices`], or the last [`Self::reset_counters`], to `now`, by the number of
+    /// elements that collected in them: none to all. Nothing where they are not counted.
+    pub fn gc_slices(&self, now: Nanos) -> Vec<GcSlices> {
+        let Some(synchrony) = &self.synchrony else { return Vec::new() };
+        let sides = [&synchrony.under_way, &synchrony.at_work].map(|tally| tally.until(now));
+        let pairs = sides[0].iter().zip(&sides[1]);
+        pairs.map(|(&under_way, &at_work)| GcSlices { under_way, at_work }).collect()
+    }
+
+    /// Counts slices anew from `now` on.
+    pub(crate) fn restart_synchrony(&mut self, now: Nanos) {
+        if let Some(synchrony) = &mut self.synchrony {
+            synchrony.under_way.restart(now);
+            synchrony.at_work.restart(now);
+        }
+    }
+
+    /// A die may have begun or ended to collect a block, or to hold others back for it.
+    #[inline]
+    pub(crate) fn note_synchrony(&mut self, now: Nanos, die: u32) {
+        let Some(synchrony) = &mut self.synchrony else { return };
+        let c = &self.collections[die as usize];
+        let is = (c.block != NONE, c.block != NONE && c.held.is_some());
+        let was = std::mem::replace(&mut synchrony.seen[die as usize], is);
+        if is != was {
+            let element = self.shape.element_of_die(die) as usize;
+            synchrony.under_way.change(now, element, was.0, is.0);
+            synchrony.at_work.change(now, element, was.1, is.1);
+        }
+    }
+}
+
+/// Slices by the number of elements for which something went on at any moment of them. Spans contain their begin and not
+/// their end.
+#[derive(Clone, Debug)]
+struct Tally {
+    origin: Nanos,
+    slice_ns: Nanos,
+    /// Slices that are over, by the number of elements.
+    over: Vec<u64>,
+    /// The slice in hand, from 0, and the elements that count in it.
+    slice: u64,
+    in_slice: usize,
+    /// For each element, what goes on.
+    going_on: Vec<u32>,
+    /// Elements for which something goes on; all of them count in the slice in hand.
+    active: usize,
+    /// For each element for which nothing goes on, the last slice that it counts in, plus one.
+    counted: Vec<u64>,
+}
+
+impl Tally {
+    fn new(origin: Nanos, slice_ns: Nanos, elements: usize) -> Self {
+        assert!(slice_ns > 0, "slices of no length");
+        Self {
+            origin,
+            slice_ns,
+            over: vec![0; elements + 1],
+            slice: 0,
+            in_slice: 0,
+            going_on: vec![0; elements],
+            active: 0,
+            counted: vec![0; elements],
+        }
+    }
+
+    fn restart(&mut self, now: Nanos) {
+        self.over.fill(0);
+        self.counted.fill(0);
+        (self.origin, self.slice, self.in_slice) = (now, 0, self.active);
+    }
+
+    #[inline]
+    fn change(&mut self, now: Nanos, element: usize, was: bool, is: bool) {
+        match (was, is) {
+            (false, true) => self.begin(now, element),
+            (true, false) => self.end(now, element),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, now: Nanos, element: usize) {
+        self.going_on[element] += 1;
+        if self.going_on[element] == 1 {
+            self.reach((now - self.origin) / self.slice_ns);
+            self.active += 1;
+            self.in_slice += usize::from(self.counted[element] != self.slice + 1);
+        }
+    }
+
+    fn end(&mut self, now: Nanos, element: usize) {
+        self.going_on[element] -= 1;
+        if self.going_on[element] == 0 {
+            self.reach((now - self.origin) / self.slice_ns);
+            self.active -= 1;
+            if (now - self.origin).is_multiple_of(self.slice_ns) {
+                // Nothing of it is in the slice that begins now.
+                self.in_slice -= 1;
+            } else {
+                self.counted[element] = self.slice + 1;
+            }
+        }
+    }
+
+    /// All slices before this one are over.
+    fn reach(&mut self, slice: u64) {
+        if slice > self.slice {
+            self.over[self.in_slice] += 1;
+            self.over[self.active] += slice - self.slice - 1;
+            (self.slice, self.in_slice) = (slice, self.active);
+        }
+    }
+
+    /// The counts up to `end`; a last slice that it cuts is one.
+    fn until(&self, end: Nanos) -> Vec<u64> {
+        let mut all = self.clone();
+        all.reach((end - self.origin).div_ceil(self.slice_ns));
+        all.over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+
+    /// What happens to a tally: times in order, who, and whether something begins.
+    type Event = (Nanos, usize, bool);
+
+    fn counted(
+        slice_ns: Nanos,
+        elements: usize,
+        restart: Option<Nanos>,
+        events: &[Event],
+        end: Nanos,
+    ) -> Vec<u64> {
+        let mut tally = Tally::new(0, slice_ns, elements);
+        let mut restart = restart;
+        for &(time, element, begins) in events {
+            if let Some(at) = restart.take_if(|at| *at <= time) {
+                tally.restart(at);
+            }
+            if begins { tally.begin(time, element) } else { tally.end(time, element) }
+        }
+        restart.into_iter().for_each(|at| tally.restart(at));
+        tally.until(end)
+    }
+
+    #[test]
+    fn collections_of_3_ms_that_overlap_by_1_ms_are_together_in_a_fifth_of_their_slices() {
+        // A [0, 3) ms, B [2, 5) ms, in slices of 0.1 ms: 50 with any, 10 with both.
+        let events = [(0, 0, true), (2 * MS, 1, true), (3 * MS, 0, false), (5 * MS, 1, false)];
+        let slices = counted(MS / 10, 2, None, &events, 8 * MS);
+        assert_eq!(slices, [30, 40, 10]);
+        // The same when what begins at an instant comes before what ends then, and when the run ends in between.
+        let events = [(0, 0, true), (3 * MS, 1, true), (3 * MS, 0, false), (6 * MS, 1, false)];
+        assert_eq!(counted(MS / 10, 2, None, &events, 6 * MS), [0, 60, 0]);
+        assert_eq!(counted(MS / 10, 2, None, &events[..1], 2 * MS + 1), [0, 21, 0]);
+    }
+
+    #[test]
+    fn an_element_counts_once_in_a_slice_however_often_it_collects_in_it() {
+        let events =
+            [(10, 0, true), (20, 0, false), (30, 0, true), (40, 0, false), (90, 1, true), (110, 1, false)];
+        assert_eq!(counted(100, 3, None, &events, 300), [1, 1, 1, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn slices_are_those_that_a_search_through_all_spans_counts(
+            slice_ns in 1..40u64,
+            spans in prop::collection::vec((0..400u64, 1..90u64, 0..5usize), 0..40),
+            began in prop::option::of(0..300u64),
+            more in 0..100u64,
+        ) {
+            // Spans of one element may overlap: it has several dies. Ends and begins of one instant come in any order.
+            let edges =
+                |&(from, length, who): &(u64, u64, usize)| [(from, who, true), (from + length, who, false)];
+            let mut events: Vec<Event> = spans.iter().flat_map(edges).collect();
+            events.sort_by_key(|event| event.0);
+            let origin = began.unwrap_or(0);
+            let end = events.last().map_or(0, |event| event.0).max(origin) + more;
+            let slices = (end - origin).div_ceil(slice_ns);
+            let mut expected = vec![0; 6];
+            for slice in 0..slices {
+                let from = origin + slice * slice_ns;
+                let active = |element: usize| {
+                    spans.iter().any(|&(start, length, who)| {
+                        who == element && start < from + slice_ns && start + length > from
+                    })
+                };
+                expected[(0..5).filter(|&element| active(element)).count()] += 1;
+            }
+            prop_assert_eq!(counted(slice_ns, 5, began, &events, end), expected);
+        }
+    }
+}
