@@ -146,6 +146,16 @@ pub enum Bug {
     TrimKeepsDeltas,
     /// A chunk that was written is taken for one that never was.
     WrittenForgotten,
+    /// After a loss of power parity is left as it is.
+    ResyncSkipped,
+    /// After a loss of power a page that could not be read once is decoded from parity that may be wrong.
+    ResyncBelievesParity,
+    /// After a loss of power requests do not wait until parity is right.
+    ResyncNotAwaited,
+    /// A flush does not reach the volatile caches of elements.
+    ElementsNotFlushed,
+    /// A volatile write cache is still full after a loss of power.
+    VolatileCacheKept,
 }
 
 impl Bug {
@@ -205,6 +215,11 @@ impl Bug {
         Self::DeltasFreedEarly,
         Self::TrimKeepsDeltas,
         Self::WrittenForgotten,
+        Self::ResyncSkipped,
+        Self::ResyncBelievesParity,
+        Self::ResyncNotAwaited,
+        Self::ElementsNotFlushed,
+        Self::VolatileCacheKept,
         Self::OldSlotStaysValid,
         Self::OlderChunkInstalled,
         Self::ReserveIgnored,

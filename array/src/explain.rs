@@ -21,6 +21,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Append => "append",
         Purpose::Merge => "read, to write a part of",
         Purpose::Collect => "collect",
+        Purpose::Resync => "make parity right",
     };
     let hold = match plan.hold {
         Hold::None => "not held",
@@ -64,7 +65,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         let _ = writeln!(text, "  fails, because the row bears the loss of {bearable} at most");
         return text;
     }
-    if matches!(plan.purpose, Purpose::Write | Purpose::Parity) {
+    if matches!(plan.purpose, Purpose::Write | Purpose::Parity | Purpose::Resync) {
         let decision = &plan.decision;
         let _ =
             write!(text, "  routine: {}, because {}", decision.routine.name(), decision.reason.sentence());

@@ -35,6 +35,8 @@ pub enum Purpose {
     Merge,
     /// Reading chunks of a segment that is collected.
     Collect,
+    /// Making the parity of a row that of its data after a loss of power.
+    Resync,
 }
 
 /// One step of a plan.
@@ -69,6 +71,8 @@ pub(crate) struct Plan {
     pub(crate) partial: u64,
     /// Members that gave an error in this plan, beside those on failed elements.
     pub(crate) lost: u64,
+    /// Of a resync: members that gave an error once.
+    pub(crate) unread_once: u64,
     /// Members that the steps do without: those that were lost when the steps were made.
     pub(crate) missing: u64,
     /// Data members that parity does not cover though they are written: of them memory has the new content.
@@ -226,6 +230,7 @@ impl Plan {
             wanted: 0,
             partial: 0,
             lost: 0,
+            unread_once: 0,
             missing: 0,
             dirty: 0,
             kept: 0,

@@ -273,6 +273,31 @@ impl Audit<'_> {
         Ok(())
     }
 
+    /// Whether every member of `row` can be read on a living element, and they fit together.
+    pub(crate) fn is_whole(&self, row: u64) -> bool {
+        let members = self.array.geometry().members;
+        let alone = Audit { is_alone: true, ..*self };
+        !self.array.is_stale(row)
+            && (0..members).all(|member| self.read(row, member).is_some())
+            && alone.row(row).is_ok()
+    }
+
+    /// What the array's `page` holds; `None` if that cannot be told, or not now.
+    pub(crate) fn found(&self, page: u64) -> Option<Vec<Found>> {
+        let (row, member) = self.array.locate(page)?;
+        if !self.is_settled(row) || self.has_lost(row, member) {
+            return None;
+        }
+        let Content::Bytes(mut bytes) = self.content(row, member) else { return None };
+        let (cached, sectors) = self.cached(row, member);
+        for (index, cached) in cached.chunks_exact(SECTOR).enumerate() {
+            if sectors >> index & 1 != 0 {
+                bytes[index * SECTOR..(index + 1) * SECTOR].copy_from_slice(cached);
+            }
+        }
+        Some(bytes.chunks_exact(SECTOR).map(Found::of).collect())
+    }
+
     /// What a write cache has of a chunk, and of which sectors.
     fn cached(&self, row: u64, member: u32) -> (&[u8], u64) {
         let cached = self.array.cached_content(row, member);

@@ -67,6 +67,12 @@ pub struct Case {
     /// Whether the elements are taken for such that keep no old versions, so that memory must.
     #[serde(default)]
     pub hides_old_versions: bool,
+    /// Whether elements keep acknowledged writes in volatile memory until a flush.
+    #[serde(default)]
+    pub volatile_elements: bool,
+    /// Power is lost before each of these events of the run; once more, if one of them comes after the last event.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub power_losses: Vec<u64>,
     /// Faults of pages.
     pub faults: Faults,
     /// Losses of elements.
@@ -112,7 +118,7 @@ impl Case {
     pub fn capabilities(&self, shape: &Shape) -> Elements {
         let elements = stripewise_sim::elements(&self.device, shape);
         let old_versions = if self.hides_old_versions { 0 } else { elements.old_versions };
-        Elements { old_versions, ..elements }
+        Elements { old_versions, volatile_cache: self.volatile_elements, ..elements }
     }
 
     /// Sectors of the array.

@@ -12,6 +12,7 @@ mod audit_log;
 mod bugs;
 mod case;
 mod device;
+mod durable;
 mod log_history;
 mod media;
 mod model;

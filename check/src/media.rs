@@ -11,6 +11,7 @@ use stripewise_base::units::Span;
 use stripewise_flash::Media;
 use stripewise_sim::Content;
 
+use crate::durable::{Content as Kept, Durable};
 use crate::stamp::ERASED;
 
 /// Faults of pages: chances in a million, and reads that are chosen.
@@ -99,6 +100,8 @@ pub struct PageMedia {
     doomed: Vec<Option<Manner>>,
     log: Vec<Fault>,
     wrong: Option<String>,
+    /// What a loss of power leaves; noted only where power is to be lost.
+    durable: Option<Durable>,
 }
 
 impl PageMedia {
@@ -119,7 +122,47 @@ impl PageMedia {
             doomed: vec![None; elements as usize],
             log: Vec::new(),
             wrong: None,
+            durable: None,
         }
+    }
+
+    /// From now on it is noted what a loss of power would leave; whether elements have volatile caches.
+    pub(crate) fn note_durable(&mut self, is_volatile: bool) {
+        self.durable = Some(Durable::new(self.page_bytes, is_volatile));
+    }
+
+    /// What a loss of power would leave, if it is noted.
+    pub(crate) fn durable(&self) -> Option<&Durable> {
+        self.durable.as_ref()
+    }
+
+    /// Power is lost, and comes back to pages that are all erased: what elements kept is to be put where they put it now, by
+    /// [`Self::put`] and [`Self::spoil`].
+    pub(crate) fn lose_power(&mut self) {
+        if let Some(durable) = &mut self.durable {
+            durable.lose_power(&mut self.random);
+        }
+        self.states.fill(State::Erased);
+    }
+
+    /// The program `token` is to write this.
+    pub(crate) fn put(&mut self, token: u32, content: &Kept) {
+        let cargo = self.cargo(token);
+        match content {
+            Kept::Bytes(bytes) => cargo.bytes.copy_from_slice(bytes),
+            Kept::Zeros | Kept::Unreadable => cargo.bytes.fill(0),
+        }
+    }
+
+    /// A physical page cannot be read.
+    pub(crate) fn spoil(&mut self, element: u32, page: u32) {
+        let at = self.at(element, page);
+        self.states[at] = State::Lost;
+    }
+
+    /// The rates of faults, which may be changed for a while.
+    pub(crate) fn faults_mut(&mut self) -> &mut Faults {
+        &mut self.faults
     }
 
     /// The content of a physical page, or of one that is mapped nowhere; `None` if it cannot be read.
@@ -230,7 +273,7 @@ impl Media for PageMedia {
     fn program(&mut self, element: u32, page: u32, token: u32) {
         let state = if self.happens(self.faults.lost_ppm) { State::Lost } else { State::Written };
         let at = self.occupy(element, page, state, "programmed");
-        self.cargo(token);
+        self.cargo(token).is_lost = state == State::Lost;
         let (from, size) = (&self.cargo[token as usize].bytes, self.page_bytes);
         self.bytes[at * size..(at + 1) * size].copy_from_slice(from);
     }
@@ -268,6 +311,21 @@ impl Content<PageMemory> for PageMedia {
 
     fn fetch(&mut self, id: OperationId, page: u32, memory: &mut PageMemory) {
         memory.page_mut(page).copy_from_slice(&self.cargo(id).bytes);
+    }
+
+    fn started(&mut self, _: Nanos, id: OperationId, operation: &Operation) {
+        if self.durable.is_some() {
+            self.cargo(id);
+        }
+        if let Some(durable) = &mut self.durable {
+            durable.started(id, *operation, &self.cargo[id as usize].bytes);
+        }
+    }
+
+    fn ended(&mut self, _: Nanos, id: OperationId) {
+        if let Some(durable) = &mut self.durable {
+            durable.ended(id, self.cargo[id as usize].is_lost);
+        }
     }
 
     fn late_ns(&mut self, _: &Operation) -> Nanos {

@@ -32,6 +32,14 @@ struct Sector {
     floor: Update,
     /// The latest trim that covers the sector.
     trim: Update,
+    /// The latest version that a completed flush covers.
+    durable: Update,
+    /// The last update before the latest loss of power, after which the sector's content was looked up; and the version that was
+    /// found then. Others from before are gone for good.
+    cut: Update,
+    found: Update,
+    /// At that time its content was lost, and may be anything until it is written anew.
+    is_lost: bool,
 }
 
 /// What the array was asked to hold.
@@ -39,13 +47,15 @@ struct Sector {
 pub struct Model {
     sectors: Vec<Sector>,
     updates: Vec<Extent>,
+    /// The last update before the latest loss of power.
+    last_before: Update,
 }
 
 impl Model {
     /// An array of `sectors` sectors of zeros.
     pub fn new(sectors: u64) -> Self {
         let zeros = Extent { first: 0, count: sectors, is_trim: true };
-        Self { sectors: vec![Sector::default(); sectors as usize], updates: vec![zeros] }
+        Self { sectors: vec![Sector::default(); sectors as usize], updates: vec![zeros], last_before: 0 }
     }
 
     /// Sectors of the array.
@@ -81,6 +91,48 @@ impl Model {
         }
     }
 
+    /// A flush succeeded: these versions of all sectors, or later ones, are durable.
+    pub fn flushed(&mut self, versions: &[Update]) {
+        for (sector, &version) in self.sectors.iter_mut().zip(versions) {
+            sector.durable = sector.durable.max(version);
+        }
+    }
+
+    /// Power was lost: what is durable is still there, or what was written later. Where memory and elements are
+    /// persistent, `all_is_durable` that was acknowledged.
+    pub fn power_lost(&mut self, all_is_durable: bool) {
+        self.last_before = self.updates.len() as Update - 1;
+        for sector in &mut self.sectors {
+            if all_is_durable {
+                sector.durable = sector.durable.max(sector.acknowledged);
+            }
+            sector.acknowledged = sector.durable;
+            sector.floor = sector.durable;
+        }
+    }
+
+    /// The content of a sector that a loss of power left: no other version from before comes back. `None` if it was lost
+    /// with its element because its row was under update; then it may be anything.
+    pub fn restarted(&mut self, sector: u64, found: Option<Found>) {
+        let version = match found {
+            // It was written after the loss, and tells nothing of what was there.
+            Some(Found::Stamp { write, .. }) if write > self.last_before => return,
+            Some(Found::Stamp { write, .. }) => write,
+            _ => 0,
+        };
+        let sector = &mut self.sectors[sector as usize];
+        let was_lost = sector.is_lost && sector.floor <= sector.cut;
+        (sector.cut, sector.found) = (self.last_before, version);
+        sector.is_lost = found.is_none() || was_lost;
+        if !sector.is_lost {
+            (sector.floor, sector.acknowledged, sector.durable) = (version, version, version);
+            // A trim that came since is still to be done; and one that was found to be done admits zeros.
+            if sector.trim <= self.last_before && version > 0 {
+                sector.trim = 0;
+            }
+        }
+    }
+
     /// The oldest version that a read submitted now may find in `sector`.
     pub fn floor(&self, sector: u64) -> Update {
         self.sectors[sector as usize].floor
@@ -107,12 +159,17 @@ impl Model {
     /// # Errors
     /// What it should have held, in words.
     pub fn check(&self, sector: u64, found: Found, floor: Update) -> Result<(), String> {
+        let Sector { trim, cut, found: kept, is_lost, .. } = self.sectors[sector as usize];
+        if is_lost && floor <= cut {
+            return Ok(());
+        }
         let is_right = match found {
-            Found::Zeros => floor == 0 || self.sectors[sector as usize].trim > floor,
+            Found::Zeros => floor == 0 || trim > floor,
             Found::Stamp { write, sector: stamped } => {
                 let known = self.updates.get(write as usize);
                 stamped == sector
                     && write >= floor
+                    && (write > cut || write == kept)
                     && known.is_some_and(|known| !known.is_trim && known.covers(sector))
             }
             _ => false,
@@ -121,8 +178,10 @@ impl Model {
     }
 
     fn complaint(&self, sector: u64, found: Found, floor: Update) -> String {
+        let Sector { cut, found: kept, .. } = self.sectors[sector as usize];
         let mut admissible: Vec<String> = (floor.max(1)..self.updates.len() as Update)
             .filter(|&update| self.updates[update as usize].covers(sector))
+            .filter(|&update| update > cut || update == kept)
             .map(|update| match self.updates[update as usize].is_trim {
                 true => format!("zeros by trim {update}"),
                 false => format!("write {update}"),
@@ -222,6 +281,56 @@ mod tests {
         model.seen(0, stamp(write, 0));
         assert!(model.check(0, Found::Zeros, model.floor(0)).is_err());
         assert_eq!(model.promised(0), 0, "but a flush need not cover it");
+    }
+
+    #[test]
+    fn after_a_loss_of_power_what_a_flush_covered_is_there_and_what_was_later_may_be() {
+        let mut model = Model::new(1);
+        let [first, second, third] = [0; 3].map(|_| model.write(0, 1));
+        model.acknowledged(first);
+        model.flushed(&[model.promised(0)]);
+        model.acknowledged(second);
+        model.power_lost(false);
+        assert!(model.check(0, Found::Zeros, model.floor(0)).is_err());
+        for write in [first, second, third] {
+            assert!(model.check(0, stamp(write, 0), model.floor(0)).is_ok());
+        }
+        model.restarted(0, Some(stamp(second, 0)));
+        for write in [first, third] {
+            assert!(model.check(0, stamp(write, 0), model.floor(0)).is_err(), "it was not there");
+        }
+        let fourth = model.write(0, 1);
+        for write in [second, fourth] {
+            assert!(model.check(0, stamp(write, 0), model.floor(0)).is_ok());
+        }
+    }
+
+    #[test]
+    fn persistent_memory_makes_durable_what_was_acknowledged() {
+        let mut model = Model::new(1);
+        let write = model.write(0, 1);
+        model.acknowledged(write);
+        model.power_lost(true);
+        assert!(model.check(0, Found::Zeros, model.floor(0)).is_err());
+        assert!(model.check(0, stamp(write, 0), model.floor(0)).is_ok());
+    }
+
+    #[test]
+    fn what_was_lost_may_be_anything_until_it_is_written_again() {
+        let mut model = Model::new(1);
+        let write = model.write(0, 1);
+        model.acknowledged(write);
+        model.power_lost(true);
+        model.restarted(0, None);
+        for found in [Found::Garbage, Found::Zeros, stamp(7, 3)] {
+            assert!(model.check(0, found, model.floor(0)).is_ok());
+        }
+        let next = model.write(0, 1);
+        assert!(model.check(0, Found::Garbage, model.floor(0)).is_ok(), "it is not acknowledged yet");
+        model.acknowledged(next);
+        assert!(model.check(0, Found::Garbage, model.floor(0)).is_err());
+        assert!(model.check(0, stamp(write, 0), model.floor(0)).is_err());
+        assert!(model.check(0, stamp(next, 0), model.floor(0)).is_ok());
     }
 
     #[test]

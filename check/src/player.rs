@@ -70,6 +70,12 @@ pub struct Seen {
     pub reads: [u64; 3],
     /// Plans of trims and flushes.
     pub others: u64,
+    /// Losses of power.
+    pub power_losses: u64,
+    /// Rows whose parity was made right after one.
+    pub resyncs: u64,
+    /// Rows that were under update then and had lost a chunk, so that its content was lost.
+    pub holes: u64,
     /// Plans of elastic striping: stripes, chunks that are written in part, stripes that are collected.
     pub log: [u64; 3],
 }
@@ -84,6 +90,9 @@ impl Seen {
         self.reads.iter_mut().zip(other.reads).for_each(|(sum, count)| *sum += count);
         self.folds.iter_mut().zip(other.folds).for_each(|(sum, count)| *sum += count);
         self.others += other.others;
+        self.power_losses += other.power_losses;
+        self.resyncs += other.resyncs;
+        self.holes += other.holes;
         self.log.iter_mut().zip(other.log).for_each(|(sum, count)| *sum += count);
     }
 }
@@ -102,6 +111,10 @@ pub(crate) struct Player {
     pub faults: usize,
     /// See [`Player::faults`].
     pub event: u64,
+    /// Changes of pages that were started so far; see [`Player::faults`].
+    pub changes: u64,
+    /// Of each row the changes that had been started when it was last held for an update.
+    pub begun: BTreeMap<u64, u64>,
     geometry: Geometry,
     delta_rows: BTreeMap<(u16, u32), u64>,
     /// Of each page of a log the event in which a stripe last began to be written there.
@@ -129,6 +142,8 @@ impl Player {
             seen: Seen::default(),
             faults: 0,
             event: 0,
+            changes: 0,
+            begun: BTreeMap::new(),
             geometry,
             delta_rows: BTreeMap::new(),
             appended: BTreeMap::new(),
@@ -155,6 +170,16 @@ impl Player {
     /// Requests that wait for an acknowledgement, or for being sent.
     pub(crate) fn left(&self) -> usize {
         self.count as usize + self.asks.len() - self.next + usize::from(self.refused.is_some())
+    }
+
+    /// Power is lost: nothing that was submitted will be answered.
+    pub(crate) fn power_lost(&mut self, all_is_durable: bool) {
+        self.under_way.fill(None);
+        self.refused = None;
+        self.count = 0;
+        self.ended.clear();
+        self.begun.clear();
+        self.model.power_lost(all_is_durable);
     }
 
     /// The first request that waits for an acknowledgement, in words.
@@ -350,13 +375,16 @@ impl Host<PageMemory> for Player {
                     }
                 }
                 What::Write | What::Trim => self.model.acknowledged(request.update),
-                What::Flush => {}
+                What::Flush => self.model.flushed(&request.floors),
             }
         }
         self.ended.push(Ended { tag, request, failed, no_space });
     }
 
     fn planned(&mut self, plan: &PlanView<'_>) {
+        if plan.hold == Hold::Exclusive {
+            self.begun.insert(plan.row, self.changes);
+        }
         match plan.purpose {
             Purpose::Read => {
                 let hold = match plan.hold {
@@ -377,6 +405,7 @@ impl Host<PageMemory> for Player {
                 };
                 self.seen.routines[routine] += 1;
             }
+            Purpose::Resync => self.seen.resyncs += 1,
             Purpose::Trim | Purpose::Flush => self.seen.others += 1,
             Purpose::Append => {
                 self.seen.log[0] += 1;

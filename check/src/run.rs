@@ -1,6 +1,7 @@
 //! Runs a case, and holds the array against the contract at every step of the way.
 
 mod log;
+mod power;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -17,10 +18,12 @@ use stripewise_sim::Simulation;
 use crate::audit::{Audit, Unlogged};
 use crate::bugs::{Options, Planted};
 use crate::case::{Ask, Case, Loss, What};
+use crate::durable::Durable;
 use crate::log_history::LogHistory;
 use crate::media::{Manner, PageMedia};
 use crate::model::Model;
 use crate::player::{Ended, Player, Seen, Submitted, words};
+use power::Power;
 
 /// Events after which a run should long have ended: so many, and so many more for each request.
 const EVENTS: u64 = 50_000;
@@ -95,9 +98,8 @@ impl std::error::Error for Failure {}
 pub fn run(case: &Case, options: Options) -> Result<Summary, Failure> {
     let event = Cell::new(0);
     let guarded = AssertUnwindSafe(|| {
-        let mut run = Run::new(case, options, &event)?;
-        run.all()?;
-        Ok(run.summary())
+        let run = Run::new(case, options, &event)?;
+        Ok(run.all()?.summary())
     });
     let result = catch_unwind(guarded).unwrap_or_else(|panic| Err(words_of_panic(panic.as_ref())));
     result.map_err(|what| Failure { event: event.get(), what })
@@ -132,6 +134,7 @@ struct Run<'a> {
     faults_seen: usize,
     /// What became of each chunk under elastic striping.
     history: LogHistory,
+    power: Power,
 }
 
 impl<'a> Run<'a> {
@@ -147,7 +150,6 @@ impl<'a> Run<'a> {
             case.faults.clone(),
             case.seed,
         );
-        #[allow(unused_mut)]
         let mut flash =
             Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)
                 .map_err(|error| text(&error))?;
@@ -156,7 +158,11 @@ impl<'a> Run<'a> {
             flash.plant(Some(bug));
         }
         let model = Model::new(case.sectors()?);
+        if !case.power_losses.is_empty() {
+            flash.media_mut().note_durable(case.volatile_elements);
+        }
         let mut run = Self::over(case, flash, model, options, event)?;
+        run.power = Power::new(&case.power_losses);
         run.losses = case.losses.clone();
         run.losses.sort_by_key(|loss| std::cmp::Reverse(loss.event));
         if let Some(loss) = run.losses.iter().find(|loss| u32::from(loss.element) >= shape.elements) {
@@ -206,6 +212,7 @@ impl<'a> Run<'a> {
             stale: BTreeMap::new(),
             lost: BTreeMap::new(),
             history: LogHistory::default(),
+            power: Power::default(),
         })
     }
 
@@ -224,11 +231,12 @@ impl<'a> Run<'a> {
     }
 
     /// The whole case.
-    fn all(&mut self) -> Result<(), String> {
+    fn all(mut self) -> Result<Self, String> {
         self.ask(&self.case.requests);
-        self.play()?;
+        self = self.play_losing_power()?;
         self.played = self.event.get();
         self.settle()?;
+        self = self.lose_power_at_rest()?;
         // What was to happen later happens now.
         self.limit += self.event.get();
         while let Some(loss) = self.losses.pop() {
@@ -236,7 +244,10 @@ impl<'a> Run<'a> {
         }
         self.simulation.world.flash.media_mut().calm();
         self.read_back()?;
-        if self.case.fail_each { self.fail_each() } else { Ok(()) }
+        if self.case.fail_each {
+            self.fail_each()?;
+        }
+        Ok(self)
     }
 
     fn ask(&mut self, asks: &[Ask]) {
@@ -251,10 +262,15 @@ impl<'a> Run<'a> {
             while let Some(loss) = self.losses.pop_if(|loss| loss.event <= self.event.get()) {
                 self.lose(loss);
             }
+            if self.power.is_due(self.event.get()) {
+                return Ok(());
+            }
             self.event.set(self.event.get() + 1);
             let host = &mut self.simulation.world.host;
             host.event = self.event.get();
-            host.faults = self.simulation.world.flash.media().log().len();
+            let media = self.simulation.world.flash.media();
+            host.faults = media.log().len();
+            host.changes = media.durable().map_or(0, Durable::changes);
             let goes_on = self.simulation.step();
             self.look()?;
             if !goes_on {
@@ -302,6 +318,7 @@ impl<'a> Run<'a> {
         }
         self.look_at_log();
         self.look_at_elastic()?;
+        self.look_at_power()?;
         if self.simulation.world.host.ended.is_empty() {
             return Ok(());
         }

@@ -43,6 +43,11 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
             candidate.losses.remove(index);
             smaller |= attempt(&mut best, candidate);
         }
+        for index in (0..best.power_losses.len()).rev() {
+            let mut candidate = best.clone();
+            candidate.power_losses.remove(index);
+            smaller |= attempt(&mut best, candidate);
+        }
         for simplify in SIMPLER {
             let mut candidate = best.clone();
             simplify(&mut candidate);
@@ -66,7 +71,8 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
 }
 
 /// What makes a case simpler as a whole.
-const SIMPLER: [fn(&mut Case); 13] = [
+const SIMPLER: [fn(&mut Case); 14] = [
+    |case| case.volatile_elements = false,
     |case| case.faults = Faults::default(),
     |case| case.faults.lost_ppm = 0,
     |case| case.faults.failed_reads.truncate(1),

@@ -6,6 +6,7 @@
 
 mod dispatching;
 mod elastic;
+mod power;
 mod reading;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
@@ -61,6 +62,7 @@ pub fn case(seed: u64) -> Case {
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
             case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
+            power::power(seed, &mut case);
             return case;
         }
     }
@@ -88,6 +90,8 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(20),
         hides_old_versions: draw.percent(40),
+        volatile_elements: false,
+        power_losses: Vec::new(),
         faults: Faults::default(),
         losses: Vec::new(),
         requests: Vec::new(),
@@ -229,6 +233,7 @@ pub fn encoding(seed: u64) -> Case {
         placement.encode_wait = Span(draw.one_of(&[0, 1, 50_000, 3_000_000]));
         placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
         placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+        case.power_losses.clear();
     }
     case
 }

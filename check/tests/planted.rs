@@ -6,7 +6,7 @@ use stripewise_array::Bug as Array;
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::read::ReadPolicy;
-use stripewise_check::{Case, Failure, Options, Planted, run, storm};
+use stripewise_check::{Case, Failure, Faults, Options, Planted, run, storm};
 use stripewise_flash::Bug as Flash;
 
 /// Seeds from 0 on within which the storm must find each bug, and a part of what it says then. The table of
@@ -83,6 +83,11 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::FailedSlotUsed), 50),
     (Planted::Array(Array::StripeWithoutQ), 50),
     (Planted::Array(Array::SurvivorDropped), 50),
+    (Planted::Array(Array::ResyncSkipped), 50),
+    (Planted::Array(Array::ResyncBelievesParity), 1000),
+    (Planted::Array(Array::ResyncNotAwaited), 2000),
+    (Planted::Array(Array::ElementsNotFlushed), 500),
+    (Planted::Array(Array::VolatileCacheKept), 50),
     (Planted::Flash(Flash::PinSkipped), 50),
     (Planted::Flash(Flash::GcFreesEarly), 20),
     (Planted::Flash(Flash::GcKeepsMapping), 20),
@@ -108,6 +113,12 @@ fn concerns(bug: Planted, case: &Case) -> bool {
             case.scheme.read.policy != ReadPolicy::Direct
                 && case.scheme.placement.policy == PlacementPolicy::Elastic
         }
+        Planted::Array(Array::ResyncBelievesParity) => {
+            let Faults { failed_read_ppm, corrupt_read_ppm, .. } = case.faults;
+            !case.power_losses.is_empty() && failed_read_ppm + corrupt_read_ppm > 0
+        }
+        Planted::Array(Array::ResyncNotAwaited) => !case.power_losses.is_empty(),
+        Planted::Array(Array::ElementsNotFlushed) => case.volatile_elements && !case.power_losses.is_empty(),
         _ => true,
     }
 }

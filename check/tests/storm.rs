@@ -64,6 +64,8 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
     assert!(moved > 10_000 && erased > 10_000, "{moved} pages moved, {erased} blocks erased");
     assert!(seen.succeeded > 12 * seen.failed, "{seen:?}: what fails shows little");
     assert!(raid6.seen.succeeded > 12 * raid6.seen.failed, "{:?}: what fails shows little", raid6.seen);
+    assert!(seen.power_losses > 500 && seen.resyncs > 5_000, "{seen:?}");
+    assert!(seen.holes > 100, "{} chunks lost in write holes", seen.holes);
     assert!(two_lost > 300, "{two_lost} runs of RAID-6 lost two elements");
 }
 
@@ -214,6 +216,12 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         for loss in &case.losses {
             count(format!("{:?}", loss.manner));
         }
+        if case.power_losses.is_empty() {
+            count(format!("volatile elements {}", case.volatile_elements));
+        } else {
+            count(format!("power lost over volatile elements {}", case.volatile_elements));
+            count(format!("{} losses of power", case.power_losses.len()));
+        }
         beyond += u32::from(case.losses_in_a_group(&geometry) > geometry.parity());
     }
     (counts, beyond)
@@ -233,7 +241,8 @@ fn every_member_of_every_axis_is_drawn() {
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
     // of tiers, and 2 levels. Of dispatch 3 disciplines, 5 bounds on queues, a third order, 2 manners of
     // sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns, 2 windows, 3 blocks ahead.
-    assert_eq!(counts.len(), 220, "{listed}");
+    // Elements volatile or not, with power lost and without, and 5 numbers of losses of power.
+    assert_eq!(counts.len(), 229, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

@@ -3,6 +3,8 @@
 //! Events of equal time happen in a fixed order (what was scheduled first, then arrivals), so a run is a function of
 //! its inputs alone.
 
+mod restart;
+
 use stripewise_array::coordination::GcTurn;
 use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
 use stripewise_array::{
@@ -361,33 +363,37 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         memory: M,
         host: H,
     ) -> Result<Self, SchemeError> {
-        let count = elements.count as usize;
-        let array = Array::new(scheme, elements, memory)?;
-        let mut flash = flash;
+        Ok(Self::with_array(Array::new(scheme, elements, memory)?, flash, host, 0))
+    }
+
+    /// `array` over `flash`, both as they are at time `now`.
+    fn with_array(array: Array<M>, mut flash: Flash<C>, host: H, now: Nanos) -> Self {
+        let count = array.elements() as usize;
         if array.controls_gc() {
             flash.control_gc();
         }
-        let large = u64::from(elements.count) * u64::from(elements.pages) * 4 > LARGE_BYTES;
-        Ok(Self {
-            array,
+        let large = count as u64 * u64::from(flash.logical_pages()) * 4 > LARGE_BYTES;
+        let gone: Vec<bool> = (0..count).map(|element| array.is_failed(element as u16)).collect();
+        Self {
             world: World {
                 flash,
                 host,
                 counts: vec![[0; stripewise_array::Class::COUNT]; count],
                 agenda: Agenda::new(),
-                now: 0,
-                xor_ns: scheme.parity.xor.0,
+                now,
+                xor_ns: array.scheme().parity.xor.0,
                 in_flight: Vec::new(),
-                gone: vec![false; count],
-                any_gone: false,
+                any_gone: gone.contains(&true),
+                gone,
                 acknowledged: 0,
                 memory: std::marker::PhantomData,
             },
+            array,
             done: Vec::with_capacity(64),
             late: Vec::new(),
             busy_at: None,
             large,
-        })
+        }
     }
 
     /// The time.

@@ -188,7 +188,7 @@ impl<M: Memory> Array<M> {
                 self.decode(plan);
                 self.overlay_late(plan);
             }
-            Purpose::Write | Purpose::Parity => {
+            Purpose::Write | Purpose::Parity | Purpose::Resync => {
                 let reconstructs = self.plans[plan as usize].decision.routine == Routine::Reconstruct;
                 if reconstructs && !self.has_bug(Bug::PartOfLostNotDecoded) {
                     self.decode(plan);

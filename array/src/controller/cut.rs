@@ -18,6 +18,9 @@ impl<M: Memory> Array<M> {
     pub(super) fn cut<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> Cut {
         let kind = self.requests[id as usize].host.kind;
         let over = |is_done| if is_done { Cut::Done } else { Cut::WantsPlans };
+        if self.resync.is_some() && !self.has_bug(Bug::ResyncNotAwaited) {
+            return Cut::WantsPlans;
+        }
         if kind == RequestKind::Flush {
             return over(self.cut_flush(id, driver));
         }
@@ -190,7 +193,8 @@ impl<M: Memory> Array<M> {
             return false;
         }
         let slot = &mut self.requests[id as usize];
-        if slot.remaining == 1 && !slot.flushed && self.elements.volatile_cache {
+        let is_whole = slot.remaining == 1 && !slot.flushed;
+        if is_whole && self.elements.volatile_cache && !self.has_bug(Bug::ElementsNotFlushed) {
             return self.flush_elements(id, driver);
         }
         true
@@ -260,6 +264,7 @@ impl<M: Memory> Array<M> {
         plan.wanted = 0;
         plan.partial = 0;
         plan.lost = 0;
+        plan.unread_once = 0;
         plan.missing = 0;
         plan.dirty = 0;
         plan.kept = 0;

@@ -28,17 +28,14 @@ impl<M: Memory> Array<M> {
             node = attachment.next;
             let id = attachment.request;
             let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
+            let flushes = self.elements.volatile_cache && !self.has_bug(Bug::ElementsNotFlushed);
             if self.plans[plan as usize].purpose == Purpose::Read && !self.requests[id as usize].failed {
                 self.store_row(plan, id);
             }
             let request = &mut self.requests[id as usize];
             request.remaining -= 1;
             let is_last = request.remaining == 0;
-            if is_last
-                && request.host.kind == RequestKind::Flush
-                && !request.flushed
-                && self.elements.volatile_cache
-            {
+            if is_last && request.host.kind == RequestKind::Flush && !request.flushed && flushes {
                 // What the flush had to drain first is on the elements: now they are flushed.
                 request.remaining = 1;
                 self.pending.push_front(id);

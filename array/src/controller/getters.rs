@@ -70,6 +70,7 @@ impl<M: Memory> Array<M> {
     /// Whether no request, plan or hold is left.
     pub fn is_quiet(&self) -> bool {
         self.pending.is_empty()
+            && self.resync.is_none()
             && self.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
             && self.buffered.is_empty()
             && self.woken.is_empty()

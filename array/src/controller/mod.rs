@@ -24,6 +24,7 @@ mod late;
 mod logging;
 mod reads;
 mod redirect;
+mod restart;
 mod run;
 mod updates;
 
@@ -53,6 +54,7 @@ use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
 use crate::window::Window;
+use restart::Resync;
 
 /// Bytes of a sector, the grain of hosts.
 pub const SECTOR_BYTES: u32 = 512;
@@ -124,6 +126,8 @@ pub struct Array<M: Memory> {
     window: Window,
     reads: Reads,
     coordination: Option<Rotating>,
+    /// The walk over all rows after a loss of power; no request is issued before it is over.
+    resync: Option<Resync>,
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
     last_active: Nanos,
@@ -219,6 +223,7 @@ impl<M: Memory> Array<M> {
             reads: Reads::new(&scheme.read, elements.count),
             coordination: (scheme.coordination.policy == CoordinationPolicy::Rotating)
                 .then(|| Rotating::new(scheme.coordination, &geometry, elements.count)),
+            resync: None,
             under_way: 0,
             last_active: 0,
             #[cfg(feature = "planted-bugs")]
@@ -457,6 +462,8 @@ impl<M: Memory> Array<M> {
                 self.begin(plan, driver);
             } else if self.hedge_due(driver) {
                 // It waits for nothing but its time.
+            } else if self.resync_one(driver) {
+                // Parity must be right before anything relies on it.
             } else if self.destage_due(driver) || self.encode_due() {
                 // What must leave goes first: writes that wait for its room are behind it.
             } else if !self.issue_front(driver)

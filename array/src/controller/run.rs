@@ -102,6 +102,10 @@ impl<M: Memory> Array<M> {
                 Err(lost) => Err(lost),
             },
             Purpose::Write | Purpose::Parity => self.build_update(plan, driver),
+            Purpose::Resync => {
+                self.build_resync(plan);
+                Ok(())
+            }
             Purpose::Trim => {
                 self.build_trim(plan);
                 Ok(())
@@ -308,7 +312,7 @@ impl<M: Memory> Array<M> {
             return self.begin(plan, driver);
         }
         let is_bad = match self.plans[plan as usize].purpose {
-            Purpose::Write | Purpose::Parity => {
+            Purpose::Write | Purpose::Parity | Purpose::Resync => {
                 let lost = self.members_on_failed(plan) | self.unlogged(plan);
                 if self.geometry.parity() == 0 {
                     // Every chunk stands for itself.
@@ -366,6 +370,7 @@ impl<M: Memory> Array<M> {
                 self.forget_row(self.plans[plan as usize].row);
             }
             Purpose::Read => self.log_read(plan),
+            Purpose::Resync => self.resynced(plan),
             Purpose::Flush => {}
         }
         if self.plans[plan as usize].first_request != NONE {

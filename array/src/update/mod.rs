@@ -96,6 +96,8 @@ pub enum Reason {
     EqualCost,
     /// Whoever drives the controller chose it.
     Custom,
+    /// There was no choice: power was lost, so parity is not to be relied on.
+    Unclean,
 }
 
 impl Reason {
@@ -119,6 +121,7 @@ impl Reason {
             Self::LowerCost => "its cost is lower",
             Self::EqualCost => "both routines cost the same, which means RMW",
             Self::Custom => "the user's policy chose it",
+            Self::Unclean => "power was lost, and parity may not be that of its data",
         }
     }
 }

@@ -133,6 +133,16 @@ impl Rig {
         true
     }
 
+    /// Power is lost and comes back.
+    pub fn lose_power(self) -> Self {
+        let array = self.array.restart().unwrap_or_else(|error| panic!("{error}"));
+        let World { slot, takes, gc_waits, .. } = self.world;
+        let world = World { slot, takes, gc_waits, ..World::default() };
+        let mut rig = Self { array, world, tag: self.tag };
+        rig.array.resume(slot, &mut rig.world);
+        rig
+    }
+
     /// Runs until nothing is left to do.
     pub fn run(&mut self) {
         while self.step() {}

@@ -34,6 +34,8 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(40),
         hides_old_versions: false,
+        volatile_elements: false,
+        power_losses: Vec::new(),
         faults: Faults::default(),
         losses: Vec::new(),
         requests: Vec::new(),

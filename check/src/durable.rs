@@ -1,0 +1,284 @@
+//! What elements keep through a loss of power: of each page what it held for certain, and what may be there instead.
+//!
+//! All of it is told by the operations that were sent to elements and by what they answered, so it owes nothing to what
+//! the flash or the controller believe.
+
+use std::collections::BTreeMap;
+
+use stripewise_array::{Operation, OperationId, OperationKind};
+use stripewise_base::prng::Prng;
+
+use crate::stamp::SECTOR;
+
+/// What a page of an element holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Nothing: it reads zeros.
+    #[default]
+    Zeros,
+    /// Bytes.
+    Bytes(Box<[u8]>),
+    /// It cannot be read.
+    Unreadable,
+}
+
+impl Content {
+    fn of(bytes: Box<[u8]>) -> Self {
+        if bytes.iter().all(|&byte| byte == 0) { Self::Zeros } else { Self::Bytes(bytes) }
+    }
+
+    fn sector(&self, sector: usize) -> Option<&[u8]> {
+        match self {
+            Self::Zeros => Some(&[0; SECTOR]),
+            Self::Bytes(bytes) => Some(&bytes[sector * SECTOR..(sector + 1) * SECTOR]),
+            Self::Unreadable => None,
+        }
+    }
+}
+
+/// A page of an element.
+pub(crate) type At = (u16, u32);
+
+/// An operation that was started and has not been answered.
+#[derive(Clone, Debug)]
+struct Flight {
+    operation: Operation,
+    content: Content,
+    /// Changes that had been answered when it was started.
+    after: u64,
+}
+
+/// How much of what was under way has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    Nothing,
+    Everything,
+    /// Of each page something else.
+    Any,
+}
+
+/// What pages hold, by what was sent to them.
+#[derive(Clone, Debug)]
+pub(crate) struct Durable {
+    /// Whether elements keep answered writes in volatile memory until a flush.
+    is_volatile: bool,
+    page_bytes: usize,
+    /// What is there for certain.
+    settled: BTreeMap<At, Content>,
+    /// Answered changes that no flush has covered, in order.
+    unflushed: BTreeMap<At, Vec<(u64, Content)>>,
+    flights: BTreeMap<OperationId, Flight>,
+    /// Changes that were answered, and changes that were started.
+    answered: u64,
+    started: u64,
+    /// When each page was last begun to be changed, counted in changes started.
+    touched: BTreeMap<At, u64>,
+}
+
+impl Durable {
+    pub(crate) fn new(page_bytes: usize, is_volatile: bool) -> Self {
+        Self {
+            is_volatile,
+            page_bytes,
+            settled: BTreeMap::new(),
+            unflushed: BTreeMap::new(),
+            flights: BTreeMap::new(),
+            answered: 0,
+            started: 0,
+            touched: BTreeMap::new(),
+        }
+    }
+
+    /// An operation starts; `bytes` are what it writes.
+    pub(crate) fn started(&mut self, id: OperationId, operation: Operation, bytes: &[u8]) {
+        let content = match operation.kind {
+            OperationKind::Read => return,
+            OperationKind::Write => Content::of(bytes.into()),
+            OperationKind::Trim | OperationKind::Flush => Content::Zeros,
+        };
+        if operation.kind != OperationKind::Flush {
+            self.started += 1;
+            self.touched.insert((operation.element, operation.page), self.started);
+        }
+        self.flights.insert(id, Flight { operation, content, after: self.answered });
+    }
+
+    /// An operation was answered; what it wrote may have gone bad on its way.
+    pub(crate) fn ended(&mut self, id: OperationId, is_lost: bool) {
+        let Some(Flight { operation, content, after }) = self.flights.remove(&id) else { return };
+        let Operation { element, page, kind, .. } = operation;
+        if kind == OperationKind::Flush {
+            return self.flushed(element, after);
+        }
+        self.answered += 1;
+        let content = if is_lost && kind == OperationKind::Write { Content::Unreadable } else { content };
+        if self.is_volatile {
+            self.unflushed.entry((element, page)).or_default().push((self.answered, content));
+        } else {
+            self.settled.insert((element, page), content);
+        }
+    }
+
+    /// A flush covers what was answered before it was started.
+    fn flushed(&mut self, element: u16, until: u64) {
+        for (&at, changes) in self.unflushed.range_mut((element, 0)..=(element, u32::MAX)) {
+            let covered = changes.iter().take_while(|(nth, _)| *nth <= until).count();
+            if let Some((_, content)) = changes.drain(..covered).next_back() {
+                self.settled.insert(at, content);
+            }
+        }
+        self.unflushed.retain(|_, changes| !changes.is_empty());
+    }
+
+    /// Changes that were started so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.started
+    }
+
+    /// When a page was last begun to be changed.
+    pub(crate) fn touched(&self, at: At) -> u64 {
+        self.touched.get(&at).copied().unwrap_or(0)
+    }
+
+    /// Whether a page may hold one of several contents if power is lost now.
+    pub(crate) fn is_undecided(&self, at: At) -> bool {
+        let settled = self.settled.get(&at).unwrap_or(&Content::Zeros);
+        let later = self.unflushed.get(&at).into_iter().flatten().map(|(_, content)| content);
+        let flights = self.changing(at);
+        later.chain(flights).any(|content| content != settled)
+    }
+
+    fn changing(&self, at: At) -> impl Iterator<Item = &Content> {
+        let is_meant = move |flight: &&Flight| {
+            let Operation { element, page, kind, .. } = flight.operation;
+            kind != OperationKind::Flush && (element, page) == at
+        };
+        self.flights.values().filter(is_meant).map(|flight| &flight.content)
+    }
+
+    /// Power is lost: of what no flush has covered and of what was under way, each page keeps something. From now on that is
+    /// what it holds.
+    pub(crate) fn lose_power(&mut self, random: &mut Prng) {
+        let share = match random.below(4) {
+            0 => Share::Nothing,
+            1 => Share::Everything,
+            _ => Share::Any,
+        };
+        let mut pages: Vec<At> = self.unflushed.keys().copied().collect();
+        let changed = self.flights.values().filter(|flight| flight.operation.kind != OperationKind::Flush);
+        pages.extend(changed.map(|flight| (flight.operation.element, flight.operation.page)));
+        pages.sort_unstable();
+        pages.dedup();
+        for at in pages {
+            let mut versions = vec![self.settled.remove(&at).unwrap_or_default()];
+            versions.extend(self.unflushed.remove(&at).into_iter().flatten().map(|(_, content)| content));
+            versions.extend(self.changing(at).cloned());
+            self.settled.insert(at, self.survivor(versions, share, random));
+        }
+        self.flights.clear();
+    }
+
+    /// One of `versions`, or some sectors of each.
+    fn survivor(&self, mut versions: Vec<Content>, share: Share, random: &mut Prng) -> Content {
+        let last = versions.len() - 1;
+        let nth = match share {
+            Share::Nothing => 0,
+            Share::Everything => last,
+            Share::Any => random.below(last as u64 + 1) as usize,
+        };
+        let is_torn = share == Share::Any && random.chance(1, 2);
+        if !is_torn || versions.contains(&Content::Unreadable) {
+            return versions.swap_remove(nth);
+        }
+        let mut bytes = vec![0; self.page_bytes];
+        for (sector, place) in bytes.chunks_exact_mut(SECTOR).enumerate() {
+            let nth = random.below(versions.len() as u64) as usize;
+            if let Some(content) = versions[nth].sector(sector) {
+                place.copy_from_slice(content);
+            }
+        }
+        Content::of(bytes.into())
+    }
+
+    /// All pages that hold anything, where nothing is under way.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (At, &Content)> {
+        self.settled.iter().map(|(&at, content)| (at, content))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 4 * SECTOR;
+
+    fn operation(kind: OperationKind) -> Operation {
+        Operation { kind, element: 1, page: 5, ..Operation::default() }
+    }
+
+    fn bytes(byte: u8) -> Vec<u8> {
+        vec![byte; PAGE]
+    }
+
+    /// What is left of page 5 of element 1 by any of many seeds: the bytes of its sectors.
+    fn left(durable: &Durable) -> std::collections::BTreeSet<Vec<u8>> {
+        let one = |seed| {
+            let mut durable = durable.clone();
+            durable.lose_power(&mut Prng::stream(seed, 1));
+            let content = durable.settled.get(&(1, 5)).cloned().unwrap_or_default();
+            (0..4).map(|sector| content.sector(sector).map_or(255, |bytes| bytes[0])).collect()
+        };
+        (0..400).map(one).collect()
+    }
+
+    #[test]
+    fn an_answered_write_stays_and_one_under_way_may_have_happened_sector_by_sector() {
+        let mut durable = Durable::new(PAGE, false);
+        durable.started(3, operation(OperationKind::Write), &bytes(1));
+        durable.ended(3, false);
+        assert_eq!(left(&durable), [vec![1; 4]].into());
+        assert!(!durable.is_undecided((1, 5)));
+        durable.started(3, operation(OperationKind::Write), &bytes(2));
+        assert!(durable.is_undecided((1, 5)));
+        let left = left(&durable);
+        assert!(left.contains(&vec![1; 4]) && left.contains(&vec![2; 4]));
+        assert_eq!(left.len(), 16, "each sector on its own");
+        assert!(left.iter().flatten().all(|byte| [1, 2].contains(byte)));
+    }
+
+    #[test]
+    fn volatile_elements_may_forget_what_was_answered_until_a_flush_that_began_later_is_over() {
+        let mut durable = Durable::new(PAGE, true);
+        durable.started(3, operation(OperationKind::Write), &bytes(1));
+        durable.ended(3, false);
+        durable.started(4, operation(OperationKind::Flush), &[]);
+        durable.started(3, operation(OperationKind::Write), &bytes(2));
+        durable.ended(3, false);
+        assert!(left(&durable).iter().flatten().any(|&byte| byte == 0));
+        durable.ended(4, false);
+        let kept = left(&durable);
+        assert_eq!(
+            kept.len(),
+            16,
+            "the first is there for certain, the second came when the flush was under way"
+        );
+        assert!(kept.iter().flatten().all(|byte| [1, 2].contains(byte)));
+        let other = Operation { element: 0, ..operation(OperationKind::Flush) };
+        durable.started(4, other, &[]);
+        durable.ended(4, false);
+        assert_eq!(left(&durable).len(), 16, "a flush of another element is none of its business");
+        durable.started(4, operation(OperationKind::Flush), &[]);
+        durable.ended(4, false);
+        assert_eq!(left(&durable), [vec![2; 4]].into());
+    }
+
+    #[test]
+    fn a_page_that_went_bad_is_unreadable_or_what_is_written_over_it() {
+        let mut durable = Durable::new(PAGE, false);
+        durable.started(3, operation(OperationKind::Write), &bytes(1));
+        durable.ended(3, true);
+        assert_eq!(left(&durable), [vec![255; 4]].into());
+        durable.started(3, operation(OperationKind::Write), &bytes(2));
+        assert_eq!(left(&durable), [vec![255; 4], vec![2; 4]].into());
+    }
+}

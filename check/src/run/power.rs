@@ -1,0 +1,223 @@
+//! Losses of power: what elements keep, a controller that starts anew over it, and what it must make of that.
+
+use std::collections::BTreeSet;
+
+use stripewise_array::cache::CachePolicy;
+use stripewise_array::placement::Persistence;
+use stripewise_base::agenda::Agenda;
+use stripewise_flash::{Admission, Flash, Op, OpKind};
+
+use super::{EVENTS, Run};
+use crate::case::Case;
+use crate::durable::Content;
+use crate::media::{Fault, PageMedia};
+use crate::stamp::SECTOR;
+
+/// Losses of power to come, and what the last ones left behind.
+#[derive(Debug, Default)]
+pub(super) struct Power {
+    /// Events before which power is lost, the next one last.
+    to_come: Vec<u64>,
+    /// Whether they may happen now.
+    is_live: bool,
+    /// Whether a controller that started anew is still making things right.
+    recovers: bool,
+    /// Rows that were under update at the loss and have not been seen whole since.
+    torn: BTreeSet<u64>,
+    /// Faults of media before the loss.
+    faults_before: usize,
+}
+
+impl Power {
+    pub(super) fn new(events: &[u64]) -> Self {
+        let mut to_come = events.to_vec();
+        to_come.sort_unstable_by(|a, b| b.cmp(a));
+        Self { to_come, ..Self::default() }
+    }
+
+    /// Whether power is to be lost before the event behind `event`.
+    pub(super) fn is_due(&self, event: u64) -> bool {
+        self.is_live && self.to_come.last().is_some_and(|&at| at <= event)
+    }
+}
+
+impl Run<'_> {
+    /// Plays the case's requests, with all losses of power on the way.
+    pub(super) fn play_losing_power(mut self) -> Result<Self, String> {
+        self.power.is_live = true;
+        loop {
+            self.play()?;
+            if !self.power.is_due(self.event.get()) {
+                self.power.is_live = false;
+                return Ok(self);
+            }
+            self.power.to_come.pop();
+            self = self.lose_power()?;
+        }
+    }
+
+    /// Power that was to be lost later is lost now that nothing is under way.
+    pub(super) fn lose_power_at_rest(mut self) -> Result<Self, String> {
+        if self.power.to_come.is_empty() {
+            return Ok(self);
+        }
+        self.power.to_come.clear();
+        self = self.lose_power()?;
+        self.play()?;
+        self.settle()?;
+        Ok(self)
+    }
+
+    fn lose_power(mut self) -> Result<Self, String> {
+        self.simulation.world.host.trace(|| "power is lost".into());
+        let rows = 0..self.simulation.array.geometry().rows();
+        let torn: Vec<u64> = rows.filter(|&row| self.is_torn(row)).collect();
+        self.simulation.world.host.trace(|| format!("rows under update: {torn:?}"));
+        self.power.torn.extend(torn);
+        if !self.power.recovers {
+            self.power.faults_before = self.media().log().len();
+        }
+        let mut media = self.media().clone();
+        media.lose_power();
+        let (flash, filled_at) = refill(self.case, media)?;
+        let all_is_durable = !self.case.volatile_elements && !self.has_volatile_cache();
+        let host = &mut self.simulation.world.host;
+        host.power_lost(all_is_durable);
+        host.seen.power_losses += 1;
+        let now = self.simulation.now().max(filled_at);
+        let simulation = self.simulation.restart(flash, now).map_err(|error| error.to_string())?;
+        let mut run = Self { simulation, ..self };
+        run.power.recovers = true;
+        run.limit += EVENTS;
+        if run.has_volatile_cache() {
+            run.cache_is_empty()?;
+        }
+        run.look_at_power()?;
+        Ok(run)
+    }
+
+    fn has_volatile_cache(&self) -> bool {
+        let cache = &self.case.scheme.cache;
+        cache.policy != CachePolicy::None && cache.persistence == Persistence::Volatile
+    }
+
+    /// A volatile cache is empty after a loss of power.
+    fn cache_is_empty(&self) -> Result<(), String> {
+        let array = &self.simulation.array;
+        match (0..array.geometry().rows()).find(|&row| array.cached_members(row) != 0) {
+            Some(row) => {
+                Err(format!("a volatile cache still has content of row {row} after a loss of power"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether `row` is being changed: an update that holds it has begun to write, or some page of it may hold one of several
+    /// contents. And whether its parity was not to be relied on anyway.
+    fn is_torn(&self, row: u64) -> bool {
+        let array = &self.simulation.array;
+        let geometry = array.geometry();
+        let Some(durable) = self.media().durable().filter(|_| geometry.parity() > 0) else { return false };
+        let place = geometry.place(row);
+        let begun = self.simulation.world.host.begun.get(&row).copied();
+        let is_changing = |member| {
+            let at = (geometry.element(place, member), place.page);
+            let has_written =
+                array.is_updating(row) && begun.is_some_and(|begun| durable.touched(at) > begun);
+            !array.is_failed(at.0) && durable.is_undecided(at) || has_written
+        };
+        array.is_stale(row) || (0..geometry.members).any(is_changing)
+    }
+
+    /// Notes which rows are whole again while things are made right; when that is over, everything that is durable must be there.
+    pub(super) fn look_at_power(&mut self) -> Result<(), String> {
+        if !self.power.recovers {
+            return Ok(());
+        }
+        let mut torn = std::mem::take(&mut self.power.torn);
+        // A row that is whole because a chunk was decoded and written back may be whole with content that never was.
+        let data = self.simulation.array.geometry().data;
+        torn.retain(|&row| !self.audit().is_whole(row) || (0..data).any(|member| self.is_gone(row, member)));
+        self.power.torn = torn;
+        if self.simulation.array.is_resyncing() {
+            return Ok(());
+        }
+        self.power.recovers = false;
+        self.recovered().map_err(|what| format!("after a loss of power, {what}"))
+    }
+
+    fn recovered(&mut self) -> Result<(), String> {
+        let torn = std::mem::take(&mut self.power.torn);
+        let geometry = self.simulation.array.geometry();
+        let page_sectors = (self.media().page_bytes() / SECTOR) as u64;
+        let mut lost = BTreeSet::new();
+        for &row in &torn {
+            for member in (0..geometry.data).filter(|&member| self.is_gone(row, member)) {
+                lost.insert(geometry.array_page(row, member));
+            }
+        }
+        let pages = geometry.pages();
+        self.simulation.world.host.seen.holes += lost.len() as u64;
+        for &page in &lost {
+            let model = &mut self.simulation.world.host.model;
+            (0..page_sectors).for_each(|sector| model.restarted(page * page_sectors + sector, None));
+        }
+        self.audit().everything()?;
+        for page in (0..pages).filter(|page| !lost.contains(page)) {
+            let Some(found) = self.audit().found(page) else { continue };
+            let model = &mut self.simulation.world.host.model;
+            let sectors = page * page_sectors..;
+            sectors.zip(found).for_each(|(sector, found)| model.restarted(sector, Some(found)));
+        }
+        Ok(())
+    }
+
+    /// Whether a member is on a failed element, or could not be read twice since the loss of power.
+    fn is_gone(&self, row: u64, member: u32) -> bool {
+        let array = &self.simulation.array;
+        let place = array.geometry().place(row);
+        let element = array.geometry().element(place, member);
+        let faults = &self.media().log()[self.power.faults_before..];
+        let is_its = |fault: &&Fault| (fault.element, fault.page) == (element, place.page);
+        array.is_failed(element) || faults.iter().filter(is_its).count() > 1
+    }
+}
+
+/// New flash whose logical pages hold what elements kept, and the time at which it is there.
+fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>, u64), String> {
+    let kept: Vec<_> = media
+        .durable()
+        .into_iter()
+        .flat_map(|durable| durable.pages())
+        .filter(|(_, content)| **content != Content::Zeros)
+        .map(|(at, content)| (at, content.clone()))
+        .collect();
+    let mut flash =
+        Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)
+            .map_err(|error| error.to_string())?;
+    let faults = std::mem::take(flash.media_mut().faults_mut());
+    let (mut agenda, mut done, mut now) = (Agenda::new(), Vec::new(), 0);
+    for ((element, page), content) in &kept {
+        let (element, op) = (u32::from(*element), Op { kind: OpKind::Program, page: *page, ..Op::default() });
+        flash.media_mut().put(0, content);
+        while flash.admits(now, element, &op, &mut agenda) != Admission::Admitted {
+            let (at, event) = agenda.pop().ok_or("the flash has no room for what it held")?;
+            now = at;
+            flash.handle(now, event, &mut agenda, &mut done);
+        }
+        flash.start(now, element, 0, op, &mut agenda);
+        while let Some((at, event)) = agenda.pop() {
+            now = at;
+            flash.handle(now, event, &mut agenda, &mut done);
+        }
+    }
+    while flash.next_ready().is_some() {}
+    for ((element, page), _) in kept.iter().filter(|(_, content)| *content == Content::Unreadable) {
+        if let Some(physical) = flash.lookup(u32::from(*element), *page) {
+            flash.media_mut().spoil(u32::from(*element), physical);
+        }
+    }
+    *flash.media_mut().faults_mut() = faults;
+    flash.reset_counters(now);
+    Ok((flash, now))
+}

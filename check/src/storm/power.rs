@@ -1,0 +1,43 @@
+//! Losses of power.
+
+use stripewise_array::cache::CachePolicy;
+use stripewise_array::placement::Persistence;
+use stripewise_base::prng::Prng;
+
+use super::Draw;
+use crate::case::{Ask, Case, What};
+
+/// Gives a case whose scheme finds everything again losses of power, and elements with volatile caches, from numbers of its
+/// own: what is drawn beside them is what it was without.
+pub(super) fn power(seed: u64, case: &mut Case) {
+    let mut draw = Draw(Prng::stream(seed, 0x706F_7765));
+    let cache = &case.scheme.cache;
+    let is_kept = cache.policy == CachePolicy::ParityCaching && cache.persistence == Persistence::Persistent;
+    if case.scheme.check_restart().is_err() || is_kept {
+        return;
+    }
+    case.volatile_elements = draw.percent(30);
+    if !draw.percent(50) {
+        return;
+    }
+    if draw.percent(60) {
+        // Without flushes little of it is durable.
+        for ask in &mut case.requests {
+            if draw.percent(8) {
+                *ask = Ask { gap_ns: ask.gap_ns, what: What::Flush, sector: 0, sectors: 0 };
+            }
+        }
+    }
+    let requests = case.requests.len() as u64;
+    let count = draw.one_of(&[1, 1, 2, 4]);
+    // Early, late, after the end, or while things are still being made right.
+    case.power_losses = (0..count).map(|_| draw.between(0, draw_most(requests, count))).collect();
+    if draw.percent(30) {
+        let first = case.power_losses[0];
+        case.power_losses.push(first + draw.between(1, 40));
+    }
+}
+
+fn draw_most(requests: u64, count: u64) -> u64 {
+    requests * if count > 1 { 12 } else { 25 }
+}
