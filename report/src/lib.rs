@@ -1,4 +1,4 @@
-//! Reports: one HTML file with the figures of papers 000 to 002 for the runs that it is given.
+//! Reports: one HTML file with the figures of papers 000 to 003 for the runs that it is given.
 //!
 //! All of it is drawn from the tables that runs leave, so a report can be made long after them and of runs of other
 //! machines. The file is whole in itself: no script, no font, no picture comes from elsewhere. What a figure lacks it
@@ -72,6 +72,8 @@ pub enum Paper {
     P001,
     /// Paper 002: redirected reads.
     P002,
+    /// Paper 003: write caches.
+    P003,
 }
 
 /// What parity logging would cost on a workload, in chunks: a model's counts, which no run has.

@@ -40,6 +40,8 @@ pub(crate) struct Run {
     pub(crate) responses: Option<Distribution>,
     /// Latencies of the operations on each element, queueing included; empty when they were not kept.
     pub(crate) operations: Vec<Distribution>,
+    /// Slices of time in which so many elements collected garbage, from none on; empty when they were not counted.
+    pub(crate) collecting: Vec<u64>,
 }
 
 /// Digits of a digest that a report shows.
@@ -64,6 +66,10 @@ impl Run {
             elements,
             responses: kept(LatencyKind::Both, 0),
             operations: (0..count as u64).filter_map(|at| kept(LatencyKind::Operation, at)).collect(),
+            collecting: run
+                .columns(Table::GcSlices)?
+                .and_then(|mut columns| columns.remove("slices"))
+                .unwrap_or_default(),
         })
     }
 

@@ -201,6 +201,7 @@ mod tests {
             elements: Default::default(),
             responses: None,
             operations: Vec::new(),
+            collecting: Vec::new(),
         }
     }
 

@@ -16,12 +16,20 @@ pub(crate) struct Line {
     pub(crate) tip: String,
 }
 
-/// Lines of shares over times.
+/// What stands below lines, from left to right.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Across<'a> {
+    /// Times in nanoseconds, called so.
+    Time(&'a str),
+    /// Whole numbers, called so.
+    Count(&'a str),
+}
+
+/// Lines of shares over times or counts.
 pub(crate) struct Lines<'a> {
     pub(crate) title: &'a str,
     pub(crate) description: &'a str,
-    /// What stands to the right of zero, in nanoseconds.
-    pub(crate) across: &'a str,
+    pub(crate) across: Across<'a>,
     pub(crate) upward: &'a str,
     /// From where to where the upward axis goes.
     pub(crate) range: (f64, f64),
@@ -44,9 +52,14 @@ impl Lines<'_> {
         let times = || self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.0));
         let most = times().fold(0.0, f64::max);
         let least = times().filter(|&time| time > 0.0).fold(most, f64::min);
-        let unit = Unit::of_time(most);
-        let log = least > 0.0 && most / least >= LOG_FROM;
+        let unit = match self.across {
+            Across::Time(_) => Unit::of_time(most),
+            Across::Count(_) => Unit::ONE,
+        };
+        let is_time = matches!(self.across, Across::Time(_));
+        let log = is_time && least > 0.0 && most / least >= LOG_FROM;
         let across = match most / least.max(1.0) {
+            _ if !is_time => Scale::around(least, most, unit, (most - least) as usize),
             _ if log => Scale::log(least, most, unit),
             // Far from zero, the place is for the differences.
             far if far < LINEAR_FROM_ZERO => Scale::around(least, most, unit, 4),
@@ -74,7 +87,10 @@ impl Lines<'_> {
         }
         svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, self.upward);
         let scale = if log { ", logarithmic" } else { "" };
-        let name = format!("{} ({}{scale})", self.across, unit.name);
+        let name = match self.across {
+            Across::Time(name) => format!("{name} ({}{scale})", unit.name),
+            Across::Count(name) => name.to_owned(),
+        };
         svg.text("axis", (right, bottom + 2.0 * LINE + 2.0), Anchor::End, &name);
         if let Some(reference) = self.reference {
             svg.line("reference", (left, height(reference)), (right, height(reference)));
@@ -127,12 +143,27 @@ fn markers(points: &[(f64, f64)], order: usize) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn counts_have_a_tick_each_and_no_unit() {
+        let points = (1..=9).map(|at| (f64::from(at), f64::from(at) / 9.0)).collect();
+        let lines = [Line { look: Some(Look(0)), points, tip: String::new() }];
+        let (title, description, upward) = ("t", "d", "share");
+        let across = Across::Count("SSDs");
+        let chart =
+            Lines { title, description, across, upward, range: (0.0, 1.0), lines: &lines, reference: None };
+        let drawn = chart.draw("c");
+        for tick in 1..=9 {
+            assert!(drawn.contains(&format!(">{tick}</text>")), "{tick}: {drawn}");
+        }
+        assert!(drawn.contains(">SSDs</text>"), "{drawn}");
+    }
+
     fn draw(points: Vec<(f64, f64)>) -> String {
         let lines = [Line { look: Some(Look(2)), points, tip: "a scheme".to_owned() }];
         let chart = Lines {
             title: "t",
             description: "d",
-            across: "latency",
+            across: Across::Time("latency"),
             upward: "requests (%)",
             range: (99.0, 100.0),
             lines: &lines,

@@ -12,7 +12,7 @@ mod strips;
 mod svg;
 
 pub(crate) use bars::{Bar, Bars, Group};
-pub(crate) use lines::{Line, Lines};
+pub(crate) use lines::{Across, Line, Lines};
 pub(crate) use look::{LOOKS, Look, hatches, swatch};
 pub(crate) use scale::{Unit, figure, time};
 pub(crate) use strips::{Part, Strip, Strips};

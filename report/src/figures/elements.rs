@@ -1,6 +1,6 @@
 //! Figures 3, 12 and 13: the tails of the elements' latencies.
 
-use crate::chart::{Bar, Bars, Group, Line, Lines, Look, Unit, figure, time};
+use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, figure, time};
 use crate::run::Run;
 use crate::set::Set;
 
@@ -68,7 +68,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             let chart = Lines {
                 title: &title,
                 description: "Share of the operations on each element within a latency, from 99 to 100 percent",
-                across: "latency of an element's operation",
+                across: Across::Time("latency of an element's operation"),
                 upward: "operations within it (%)",
                 range: (99.0, 100.0),
                 lines: &lines,

@@ -1,6 +1,6 @@
 //! Figures 10 and 11: the tail of the response times.
 
-use crate::chart::{Line, Lines, figure, time};
+use crate::chart::{Across, Line, Lines, figure, time};
 use crate::set::Set;
 
 use super::{Data, Figure, Named, Panel, none_of_structure, notes_on, scheme_keys};
@@ -58,7 +58,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
             let chart = Lines {
                 title: &title,
                 description: &description,
-                across: "response time",
+                across: Across::Time("response time"),
                 upward: "requests within it (%)",
                 range: (99.0, 100.0),
                 lines: &lines,

@@ -152,6 +152,7 @@ pub(super) mod tests {
             .into(),
             responses: None,
             operations: Vec::new(),
+            collecting: Vec::new(),
         }
     }
 

@@ -141,6 +141,7 @@ pub(super) mod tests {
             elements: [("element".to_owned(), (0..64).collect())].into(),
             responses: None,
             operations: Vec::new(),
+            collecting: Vec::new(),
         }
     }
 

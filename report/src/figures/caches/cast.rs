@@ -1,0 +1,66 @@
+//! Who plays in the figures of paper 003: write caches by where they are and how they destage.
+
+use crate::chart::Look;
+use crate::figures::Key;
+use crate::run::Run;
+use crate::set::Set;
+
+/// The caches, in the order of the paper's figure 4(b); the hybrid, which it only wishes for, behind them.
+pub(super) const CACHES: [&str; 6] = ["None", "ISC", "WOW", "STOW", "SIW", "hybrid"];
+/// Those that the paper compares throughout, and the hybrid.
+pub(super) const MAIN: [usize; 3] = [WOW, 4, 5];
+/// What others are compared with.
+pub(super) const WOW: usize = 2;
+
+/// The runs of a workload, by cache.
+pub(super) struct Scene<'a> {
+    pub(super) workload: &'a str,
+    pub(super) runs: [Option<&'a Run>; CACHES.len()],
+}
+
+impl Scene<'_> {
+    /// Mean response of a cache's run, and that over WOW's.
+    pub(super) fn mean(&self, cache: usize) -> Option<(f64, Option<f64>)> {
+        let mean = |cache: usize| self.runs[cache].and_then(|run| run.total("response_mean_ns"));
+        let base = mean(WOW).filter(|base| *base > 0.0);
+        mean(cache).map(|ours| (ours, base.map(|base| ours / base)))
+    }
+}
+
+/// Whether a run is of a cache that the paper compares.
+pub(super) fn is_ours(run: &Run) -> bool {
+    place(run).is_some_and(|place| place > 0)
+}
+
+/// The workloads of runs as they are, each with its runs: those of Table 1, called W(R, I, W), or the others. Variants and what
+/// stands beside the paper's comparison, as a semicolon in the name tells, are left out.
+pub(super) fn scenes(set: &Set, of_table: bool) -> Vec<Scene<'_>> {
+    let mut scenes: Vec<Scene<'_>> = Vec::new();
+    for run in set.runs.iter().filter(|run| !run.scheme.contains(',') && !run.workload.contains(';')) {
+        let Some(place) = place(run).filter(|_| run.workload.starts_with("W(") == of_table) else { continue };
+        let at = scenes.iter().position(|scene| scene.workload == run.workload).unwrap_or(scenes.len());
+        if at == scenes.len() {
+            scenes.push(Scene { workload: &run.workload, runs: [None; CACHES.len()] });
+        }
+        scenes[at].runs[place].get_or_insert(run);
+    }
+    scenes.retain(|scene| scene.runs[1..].iter().any(Option::is_some));
+    scenes
+}
+
+fn place(run: &Run) -> Option<usize> {
+    match run.settings.get("scheme.cache.policy").map(String::as_str) {
+        None | Some("none") => Some(0),
+        Some("isc") => Some(1),
+        Some("wow") => Some(2),
+        Some("stow") => Some(3),
+        Some("siw") => Some(4),
+        Some("hybrid") => Some(5),
+        Some(_) => None,
+    }
+}
+
+/// The legend of some caches.
+pub(super) fn keys(caches: &[usize], is_line: bool) -> Vec<Key> {
+    caches.iter().map(|cache| Key { look: Look(*cache), name: CACHES[*cache].to_owned(), is_line }).collect()
+}

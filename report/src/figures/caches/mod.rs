@@ -1,0 +1,110 @@
+//! The figures of paper 003, drawn for runs with its write caches.
+
+mod cast;
+mod responses;
+mod synchrony;
+
+use crate::Paper;
+use crate::set::Set;
+
+use super::{Figure, Panel};
+
+/// Every figure of paper 003 that runs can show, in its order; none where no run has one of its caches and nobody asks.
+pub(super) fn all(set: &Set) -> Vec<Figure> {
+    if !set.runs.iter().any(cast::is_ours) && set.paper != Some(Paper::P003) {
+        return Vec::new();
+    }
+    vec![
+        responses::compared(set),
+        responses::places(set),
+        synchrony::distributions(set),
+        responses::grid(set),
+    ]
+}
+
+/// What a figure is called.
+fn named(id: &str, number: &str, what: &str) -> (String, String) {
+    (format!("paper003-figure-{id}"), format!("Figure {number} of paper 003: {what}"))
+}
+
+/// What stands where there is nothing to draw.
+fn or_none(mut panels: Vec<Panel>, why: &str) -> Vec<Panel> {
+    if panels.is_empty() {
+        panels.push(Panel { title: "none".to_owned(), body: Err(why.to_owned()) });
+    }
+    panels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Beside;
+    use crate::run::Run;
+    use stripewise_results::{Figure as Value, Figures};
+
+    /// A run with a cache and made-up totals.
+    fn run(policy: &str, workload: &str, mean: u64, collecting: &[u64]) -> Run {
+        let settings = [
+            ("scheme.name", format!("paper003-{policy}")),
+            ("scheme.cache.policy", policy.to_owned()),
+            ("scheme.geometry.level", "raid5".to_owned()),
+        ];
+        let mut totals = Figures::new();
+        totals.add("response_mean_ns", Value::Count(mean)).expect("each once");
+        Run {
+            digest: format!("{policy}-{workload}"),
+            workload: workload.to_owned(),
+            scheme: format!("paper003-{policy}"),
+            structure: "8+1".to_owned(),
+            settings: settings.map(|(key, value)| (key.to_owned(), value)).into(),
+            totals,
+            elements: [("element".to_owned(), (0..9).collect())].into(),
+            responses: None,
+            operations: Vec::new(),
+            collecting: collecting.to_vec(),
+        }
+    }
+
+    fn set() -> Set {
+        let of = |workload: &'static str| {
+            [("none", 9_000), ("isc", 5_000), ("wow", 2_000), ("siw", 1_500), ("hybrid", 1_400)]
+                .map(|(policy, mean)| run(policy, workload, mean, &[50, 30, 10, 10]))
+        };
+        let all = ["HPC-G-5", "Exchange-P-5", "W(4, 20, 60)-G-5", "HPC-G-5; sweeps"].into_iter().flat_map(of);
+        Set::new(all.collect(), Beside { paper: Some(Paper::P003), ..Beside::default() })
+    }
+
+    fn cell<'a>(figure: &'a Figure, row: &[&str], column: &str) -> &'a str {
+        let column = figure.data.head.iter().position(|head| head == column).expect("a column");
+        let ours = |cells: &&Vec<String>| cells.iter().zip(row).all(|(cell, expected)| cell == expected);
+        &figure.data.rows.iter().find(ours).expect("a row")[column]
+    }
+
+    #[test]
+    fn every_figure_of_the_paper_is_drawn_with_its_values() {
+        let set = set();
+        let figures = crate::figures::all(&set);
+        let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(ids, ["4a", "4b", "4cd", "5"].map(|id| format!("paper003-figure-{id}")));
+        for figure in &figures {
+            assert!(figure.panels.iter().any(|panel| panel.body.is_ok()), "{}", figure.id);
+        }
+        assert_eq!(cell(&figures[0], &["HPC-G-5", "SIW"], "over WOW"), "0.750");
+        assert_eq!(figures[0].data.rows.len(), 6, "two workloads and three caches; Table 1 and sweeps apart");
+        assert_eq!(cell(&figures[1], &["HPC-G-5", "None"], "over WOW"), "4.50");
+        // Of 50 slices with any, 30 have one and 40 up to two.
+        assert_eq!(cell(&figures[2], &["HPC-G-5", "WOW"], "up to 1"), "0.600");
+        assert_eq!(cell(&figures[2], &["HPC-G-5", "WOW"], "2 or more"), "0.400");
+        assert_eq!(cell(&figures[3], &["W(4, 20, 60)-G-5", "hybrid"], "over WOW"), "0.700");
+    }
+
+    #[test]
+    fn without_such_caches_there_is_none_of_it_and_zeros_are_no_panic() {
+        let none = Set::new(vec![run("none", "w", 5, &[])], Beside::default());
+        assert!(all(&none).is_empty());
+        assert_eq!(all(&Set::new(vec![run("wow", "w", 0, &[0, 0])], Beside::default())).len(), 4);
+        assert_eq!(all(&Set::new(vec![run("siw", "W(4, 20, 60)", 0, &[])], Beside::default())).len(), 4);
+        let asked = Set::new(Vec::new(), Beside { paper: Some(Paper::P003), ..Beside::default() });
+        assert_eq!(all(&asked).len(), 4);
+    }
+}

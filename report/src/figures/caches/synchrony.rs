@@ -1,0 +1,76 @@
+//! Figures 4(c) and 4(d): how many SSDs collect at the same time.
+
+use crate::chart::{Across, Line, Lines, Look, figure};
+use crate::figures::{Data, Figure, Panel};
+use crate::run::Run;
+use crate::set::Set;
+
+use super::cast::{CACHES, keys, scenes};
+use super::{named, or_none};
+
+/// The caches that are drawn: none, WOW, SIW and the hybrid.
+const DRAWN: [usize; 4] = [0, 2, 4, 5];
+/// Most SSDs of the table.
+const SSDS: usize = 9;
+
+pub(super) fn distributions(set: &Set) -> Figure {
+    let (id, title) = named("4cd", "4(c) and 4(d)", "how many SSDs collect at the same time");
+    let up_to: Vec<String> = (1..SSDS).map(|ssds| format!("up to {ssds}")).collect();
+    let mut numbers = vec!["any, of all slices", "2 or more"];
+    numbers.extend(up_to.iter().map(String::as_str));
+    let mut data = Data::new(&["workload", "cache", "run"], &numbers);
+    let mut panels = Vec::new();
+    let about = "Of the slices of 0.1 ms in which any SSD collects, the share in which no more than so many do: the lower a \
+                 line, the more collect together. Paper 003 shows it for HPC with greedy collection and prints P(n >= 2), \
+                 what is left above one SSD: 0.40 under WOW and 0.70 under SIW with RAID-0 (Figure 4(c)), 0.46 and 0.74 with \
+                 RAID-5 (4(d)). It does not say whether slices without any collection count.";
+    for scene in scenes(set, false) {
+        let mut lines = Vec::new();
+        for cache in DRAWN {
+            let Some((run, points)) = scene.runs[cache].and_then(|run| Some((run, distribution(run)?)))
+            else {
+                continue;
+            };
+            let share = |ssds: usize| points.get(ssds - 1).map_or(1.0, |point| point.1);
+            let any = 1.0 - run.collecting[0] as f64 / run.collecting.iter().sum::<u64>() as f64;
+            let mut cells = vec![scene.workload.to_owned(), CACHES[cache].to_owned(), run.digest.clone()];
+            cells.extend([figure(any), figure(1.0 - share(1))]);
+            cells.extend((1..SSDS).map(|ssds| figure(share(ssds))));
+            data.rows.push(cells);
+            let two = figure(1.0 - share(1));
+            let tip = format!("{}, {}: P(n >= 2) is {two}", scene.workload, CACHES[cache]);
+            lines.push(Line { look: Some(Look(cache)), points, tip });
+        }
+        if lines.is_empty() {
+            continue;
+        }
+        let chart = Lines {
+            title: scene.workload,
+            description: about,
+            across: Across::Count("SSDs that collect"),
+            upward: "slices with no more than so many",
+            range: (0.0, 1.0),
+            lines: &lines,
+            reference: None,
+        };
+        let body = Ok(chart.draw(&format!("{id}-{}", panels.len())));
+        panels.push(Panel { title: scene.workload.to_owned(), body });
+    }
+    let panels = or_none(panels, "No run with such a cache collected garbage, or slices were not counted.");
+    Figure { id, title, about: about.to_owned(), legend: keys(&DRAWN, true), panels, notes: Vec::new(), data }
+}
+
+/// The share of the slices with any collection in which up to so many SSDs collect, from one on; none where none did.
+fn distribution(run: &Run) -> Option<Vec<(f64, f64)>> {
+    let counts = run.collecting.get(1..)?;
+    let all = counts.iter().sum::<u64>();
+    if all == 0 {
+        return None;
+    }
+    let mut sum = 0;
+    let point = |(ssds, count): (usize, &u64)| {
+        sum += count;
+        ((ssds + 1) as f64, sum as f64 / all as f64)
+    };
+    Some(counts.iter().enumerate().map(point).collect())
+}
