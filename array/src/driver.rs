@@ -2,7 +2,7 @@
 
 use stripewise_base::Nanos;
 
-use crate::coordination::GcTurn;
+use crate::coordination::{GcPermit, GcTurn};
 use crate::element_state::ElementState;
 use crate::memory::Memory;
 use crate::operation::{Operation, OperationId};
@@ -108,10 +108,10 @@ pub trait Driver<M: Memory>: ElementState {
         0
     }
 
-    /// The element may begin to collect so many blocks on each of its dies, where it is no more than `ahead` blocks from
-    /// having to; what it was permitted before is forgotten. Asked only of elements with [`crate::Elements::gc_control`],
-    /// all of which begin without permission and tell what may matter by [`crate::Array::gc_news`].
-    fn permit_gc(&mut self, _element: u16, _blocks: u32, _ahead: u32) {}
+    /// The element may begin to collect; what it was permitted before is forgotten. Asked only of elements with
+    /// [`crate::Elements::gc_control`], all of which begin without permission and tell what may matter by
+    /// [`crate::Array::gc_news`].
+    fn permit_gc(&mut self, _element: u16, _permit: GcPermit) {}
 
     /// The element may begin to collect no more blocks; those in hand it finishes.
     fn forbid_gc(&mut self, _element: u16) {}

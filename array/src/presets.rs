@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 36] = [
+pub const PRESETS: [(&str, &str); 38] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -37,6 +37,8 @@ pub const PRESETS: [(&str, &str); 36] = [
     ("paper002-sync-fifo", include_str!("../../schemes/paper002-sync-fifo.toml")),
     ("paper002-piq", include_str!("../../schemes/paper002-piq.toml")),
     ("rotating", include_str!("../../schemes/rotating.toml")),
+    ("ggc", include_str!("../../schemes/ggc.toml")),
+    ("ggc-proactive", include_str!("../../schemes/ggc-proactive.toml")),
     ("brr", include_str!("../../schemes/brr.toml")),
     ("gc-avoiding", include_str!("../../schemes/gc-avoiding.toml")),
     ("hedged", include_str!("../../schemes/hedged.toml")),

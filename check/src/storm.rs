@@ -10,7 +10,7 @@ mod power;
 mod reading;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
-use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Turn};
+use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Geometry, Level as Raid, Membership, Rotation};
 use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, PlacementPolicy};
@@ -242,13 +242,41 @@ pub fn encoding(seed: u64) -> Case {
 fn coordination(seed: u64, raid: Raid) -> CoordinationSection {
     let mut draw = Draw(Prng::stream(seed, 0x7475_726E));
     if raid == Raid::Raid0 || !draw.percent(30) {
-        return CoordinationSection::default();
+        return global(seed);
     }
     CoordinationSection {
         policy: CoordinationPolicy::Rotating,
         turn: draw.one_of(&[Turn::Token, Turn::Window]),
         window: Span(draw.one_of(&[1_000_000, 10_000_000])),
         ahead: draw.one_of(&[0, 1, 3]),
+        ..CoordinationSection::default()
+    }
+}
+
+/// Who collects together, where nobody takes turns; from numbers of its own.
+fn global(seed: u64) -> CoordinationSection {
+    let mut draw = Draw(Prng::stream(seed, 0x676C_6F62));
+    if !draw.percent(25) {
+        return CoordinationSection::default();
+    }
+    let start = draw.one_of(&[Start::Reactive, Start::Proactive]);
+    let default = CoordinationSection::default();
+    let (trigger, idle) = match start {
+        Start::Reactive => (default.trigger, default.idle),
+        Start::Proactive => (
+            draw.one_of(&[Trigger::Idle, Trigger::SoftLimit]),
+            Span(draw.one_of(&[1_000, 10_000, 1_000_000])),
+        ),
+    };
+    let (margin, blocks) = (Share(draw.one_of(&[0, 10_000, 200_000])), draw.one_of(&[1, 1, 2, 100]));
+    CoordinationSection {
+        policy: CoordinationPolicy::Global,
+        start,
+        trigger,
+        idle,
+        margin,
+        blocks,
+        ..default
     }
 }
 

@@ -200,10 +200,17 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{} tiers", case.scheme.tiers()));
             count(format!("{level} elastic"));
         }
-        let CoordinationSection { policy, turn, window, ahead } = case.scheme.coordination;
+        let CoordinationSection { policy, turn, window, ahead, start, trigger, idle, margin, blocks } =
+            case.scheme.coordination;
         count(format!("permission {policy:?}"));
         if policy == CoordinationPolicy::Rotating {
             count(format!("permission by {turn:?}, of {window}, {ahead} ahead"));
+        }
+        if policy == CoordinationPolicy::Global {
+            count(format!("together, {start:?}, by {trigger:?}"));
+            count(format!("together after {idle}"));
+            count(format!("together below {margin}"));
+            count(format!("together {blocks} blocks"));
         }
         count(format!("hides old versions {}", case.hides_old_versions));
         let cache = &case.scheme.cache;
@@ -240,9 +247,10 @@ fn every_member_of_every_axis_is_drawn() {
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
     // of tiers, and 2 levels. Of dispatch 3 disciplines, 5 bounds on queues, a third order, 2 manners of
-    // sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns, 2 windows, 3 blocks ahead.
+    // sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns, 2 windows, 3 blocks ahead;
+    // collecting together from 3 begins, 3 times of rest, 3 margins and 3 numbers of blocks.
     // Elements volatile or not, with power lost and without, and 5 numbers of losses of power.
-    assert_eq!(counts.len(), 229, "{listed}");
+    assert_eq!(counts.len(), 242, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

@@ -52,7 +52,7 @@ pub use flash::Flash;
 pub use geometry::{Level, Shape};
 pub use media::{Media, Stretch, Work};
 pub use op::{Admission, Done, Op, OpKind};
-pub use permission::GcTurn;
+pub use permission::{GcTurn, Permit};
 pub use precondition::State;
 pub use rate::Rate;
 pub use spec::DeviceSpec;

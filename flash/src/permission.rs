@@ -27,6 +27,18 @@ pub struct GcTurn {
     pub need: Option<u32>,
 }
 
+/// A permission to collect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Permit {
+    /// Blocks that each die may begin, of planes that wait for permission, the fullest first.
+    pub blocks: u32,
+    /// Dies where none waits collect planes that are no more than so many blocks above their low watermark.
+    pub ahead: u32,
+    /// At most so many such planes of a die, the fullest of them. What a die is permitted to run ahead with and has no
+    /// block left for waits for permission from then on.
+    pub ahead_planes: u32,
+}
+
 /// What an element has to do with permission.
 #[derive(Clone, Copy, Debug, Default)]
 struct Permitted {
@@ -44,16 +56,20 @@ pub(crate) struct Control {
     /// For each die, the blocks that it may still begin.
     quota: Vec<u32>,
     news: Ready,
+    /// Blocks above its low watermark at which a plane asks for permission.
+    asks_ahead: u32,
 }
 
 impl<M: Media> Flash<M> {
-    /// From now on elements collect with [`Self::permit_gc`] alone. None of them has it.
-    pub fn control_gc(&mut self) {
+    /// From now on elements collect with [`Self::permit_gc`] alone, and ask for it when a plane comes within so many blocks
+    /// of its low watermark, 0: when it reaches it. None of them has it.
+    pub fn control_gc(&mut self, asks_ahead: u32) {
         let shape = &self.shape;
         self.control = Some(Control {
             elements: vec![Permitted::default(); shape.elements as usize],
             quota: vec![0; shape.dies as usize],
             news: Ready::new(shape.elements),
+            asks_ahead,
         });
         for die in 0..self.shape.dies {
             let in_hand = u32::from(self.collections[die as usize].block != NONE);
@@ -65,24 +81,20 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    /// An element may begin to collect so many blocks on each of its dies, of planes that are due or at their soft
-    /// watermark, the fullest first; where there are none on a die, of those no more than `ahead` blocks above their low
-    /// one. What it was permitted before is forgotten.
-    pub fn permit_gc(&mut self, now: Nanos, element: u32, blocks: u32, ahead: u32, agenda: &mut Agenda) {
+    /// An element may begin to collect. What it was permitted before is forgotten.
+    pub fn permit_gc(&mut self, now: Nanos, element: u32, permit: Permit, agenda: &mut Agenda) {
         let Some(control) = &mut self.control else { return };
         let own = &mut control.elements[element as usize];
-        own.ahead = ahead;
+        own.ahead = permit.ahead;
         if let Some(since) = own.starves_from.take() {
             self.elements[element as usize].counters.permission_wait_ns += now - since;
         }
         let dies = self.dies_of_element(element);
         for die in dies.clone() {
-            self.set_quota(die, blocks);
-            let planes = self.shape.by_plane.get();
+            self.set_quota(die, permit.blocks);
             let withheld = std::mem::take(&mut self.dies[die as usize].withheld);
-            let near = |local: &u32| withheld == 0 && ahead > 0 && self.is_ahead(die * planes + local, ahead);
-            let near = (0..planes).filter(near).fold(0, |mask, local| mask | 1 << local);
             // What can wait must not take the place of what cannot.
+            let near = if withheld == 0 { self.near_low(die, permit) } else { 0 };
             self.dies[die as usize].collecting |= withheld | near;
             self.begin_with_fullest(die);
         }
@@ -92,6 +104,24 @@ impl<M: Media> Flash<M> {
                 self.next(now, die, agenda);
             }
         }
+    }
+
+    /// The planes of a die, one bit each, that it may collect ahead of what is due.
+    fn near_low(&self, die: u32, permit: Permit) -> u64 {
+        if permit.ahead == 0 {
+            return 0;
+        }
+        let (planes, collecting) = (self.shape.by_plane.get(), self.dies[die as usize].collecting);
+        let near =
+            |local: &u32| collecting >> local & 1 == 0 && self.is_ahead(die * planes + local, permit.ahead);
+        let mut near = (0..planes).filter(near).fold(0, |mask, local| mask | 1u64 << local);
+        let room = permit.ahead_planes.saturating_sub(collecting.count_ones());
+        while near.count_ones() > room {
+            let among = (0..planes).filter(|local| near >> local & 1 != 0);
+            let emptiest = among.max_by_key(|local| self.ftl.free_pages(die * planes + local));
+            near &= !(1 << emptiest.unwrap_or(0));
+        }
+        near
     }
 
     /// Of the planes that a die is about to collect, the one with the fewest free pages is the first.
@@ -209,6 +239,13 @@ impl<M: Media> Flash<M> {
             let stream = self.slots[waiting as usize].stream;
             self.note_refused(now, self.shape.element_of_die(die), stream);
         }
+    }
+
+    /// Whether a plane is so near to its low watermark that it asks for permission.
+    #[inline]
+    pub(crate) fn asks_ahead(&self, plane: u32) -> bool {
+        let ahead = self.control.as_ref().map_or(0, |control| control.asks_ahead);
+        ahead > 0 && self.ftl.is_near_low(plane, ahead)
     }
 
     /// A plane is near enough to its low watermark, and a block of it is worth collecting.

@@ -115,11 +115,12 @@ impl<M: Media> Flash<M> {
     /// A program left a plane at its soft watermark or below.
     #[inline(always)]
     pub(crate) fn note_soft(&mut self, die: u32, plane: u32) {
-        if self.gc.soft_watermark.is_some() && self.ftl.is_soft(plane) {
-            let bit = 1 << (plane - die * self.shape.by_plane.get());
-            if self.control.is_some() {
-                return self.note_due(die, bit);
+        let bit = 1 << (plane - die * self.shape.by_plane.get());
+        if self.control.is_some() {
+            if self.ftl.is_soft(plane) || self.asks_ahead(plane) {
+                self.note_due(die, bit);
             }
+        } else if self.gc.soft_watermark.is_some() && self.ftl.is_soft(plane) {
             self.dies[die as usize].eager |= bit;
         }
     }

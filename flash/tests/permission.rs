@@ -5,8 +5,8 @@ mod support;
 use proptest::prelude::*;
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{GcSpan, GcStart, Preemption, Watermark};
-use stripewise_flash::{DeviceSpec, Flash, GcTurn, Level, Share, State};
-use support::{Rig, read, small, write};
+use stripewise_flash::{DeviceSpec, Flash, GcTurn, Level, Permit, Share, State};
+use support::{Rig, permit, read, small, write};
 
 const US: u64 = 1000;
 const NOTHING: GcTurn = GcTurn { collects: false, need: None };
@@ -19,7 +19,7 @@ fn about_to_collect() -> Rig {
         rig.one(0, write(page));
     }
     rig.flash.enable_gc_log();
-    rig.flash.control_gc();
+    rig.flash.control_gc(0);
     rig
 }
 
@@ -45,7 +45,7 @@ fn a_forbidden_element_goes_on_until_only_the_space_of_collection_is_left() {
     assert_eq!(news(&mut rig), [0], "it waits");
     rig.run_until(asked + 50 * US);
     assert_eq!(rig.flash.counters(rig.now, 0).erase_blocks, 0);
-    rig.flash.permit_gc(rig.now, 0, 1, 0, &mut rig.agenda);
+    rig.flash.permit_gc(rig.now, 0, permit(1, 0), &mut rig.agenda);
     assert!(rig.flash.gc_turn(0).collects);
     rig.run();
     let row = rig.flash.drain_gc_log().next().expect("a collection");
@@ -74,7 +74,7 @@ fn reads_of_a_forbidden_element_wait_for_no_collection() {
 fn a_permission_is_for_so_many_blocks_of_each_die() {
     let mut rig = about_to_collect();
     let blocks = |rig: &Rig| rig.flash.counters(rig.now, 0).erase_blocks;
-    rig.flash.permit_gc(rig.now, 0, 1, 0, &mut rig.agenda);
+    rig.flash.permit_gc(rig.now, 0, permit(1, 0), &mut rig.agenda);
     assert!(!rig.flash.gc_turn(0).collects, "nothing is due");
     rig.one(0, write(10));
     assert_eq!(blocks(&rig), 1, "it began as soon as it was due");
@@ -83,7 +83,7 @@ fn a_permission_is_for_so_many_blocks_of_each_die() {
     }
     assert_eq!(blocks(&rig), 1, "and no second time");
     // Far ahead of what is due: block after block, as long as that gains anything.
-    rig.flash.permit_gc(rig.now, 0, u32::MAX, 4, &mut rig.agenda);
+    rig.flash.permit_gc(rig.now, 0, permit(u32::MAX, 4), &mut rig.agenda);
     rig.run();
     assert_eq!(rig.flash.gc_turn(0), NOTHING);
     assert!(blocks(&rig) >= 3);
@@ -94,7 +94,7 @@ fn a_permission_is_for_so_many_blocks_of_each_die() {
 #[test]
 fn what_is_forbidden_while_it_collects_ends_with_its_block() {
     let mut rig = about_to_collect();
-    rig.flash.permit_gc(rig.now, 0, u32::MAX, 4, &mut rig.agenda);
+    rig.flash.permit_gc(rig.now, 0, permit(u32::MAX, 4), &mut rig.agenda);
     rig.submit(0, write(10));
     rig.run_until(rig.now + 200 * US);
     assert!(rig.flash.gc_turn(0).collects);
@@ -110,7 +110,7 @@ fn of_several_planes_that_are_due_the_fullest_is_collected_first() {
     // Two planes; pages with even numbers lie in the first.
     let mut rig = Rig::new(&small(&[]), Level::Chip);
     rig.flash.enable_gc_log();
-    rig.flash.control_gc();
+    rig.flash.control_gc(0);
     for page in (0..32).chain((0..32).filter(|page| page % 4 < 2)).cycle().take(300) {
         let free = |rig: &Rig| rig.flash.gc_turn(0).need;
         if free(&rig).is_some_and(|free| free <= 5) {
@@ -129,11 +129,56 @@ fn of_several_planes_that_are_due_the_fullest_is_collected_first() {
     assert_eq!(row.plane, 1);
 }
 
+#[test]
+fn planes_without_need_are_collected_at_once_although_collection_waits_for_demand_and_so_many_of_a_die() {
+    // Two planes of eight blocks, all but two of them full of pages of which half are no longer valid.
+    let mut device = small(&[]);
+    device.gc.start = GcStart::OnDemand;
+    let mut rig = Rig::new(&device, Level::Chip);
+    (0..32).chain((0..32).filter(|page| page % 4 < 2).take(8)).for_each(|page| _ = rig.one(0, write(page)));
+    rig.flash.enable_gc_log();
+    rig.flash.control_gc(0);
+    assert_eq!(rig.flash.gc_turn(0), NOTHING, "no plane has to be collected");
+    let begun = rig.now + 70 * US;
+    rig.run_until(begun);
+    let near = |ahead, ahead_planes| Permit { blocks: 1, ahead, ahead_planes };
+    rig.flash.permit_gc(begun, 0, near(0, 2), &mut rig.agenda);
+    assert_eq!(rig.flash.gc_turn(0), NOTHING, "nor are they near");
+    rig.flash.permit_gc(begun, 0, near(3, 1), &mut rig.agenda);
+    assert_eq!(rig.flash.gc_turn(0), GcTurn { collects: true, need: None });
+    rig.run();
+    let rows: Vec<_> = rig.flash.drain_gc_log().map(|row| (row.plane, row.start_ns)).collect();
+    assert_eq!((rows, rig.flash.gc_turn(0)), (vec![(0, begun)], NOTHING), "one plane, and no leftover need");
+    // Of two planes the second has no block left, and asks.
+    rig.flash.permit_gc(rig.now, 0, near(4, 2), &mut rig.agenda);
+    rig.run();
+    assert_eq!(rig.flash.drain_gc_log().count(), 1);
+    assert!(rig.flash.gc_turn(0).need.is_some());
+}
+
+#[test]
+fn a_plane_asks_so_many_blocks_before_it_has_to() {
+    let free_when_it_asks = |asks_ahead| {
+        let mut rig = Rig::new(&small(&[("planes = 2", "planes = 1")]), Level::Chip);
+        rig.flash.control_gc(asks_ahead);
+        for page in (0..16).cycle() {
+            if let Some(free) = rig.flash.gc_turn(0).need {
+                assert_eq!(news(&mut rig), [0]);
+                return free;
+            }
+            rig.one(0, write(page));
+        }
+        unreachable!("writes use up all space");
+    };
+    // Low with one free block; the one being written has three pages left when it is opened.
+    assert_eq!([0, 1, 2].map(free_when_it_asks), [7, 11, 15]);
+}
+
 /// Whoever permits at random, in the end each that needs it: every write is done, nobody collects without permission.
 fn flood(spec: &DeviceSpec, level: Level, seed: u64) {
     let mut flash = Flash::new(spec, level, 1, seed).unwrap_or_else(|error| panic!("{error}"));
     flash.precondition(State::Steady, Share::ALL, seed);
-    flash.control_gc();
+    flash.control_gc(0);
     let (mut rig, mut random) = (Rig::over(flash), Prng::new(seed));
     let (elements, pages) = (u64::from(rig.flash.shape().elements), u64::from(rig.flash.logical_pages()));
     for _ in 0..400 {

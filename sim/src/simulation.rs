@@ -5,7 +5,7 @@
 
 mod restart;
 
-use stripewise_array::coordination::GcTurn;
+use stripewise_array::coordination::{GcPermit, GcTurn};
 use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId,
@@ -13,7 +13,7 @@ use stripewise_array::{
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
-use stripewise_flash::{DeviceSpec, Done, Flash, Media, Op, OpKind, Shape};
+use stripewise_flash::{DeviceSpec, Done, Flash, Media, Op, OpKind, Permit, Shape};
 
 /// What moves between the controller's memory and the medium. Nothing in timed simulation; real bytes in the checking
 /// one.
@@ -247,8 +247,10 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         self.flash.gc_clock(self.now, u32::from(element))
     }
 
-    fn permit_gc(&mut self, element: u16, blocks: u32, ahead: u32) {
-        self.flash.permit_gc(self.now, element.into(), blocks, ahead, &mut self.agenda);
+    fn permit_gc(&mut self, element: u16, permit: GcPermit) {
+        let ahead = permit.ahead.blocks(self.flash.shape().blocks_per_plane);
+        let permit = Permit { blocks: permit.blocks, ahead, ahead_planes: permit.ahead_planes };
+        self.flash.permit_gc(self.now, element.into(), permit, &mut self.agenda);
     }
 
     fn forbid_gc(&mut self, element: u16) {
@@ -369,8 +371,8 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
     /// `array` over `flash`, both as they are at time `now`.
     fn with_array(array: Array<M>, mut flash: Flash<C>, host: H, now: Nanos) -> Self {
         let count = array.elements() as usize;
-        if array.controls_gc() {
-            flash.control_gc();
+        if let Some(ahead) = array.gc_control() {
+            flash.control_gc(ahead.blocks(flash.shape().blocks_per_plane));
         }
         let large = count as u64 * u64::from(flash.logical_pages()) * 4 > LARGE_BYTES;
         let gone: Vec<bool> = (0..count).map(|element| array.is_failed(element as u16)).collect();

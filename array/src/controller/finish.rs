@@ -151,6 +151,11 @@ impl<M: Memory> Array<M> {
             fifo.ended(id);
         }
         self.last_active = self.now;
+        if self.under_way == 0
+            && let Some(coordination) = &mut self.coordination
+        {
+            coordination.rests(self.now, driver);
+        }
         if let Some(payload) = self.payloads[id as usize].take() {
             driver.acknowledge(acknowledgement, payload);
         }

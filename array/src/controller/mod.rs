@@ -35,7 +35,7 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use crate::cache::Cache;
-use crate::coordination::{CoordinationPolicy, Rotating};
+use crate::coordination::{Activity, Ahead, Coordination};
 use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, SyncFifo};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
@@ -125,7 +125,7 @@ pub struct Array<M: Memory> {
     elastic: Option<Elastic>,
     window: Window,
     reads: Reads,
-    coordination: Option<Rotating>,
+    coordination: Option<Coordination>,
     /// The walk over all rows after a loss of power; no request is issued before it is over.
     resync: Option<Resync>,
     /// Requests submitted and not acknowledged, and when the last of either happened.
@@ -221,8 +221,12 @@ impl<M: Memory> Array<M> {
                 M::CARRIES_DATA,
             ),
             reads: Reads::new(&scheme.read, elements.count),
-            coordination: (scheme.coordination.policy == CoordinationPolicy::Rotating)
-                .then(|| Rotating::new(scheme.coordination, &geometry, elements.count)),
+            coordination: Coordination::new(
+                scheme.coordination,
+                scheme.geometry.level,
+                &geometry,
+                elements.count,
+            ),
             resync: None,
             under_way: 0,
             last_active: 0,
@@ -361,8 +365,9 @@ impl<M: Memory> Array<M> {
         self.gather_timer();
         self.elastic_timer(driver);
         self.window_timer(driver);
+        let activity = self.activity();
         if let Some(coordination) = &mut self.coordination {
-            coordination.timer(now, driver);
+            coordination.timer(now, activity, driver);
         }
         self.settle(driver);
     }
@@ -375,16 +380,26 @@ impl<M: Memory> Array<M> {
         self.settle(driver);
     }
 
-    /// Whether elements are to collect garbage only when they are permitted to, see [`Driver::permit_gc`].
-    pub fn controls_gc(&self) -> bool {
-        self.coordination.is_some()
+    /// Whether elements are to collect garbage only when they are permitted to, see [`Driver::permit_gc`], and how far from
+    /// having to a plane asks for it.
+    pub fn gc_control(&self) -> Option<Ahead> {
+        self.coordination.as_ref().map(|_| self.scheme.coordination.asks_ahead())
+    }
+
+    fn activity(&self) -> Activity {
+        match (self.under_way, self.loads.busy()) {
+            (0, 0) => Activity::Resting { since: self.last_active },
+            (0, _) => Activity::Draining,
+            _ => Activity::Serving,
+        }
     }
 
     /// An element without permission to collect needs it, or one with it finished a block.
     pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
         self.advance(now);
+        let activity = self.activity();
         if let Some(coordination) = &mut self.coordination {
-            coordination.heard(now, element, driver);
+            coordination.heard(now, element, activity, driver);
         }
     }
 

@@ -1,10 +1,17 @@
 //! Who gets permission, and when: elements that tell what a test has them tell.
 
 use stripewise_base::Nanos;
+use stripewise_base::share::Share;
 
-use super::{CoordinationPolicy, CoordinationSection, GcTurn, Rotating, Turn};
+use super::global::Global;
+use super::groups::Groups;
+use super::rotating::Rotating;
+use super::{
+    Activity, Ahead, CoordinationPolicy, CoordinationSection, GcPermit, GcTurn, Start, Trigger, Turn,
+};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::element_state::ElementState;
+use crate::geometry::{Geometry, Level};
 use crate::memory::NoMemory;
 use crate::operation::{Operation, OperationId};
 use crate::{Elements, Scheme};
@@ -18,6 +25,10 @@ struct Told {
     permitted: Vec<(u16, u32)>,
     forbidden: Vec<u16>,
     timers: Vec<Nanos>,
+    /// Whoever is permitted begins.
+    is_rotating: bool,
+    /// Elements below the soft limit.
+    near: Vec<u16>,
 }
 
 impl Told {
@@ -48,9 +59,12 @@ impl Driver<NoMemory> for Told {
         self.timers.push(at);
     }
     fn acknowledge(&mut self, _: &Acknowledgement, (): ()) {}
-    fn permit_gc(&mut self, element: u16, blocks: u32, _: u32) {
-        self.permitted.push((element, blocks));
-        self.turns[element as usize] = GcTurn { collects: true, need: None };
+    fn permit_gc(&mut self, element: u16, permit: GcPermit) {
+        self.permitted.push((element, permit.blocks));
+        let turn = &mut self.turns[element as usize];
+        let collects =
+            turn.collects || turn.need.is_some() || self.is_rotating || self.near.contains(&element);
+        *turn = GcTurn { collects, need: None };
     }
     fn forbid_gc(&mut self, element: u16) {
         self.forbidden.push(element);
@@ -60,8 +74,9 @@ impl Driver<NoMemory> for Told {
     }
 }
 
-fn rotating(turn: Turn, groups: u32) -> Rotating {
-    let text = format!("name = 'test'\n[geometry]\ngroups = {groups}");
+/// Groups of eight elements, of a scheme with these lines in its section `[geometry]`.
+fn resolved(lines: &str) -> Geometry {
+    let text = format!("name = 'test'\n[geometry]\n{lines}");
     let scheme = Scheme::from_toml("test", &text).unwrap();
     let elements = Elements {
         count: 8,
@@ -74,9 +89,24 @@ fn rotating(turn: Turn, groups: u32) -> Rotating {
         gc_state: true,
         streams: 1,
     };
+    scheme.resolve(&elements, false).unwrap()
+}
+
+fn rotating(turn: Turn, groups: u32) -> (Rotating, Told) {
     let section =
         CoordinationSection { policy: CoordinationPolicy::Rotating, turn, ..CoordinationSection::default() };
-    Rotating::new(section, &scheme.resolve(&elements, false).unwrap(), 8)
+    let groups = Groups::of_parity(&resolved(&format!("groups = {groups}")), 8);
+    (Rotating::new(section, groups), Told { is_rotating: true, ..Told::default() })
+}
+
+fn global(start: Start, trigger: Trigger, level: Level, lines: &str) -> (Global, Told) {
+    let policy = CoordinationPolicy::Global;
+    let section = CoordinationSection { policy, start, trigger, ..CoordinationSection::default() };
+    (Global::new(&section, Groups::of_requests(level, &resolved(lines), 8)), Told::default())
+}
+
+fn global_heard(global: &mut Global, now: Nanos, element: u16, activity: Activity, told: &mut Told) {
+    global.heard::<NoMemory, _>(now, element, activity, told);
 }
 
 fn heard(rotating: &mut Rotating, now: Nanos, element: u16, told: &mut Told) {
@@ -85,7 +115,7 @@ fn heard(rotating: &mut Rotating, now: Nanos, element: u16, told: &mut Told) {
 
 #[test]
 fn the_token_goes_to_whoever_has_the_fewest_free_pages_after_each_block() {
-    let (mut rotating, mut told) = (rotating(Turn::Token, 1), Told::default());
+    let (mut rotating, mut told) = rotating(Turn::Token, 1);
     told.needs(1, 7);
     heard(&mut rotating, 0, 1, &mut told);
     assert_eq!(told.asked(), (vec![(1, 1)], vec![]));
@@ -112,7 +142,7 @@ fn the_token_goes_to_whoever_has_the_fewest_free_pages_after_each_block() {
 
 #[test]
 fn each_group_has_a_permission_of_its_own() {
-    let (mut rotating, mut told) = (rotating(Turn::Token, 2), Told::default());
+    let (mut rotating, mut told) = rotating(Turn::Token, 2);
     for element in [0, 3, 4] {
         told.needs(element, 7);
         heard(&mut rotating, 0, element, &mut told);
@@ -122,7 +152,7 @@ fn each_group_has_a_permission_of_its_own() {
 
 #[test]
 fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
-    let (mut rotating, mut told) = (rotating(Turn::Window, 1), Told::default());
+    let (mut rotating, mut told) = rotating(Turn::Window, 1);
     told.needs(2, 7);
     heard(&mut rotating, 10 * MS, 2, &mut told);
     assert_eq!((told.asked(), &told.timers[..]), ((vec![], vec![]), &[100 * MS][..]), "it is 0's window");
@@ -146,4 +176,95 @@ fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
         [100 * MS, 200 * MS, 300 * MS, 400 * MS],
         "with nobody in need time stands still"
     );
+}
+
+const BUSY: Activity = Activity::Serving;
+
+/// Everybody permitted one block, and those of them forbidden at once who have nothing to collect.
+fn window(members: &[u16], rest: &[u16]) -> (Vec<(u16, u32)>, Vec<u16>) {
+    (members.iter().map(|&member| (member, 1)).collect(), rest.to_vec())
+}
+
+#[test]
+fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
+    let (mut global, mut told) = global(Start::Reactive, Trigger::Idle, Level::Raid5, "groups = 2");
+    told.near = vec![0, 3, 5];
+    told.needs(1, 7);
+    global_heard(&mut global, 0, 1, BUSY, &mut told);
+    // 5 is of another group; 2 has space enough, and asks when it has not.
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[2]));
+    // Who is done loses its permission, so that its next need is everybody's.
+    told.near.clear();
+    told.finishes(1, None);
+    global_heard(&mut global, 1, 1, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[], &[1]));
+    // Who has to go on, or has to begin meanwhile, does not wait for the end of a window.
+    told.finishes(0, Some(6));
+    global_heard(&mut global, 2, 0, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[1, 2]));
+    told.needs(4, 5);
+    global_heard(&mut global, 3, 4, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[4, 5, 6, 7], &[5, 6, 7]));
+    assert_eq!(told.timers, [], "it is reactive");
+}
+
+#[test]
+fn without_parity_all_elements_collect_together() {
+    let (mut global, mut told) = global(Start::Reactive, Trigger::Idle, Level::Raid0, "level = 'raid0'");
+    told.near = (0..8).collect();
+    told.needs(6, 7);
+    global_heard(&mut global, 0, 6, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[]));
+}
+
+#[test]
+fn an_array_that_has_rested_collects_whatever_is_below_the_soft_limit_until_a_request_comes() {
+    let (mut global, mut told) = global(Start::Proactive, Trigger::Idle, Level::Raid5, "groups = 1");
+    told.near = vec![2, 4];
+    let rests = Activity::Resting { since: MS };
+    global.rests::<NoMemory, _>(MS, &mut told);
+    global.rests::<NoMemory, _>(MS, &mut told);
+    assert_eq!(told.timers, [2 * MS], "one timer");
+    // Served on until 1.5 ms: the time to rest begins there.
+    global.timer::<NoMemory, _>(2 * MS, Activity::Resting { since: 3 * MS / 2 }, &mut told);
+    assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(5 * MS / 2)));
+    global.timer::<NoMemory, _>(5 * MS / 2, Activity::Draining, &mut told);
+    assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(7 * MS / 2)));
+    global.timer::<NoMemory, _>(7 * MS / 2, rests, &mut told);
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 3, 5, 6, 7]));
+    // Block after block.
+    told.finishes(4, None);
+    global_heard(&mut global, 9 * MS, 4, rests, &mut told);
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 3, 5, 6, 7]));
+    told.finishes(4, None);
+    global_heard(&mut global, 10 * MS, 4, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[], &[4]), "a request is under way");
+    global.timer::<NoMemory, _>(11 * MS, BUSY, &mut told);
+    assert_eq!(
+        (told.asked(), told.timers.len()),
+        (window(&[], &[]), 1),
+        "the end of serving asks for the next time"
+    );
+}
+
+#[test]
+fn the_soft_limit_asks_and_twice_the_margin_joins() {
+    let section = |start, trigger| CoordinationSection {
+        policy: CoordinationPolicy::Global,
+        start,
+        trigger,
+        ..CoordinationSection::default()
+    };
+    // Of 512 blocks, 1 % are 5, of 2 % 10; of 32 blocks each is one.
+    let asks = |section: CoordinationSection| [512, 32].map(|blocks| section.asks_ahead().blocks(blocks));
+    assert_eq!(asks(section(Start::Reactive, Trigger::Idle)), [0, 0]);
+    assert_eq!(asks(section(Start::Proactive, Trigger::Idle)), [0, 0]);
+    assert_eq!(asks(section(Start::Proactive, Trigger::SoftLimit)), [5, 1]);
+    assert_eq!([512, 32].map(|blocks| Ahead::Share(Share(20_000)).blocks(blocks)), [10, 1]);
+    let joins = |start, trigger| {
+        let groups = Groups::of_parity(&resolved("groups = 1"), 8);
+        Global::new(&section(start, trigger), groups).permit.ahead
+    };
+    assert_eq!(joins(Start::Reactive, Trigger::Idle), Ahead::Share(Share(10_000)));
+    assert_eq!(joins(Start::Proactive, Trigger::SoftLimit), Ahead::Share(Share(20_000)));
 }

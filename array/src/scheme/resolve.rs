@@ -5,7 +5,7 @@ use stripewise_code::{Code, Kind};
 
 use super::{Acknowledge, CodeSection, Elements, Scheme, SchemeError, WindowSize};
 use crate::cache::CHUNKS_MAX;
-use crate::coordination::{CoordinationPolicy, Turn};
+use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
 use crate::placement::elastic::{AcknowledgeWrites, Dimensions};
@@ -20,6 +20,9 @@ const PLACES_MAX: u64 = 1 << 28;
 
 /// The shortest window of rotating permission, in nanoseconds: about the erase of a block.
 const WINDOW_MIN: u64 = 1_000_000;
+
+/// The shortest rest before global collection begins without need, in nanoseconds.
+const IDLE_MIN: u64 = 1_000;
 
 /// The most slots of a parity window: the ring is searched from end to end.
 const WINDOW_MAX: u32 = 1024;
@@ -251,19 +254,41 @@ impl Scheme {
             if section.is_default() {
                 return Ok(());
             }
-            let reason =
-                "has no meaning where every element collects when it has to; use policy = \"rotating\"";
+            let reason = "has no meaning where every element collects when it has to; use policy = \"rotating\" or \"global\"";
             return refuse("section", "[coordination]".into(), reason);
         }
-        if self.geometry.level == Level::Raid0 {
-            let reason =
-                "has no meaning without parity, since every element is a group of its own; use \"none\"";
-            return refuse("coordination.policy", "\"rotating\"".into(), reason);
+        let is_global = section.policy == CoordinationPolicy::Global;
+        let policy = || if is_global { "\"global\"" } else { "\"rotating\"" }.to_owned();
+        if self.geometry.level == Level::Raid0 && !is_global {
+            let reason = "has no meaning without parity, since every element is a group of its own; use \"none\", or \
+                \"global\", which takes all elements together";
+            return refuse("coordination.policy", policy(), reason);
         }
         if !elements.gc_control {
             let reason = "needs elements that collect garbage only when they are permitted to, which files and block \
                 devices cannot tell; use \"none\"";
-            return refuse("coordination.policy", "\"rotating\"".into(), reason);
+            return refuse("coordination.policy", policy(), reason);
+        }
+        if is_global && !section.is_default_of(CoordinationPolicy::Rotating) {
+            let reason = "has keys of rotating permission (turn, window, ahead), which global collection has no use for; \
+                leave them out";
+            return refuse("section", "[coordination]".into(), reason);
+        }
+        if !is_global && !section.is_default_of(CoordinationPolicy::Global) {
+            let reason = "has keys of global collection (start, trigger, idle, margin, blocks), which rotating permission \
+                has no use for; leave them out";
+            return refuse("section", "[coordination]".into(), reason);
+        }
+        if section.start == Start::Reactive && !section.is_default_if_reactive() {
+            let reason = "leaves no use for trigger and idle; use \"proactive\", or leave them out";
+            return refuse("coordination.start", "\"reactive\"".into(), reason);
+        }
+        if section.idle.0 < IDLE_MIN {
+            let reason = "is no rest; use at least \"1us\"";
+            return refuse("coordination.idle", format!("\"{}\"", section.idle), reason);
+        }
+        if section.blocks == 0 {
+            return refuse("coordination.blocks", "0".into(), "lets no one collect; use at least 1");
         }
         if section.turn == Turn::Window && section.window.0 < WINDOW_MIN {
             let reason = "passes on faster than a block is collected; use at least \"1ms\"";
@@ -404,14 +429,22 @@ mod tests {
     #[test]
     fn coordination_without_meaning_is_refused_with_the_reason() {
         let of = |text: &str| refused(&format!("name = 'test'\n[coordination]\n{text}"));
+        assert!(of("policy = 'global'\nahead = 2").contains("keys of rotating permission"));
+        assert!(of("policy = 'rotating'\nmargin = '2%'").contains("keys of global collection"));
+        assert!(of("policy = 'global'\nidle = '2ms'").contains("use \"proactive\""));
+        assert!(of("policy = 'global'\nstart = 'proactive'\nidle = '0ns'").contains("use at least \"1us\""));
+        assert!(of("policy = 'global'\nblocks = 0").contains("use at least 1"));
         assert!(of("turn = 'window'").contains("use policy = \"rotating\""));
         assert!(of("policy = 'rotating'\nturn = 'window'\nwindow = '10us'").contains("use at least \"1ms\""));
         assert!(of("policy = 'rotating'\n[geometry]\nlevel = 'raid0'").contains("a group of its own"));
-        let scheme = Scheme::from_toml("test", "name = 'test'\n[coordination]\npolicy = 'rotating'").unwrap();
         let files = Elements { gc_control: false, ..ELEMENTS };
-        let error = scheme.resolve(&files, false).expect_err("a refusal").to_string();
-        assert!(error.contains("only when they are permitted to"), "{error}");
-        assert!(scheme.resolve(&ELEMENTS, false).is_ok());
+        for text in ["'rotating'", "'global'", "'global'\nstart = 'proactive'\n[geometry]\nlevel = 'raid0'"] {
+            let text = format!("name = 'test'\n[coordination]\npolicy = {text}");
+            let scheme = Scheme::from_toml("test", &text).unwrap();
+            let error = scheme.resolve(&files, false).expect_err("a refusal").to_string();
+            assert!(error.contains("only when they are permitted to"), "{error}");
+            assert!(scheme.resolve(&ELEMENTS, false).is_ok());
+        }
     }
 
     #[test]

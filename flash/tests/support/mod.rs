@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
-use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Media, Op, OpKind};
+use stripewise_flash::{Admission, DeviceSpec, Done, Flash, Level, Media, Op, OpKind, Permit};
 
 /// The device of most tests: 2 channels x 2 chips x 1 die x 2 planes x 8 blocks x 4 pages of 4 KiB. Cell times are
 /// 10, 100 and 1000 us, a page takes 4 us on the bus, commands take none.
@@ -49,6 +49,11 @@ pub fn small(changes: &[(&str, &str)]) -> DeviceSpec {
         text = text.replace(from, to);
     }
     spec(&text)
+}
+
+/// So many blocks of each die, of all planes that are so near to their low watermark where none is due.
+pub fn permit(blocks: u32, ahead: u32) -> Permit {
+    Permit { blocks, ahead, ahead_planes: u32::MAX }
 }
 
 pub fn read(page: u32) -> Op {
@@ -111,7 +116,7 @@ impl<M: Media> Rig<M> {
 
     /// Permits an element to collect, and offers what waits.
     pub fn permit(&mut self, element: u32, blocks: u32, ahead: u32) {
-        self.flash.permit_gc(self.now, element, blocks, ahead, &mut self.agenda);
+        self.flash.permit_gc(self.now, element, permit(blocks, ahead), &mut self.agenda);
         self.dispatch_ready();
     }
 

@@ -1,0 +1,102 @@
+//! Global garbage collection (GGC, Harmonia): the members of a group collect in the same window of time, so that there is
+//! more time in which none does.
+//!
+//! Source: Kim, Oral, Shipman, Lee, Dillow and Wang, "Harmonia: A Globally Coordinated Garbage Collector for Arrays of
+//! Solid-State Drives", MSST 2011; Kim, Lee, Oral, Dillow, Wang and Shipman, "Coordinating Garbage Collection for Arrays
+//! of Solid-State Drives", IEEE Transactions on Computers 63(4), 2014. Printed: when one must collect all are made to, and
+//! collecting may also begin proactively, at a soft limit or while the array is idle. Choices: who has space enough is left
+//! alone, a window is one block of each die, and what proactive means, see [`Trigger`].
+
+use stripewise_base::Nanos;
+
+use super::groups::Groups;
+use super::{Activity, Ahead, CoordinationSection, GcPermit, Start, Trigger};
+use crate::driver::Driver;
+use crate::memory::Memory;
+
+/// The windows of an array.
+#[derive(Debug)]
+pub(crate) struct Global {
+    groups: Groups,
+    pub(super) permit: GcPermit,
+    /// How long the array rests before windows begin without need; never, if there is none.
+    idle: Option<Nanos>,
+    /// When the timer is due that was asked for last.
+    timer: Nanos,
+}
+
+impl Global {
+    /// Windows for each of `groups`.
+    pub(crate) fn new(section: &CoordinationSection, groups: Groups) -> Self {
+        let is_soft = section.start == Start::Proactive && section.trigger == Trigger::SoftLimit;
+        // Who asks at the soft limit would find nobody to join it below the same one.
+        let margin = if is_soft { section.margin.0.saturating_mul(2) } else { section.margin.0 };
+        let permit = GcPermit {
+            blocks: section.blocks,
+            ahead: Ahead::Share(stripewise_base::share::Share(margin)),
+            // What is begun without need is no need of its own afterwards.
+            ahead_planes: section.blocks,
+        };
+        let idles = section.start == Start::Proactive && section.trigger == Trigger::Idle;
+        Self { groups, permit, idle: idles.then_some(section.idle.0), timer: Nanos::MAX }
+    }
+
+    /// An element must collect, or finished a block.
+    pub(crate) fn heard<M: Memory, D: Driver<M>>(
+        &mut self,
+        now: Nanos,
+        element: u16,
+        activity: Activity,
+        driver: &mut D,
+    ) {
+        let turn = driver.gc_turn(element);
+        if turn.need.is_some() || !turn.collects && self.is_idle(now, activity) {
+            self.open(self.groups.of(element), driver);
+        } else if !turn.collects {
+            driver.forbid_gc(element);
+        }
+    }
+
+    /// The last request is acknowledged.
+    pub(crate) fn rests<M: Memory, D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
+        if let Some(idle) = self.idle {
+            self.look_at(now + idle, driver);
+        }
+    }
+
+    /// A time has come that was asked for, or another one.
+    pub(crate) fn timer<M: Memory, D: Driver<M>>(&mut self, now: Nanos, activity: Activity, driver: &mut D) {
+        let Some(idle) = self.idle.filter(|_| now >= self.timer) else { return };
+        self.timer = Nanos::MAX;
+        match activity {
+            // The end of it tells.
+            Activity::Serving => {}
+            Activity::Draining => self.look_at(now + idle, driver),
+            Activity::Resting { since } if now < since + idle => self.look_at(since + idle, driver),
+            Activity::Resting { .. } => (0..self.groups.count()).for_each(|group| self.open(group, driver)),
+        }
+    }
+
+    fn is_idle(&self, now: Nanos, activity: Activity) -> bool {
+        let Activity::Resting { since } = activity else { return false };
+        self.idle.is_some_and(|idle| now >= since + idle)
+    }
+
+    fn look_at<M: Memory, D: Driver<M>>(&mut self, at: Nanos, driver: &mut D) {
+        if self.timer == Nanos::MAX {
+            self.timer = at;
+            driver.set_timer(at);
+        }
+    }
+
+    /// Every member that has to collect, or is below the soft limit, begins now; the others may not, so that they ask when
+    /// they have to, and a window begins for all again.
+    fn open<M: Memory, D: Driver<M>>(&self, group: usize, driver: &mut D) {
+        for &member in self.groups.members(group) {
+            driver.permit_gc(member, self.permit);
+            if !driver.gc_turn(member).collects {
+                driver.forbid_gc(member);
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The groups whose members collect by one rule.
+
+use crate::geometry::{Geometry, Level};
+
+/// Every element of an array in exactly one group.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    /// The elements, group by group.
+    order: Vec<u16>,
+    /// For each group its first place in `order`, and the end.
+    first: Vec<u32>,
+    /// For each element its group.
+    group_of: Vec<u16>,
+}
+
+impl Groups {
+    /// The parity groups of `geometry`; elements beyond it, of `count`, are groups of their own.
+    pub(crate) fn of_parity(geometry: &Geometry, count: u32) -> Self {
+        let mut groups = Self::none(count);
+        for group in 0..geometry.groups {
+            // Stripes are dealt to the groups in turn.
+            let place = geometry.place(u64::from(group) * u64::from(geometry.chunk_pages));
+            let mut members: Vec<u16> =
+                (0..geometry.members).map(|member| geometry.element(place, member)).collect();
+            members.sort_unstable();
+            groups.add(members.into_iter());
+        }
+        for element in geometry.elements..count {
+            groups.add(std::iter::once(element as u16));
+        }
+        groups
+    }
+
+    /// Those whose collections requests meet together: the parity groups, and without parity all `count` elements in one.
+    pub(crate) fn of_requests(level: Level, geometry: &Geometry, count: u32) -> Self {
+        if level != Level::Raid0 {
+            return Self::of_parity(geometry, count);
+        }
+        let mut groups = Self::none(count);
+        groups.add(0..count as u16);
+        groups
+    }
+
+    fn none(count: u32) -> Self {
+        Self {
+            order: Vec::with_capacity(count as usize),
+            first: vec![0],
+            group_of: vec![u16::MAX; count as usize],
+        }
+    }
+
+    fn add(&mut self, members: impl Iterator<Item = u16>) {
+        let (group, first) = (self.count() as u16, self.order.len());
+        self.order.extend(members);
+        for &member in &self.order[first..] {
+            self.group_of[member as usize] = group;
+        }
+        self.first.push(self.order.len() as u32);
+    }
+
+    /// Groups.
+    pub(crate) fn count(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The group of an element.
+    pub(crate) fn of(&self, element: u16) -> usize {
+        self.group_of[element as usize].into()
+    }
+
+    /// The members of a group, in order.
+    pub(crate) fn members(&self, group: usize) -> &[u16] {
+        &self.order[self.first[group] as usize..self.first[group + 1] as usize]
+    }
+}
