@@ -118,8 +118,10 @@ pub enum Bug {
     CacheNotDrained,
     /// A read forgets what the write cache has of a page.
     CacheOverlayForgotten,
-    /// A read does not wait for what is on its way from the write cache.
-    CacheReadNotHeld,
+    /// Parity that is made before pages come into the write cache is not kept there.
+    CachedParityDropped,
+    /// Decoding and updates take parity from the elements though the write cache has a newer one.
+    CachedParityIgnored,
     /// Of a row that leaves the write cache only one chunk is written.
     CacheDropsChunk,
     /// A write to a chunk that the write cache has keeps only the first writer's sectors.
@@ -201,7 +203,8 @@ impl Bug {
         Self::FlushWithoutQ,
         Self::CacheNotDrained,
         Self::CacheOverlayForgotten,
-        Self::CacheReadNotHeld,
+        Self::CachedParityDropped,
+        Self::CachedParityIgnored,
         Self::CacheDropsChunk,
         Self::CacheLosesSectors,
         Self::CacheTakesPartForWhole,

@@ -14,6 +14,8 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     let purpose = match plan.purpose {
         Purpose::Read => "read",
         Purpose::Write if plan.destages => "destage",
+        Purpose::Write if plan.absorbs => "parity",
+        Purpose::Destage => "destage",
         Purpose::Write => "write",
         Purpose::Parity => "update parity of",
         Purpose::Trim => "trim",

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bits;
 mod bugs;
 pub mod cache;
 mod controller;

@@ -31,6 +31,8 @@ pub enum Purpose {
     Flush,
     /// Writing a stripe of chunks from controller memory to the log.
     Append,
+    /// Writing a page from the write cache that parity covers already.
+    Destage,
     /// Reading a chunk of the log of which a part is written.
     Merge,
     /// Reading chunks of a segment that is collected.
@@ -77,7 +79,7 @@ pub(crate) struct Plan {
     pub(crate) missing: u64,
     /// Data members that parity does not cover though they are written: of them memory has the new content.
     pub(crate) dirty: u64,
-    /// Of those: the ones of which memory has the covered content too.
+    /// Members of which memory has the content that parity covers: late ones, and what the write cache has.
     pub(crate) kept: u64,
     /// Of `wanted`: the ones that were written before the steps were made.
     pub(crate) written: u64,
@@ -87,8 +89,14 @@ pub(crate) struct Plan {
     pub(crate) defers: bool,
     /// Of a chunk that is written in part: the stream that it belongs to.
     pub(crate) stream: u8,
-    /// Chunks that it writes from the write cache; 0 if hosts wait for what it writes.
-    pub(crate) destages: u32,
+    /// Members that it writes from the write cache; 0 if hosts wait for what it writes.
+    pub(crate) carried: u64,
+    /// Of those: what they leave the cache together with.
+    pub(crate) unit: u32,
+    /// Whether what it writes goes into the write cache, with the parity that it makes.
+    pub(crate) absorbs: bool,
+    /// Members that the cache has promised it room for.
+    pub(crate) reserved: u64,
     /// Of a read: members of which it has noted what the write cache has.
     pub(crate) overlaid: u64,
     /// Of a read: how it gets at its chunks.
@@ -238,7 +246,10 @@ impl Plan {
             pinned: 0,
             defers: false,
             stream: 0,
-            destages: 0,
+            carried: 0,
+            unit: NONE,
+            absorbs: false,
+            reserved: 0,
             overlaid: 0,
             path: Path::default(),
             delta: NONE,
@@ -381,6 +392,8 @@ pub struct PlanView<'a> {
     pub is_stripe: bool,
     /// Whether it writes what the write cache had, for which no host waits.
     pub destages: bool,
+    /// Whether what it writes goes into the write cache, with the parity that it makes.
+    pub absorbs: bool,
     /// The step after which hosts are acknowledged.
     pub ack_after: u8,
     steps: &'a [Step],
@@ -403,7 +416,8 @@ impl<'a> PlanView<'a> {
             hedged: plan.path.hedged,
             decision: plan.decision,
             is_stripe,
-            destages: plan.destages > 0,
+            destages: plan.carried != 0,
+            absorbs: plan.absorbs,
             ack_after: plan.ack_after,
             steps: &plan.steps[..plan.step_count as usize],
             second: Step::Operations { first: plan.path.second_first, count: plan.path.second_count },

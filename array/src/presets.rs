@@ -5,7 +5,8 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 38] = [
+pub const PRESETS: [(&str, &str); 44] = [
+pub const PRESETS: [(&str, &str); 44] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -44,6 +45,12 @@ pub const PRESETS: [(&str, &str); 38] = [
     ("hedged", include_str!("../../schemes/hedged.toml")),
     ("least-finish", include_str!("../../schemes/least-finish.toml")),
     ("paper002-brr", include_str!("../../schemes/paper002-brr.toml")),
+    ("paper003-none", include_str!("../../schemes/paper003-none.toml")),
+    ("paper003-isc", include_str!("../../schemes/paper003-isc.toml")),
+    ("paper003-wow", include_str!("../../schemes/paper003-wow.toml")),
+    ("paper003-stow", include_str!("../../schemes/paper003-stow.toml")),
+    ("paper003-siw", include_str!("../../schemes/paper003-siw.toml")),
+    ("paper003-hybrid", include_str!("../../schemes/paper003-hybrid.toml")),
 ];
 
 impl Scheme {

@@ -58,6 +58,8 @@ pub(crate) struct RequestSlot {
     pub(crate) pages: (u64, u64),
     /// Whether the first or the last page is covered only in part.
     pub(crate) in_part: bool,
+    /// Whether it writes on where one of the last writes ended.
+    pub(crate) is_sequential: bool,
     /// What is left to be cut into plans.
     pub(crate) cursor: RowCursor,
     /// Plans not yet complete, plus one while cutting goes on.

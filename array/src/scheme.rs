@@ -148,6 +148,10 @@ impl Default for Queues {
 pub struct Parity {
     /// Time to compute one page of parity; absent means none.
     pub xor: Span,
+    /// Time to combine one page into parity, on an engine that does one after the other; absent means none. Beside `xor`,
+    /// which any number of rows take at once.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub combine: Span,
     /// Written chunks whose parity may be late; 0 updates parity with each write.
     pub window: WindowSize,
     /// After so long without a host request under way, late parity is updated; 0 leaves it late.
@@ -160,11 +164,16 @@ impl Default for Parity {
     fn default() -> Self {
         Self {
             xor: Span::default(),
+            combine: Span::default(),
             window: WindowSize::default(),
             idle: Span(10_000_000),
             acknowledge: Acknowledge::default(),
         }
     }
+}
+
+fn is_no_time(time: &Span) -> bool {
+    time.0 == 0
 }
 
 /// Slots of the parity window: a number, or `"elements"` for as many as the array has elements.

@@ -52,7 +52,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::FlushWithoutQ), 2000),
     (Planted::Array(Array::CacheNotDrained), 20),
     (Planted::Array(Array::CacheOverlayForgotten), 50),
-    (Planted::Array(Array::CacheReadNotHeld), 50),
+    (Planted::Array(Array::CachedParityIgnored), 50),
     (Planted::Array(Array::CacheDropsChunk), 20),
     (Planted::Array(Array::CacheLosesSectors), 20),
     (Planted::Array(Array::CacheTakesPartForWhole), 20),

@@ -114,6 +114,9 @@ pub struct World<M: Memory, C: Content<M>, H: Host<M>> {
     agenda: Agenda,
     now: Nanos,
     xor_ns: Nanos,
+    /// Time of a page on the parity engine, and until when that is busy.
+    combine_ns: Nanos,
+    engine_busy: Nanos,
     in_flight: Vec<Flight>,
     gone: Vec<bool>,
     any_gone: bool,
@@ -225,10 +228,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     }
 
     fn compute(&mut self, plan: u32, pages: u32) -> bool {
-        if pages == 0 || self.xor_ns == 0 {
+        if pages == 0 || self.xor_ns + self.combine_ns == 0 {
             return true;
         }
-        self.agenda.schedule(self.now + self.xor_ns, COMPUTED | plan);
+        let mut at = self.now;
+        if self.combine_ns > 0 {
+            self.engine_busy = self.engine_busy.max(at) + self.combine_ns * u64::from(pages);
+            at = self.engine_busy;
+        }
+        self.agenda.schedule(at + self.xor_ns, COMPUTED | plan);
         false
     }
 
@@ -384,6 +392,8 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
                 agenda: Agenda::new(),
                 now,
                 xor_ns: array.scheme().parity.xor.0,
+                combine_ns: array.scheme().parity.combine.0,
+                engine_busy: 0,
                 in_flight: Vec::new(),
                 any_gone: gone.contains(&true),
                 gone,

@@ -1,82 +1,41 @@
 //! Write caches: what is kept in controller memory before it goes to the elements.
 //!
-//! A cache decides what stays and which row leaves next. All that concerns requests, plans and holds is the controller's
-//! (`controller/caching.rs`), and the same for each of them.
+//! A [`Store`] has the pages, [`Rings`] say which of them leave together, and a policy, one file for each published scheme,
+//! says which leave next and when. All that concerns requests, plans and holds is the controller's (`controller/caching.rs`,
+//! `controller/destaging.rs`, `controller/absorbing.rs`), and the same for each of them.
 
-pub(crate) mod parity_caching;
+mod hybrid;
+mod isc;
+mod law;
+mod parity_caching;
+mod rings;
+mod section;
+mod siw;
+pub(crate) mod store;
+mod stow;
+mod table;
+mod wow;
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use stripewise_base::units::Span;
+use stripewise_base::Nanos;
 
+pub use section::{CachePolicy, CacheSection, MEMBERS};
+
+use crate::geometry::{Geometry, Level};
+use crate::holds::NONE;
+use crate::memory::PageId;
 use crate::placement::Persistence;
+use hybrid::Hybrid;
+use isc::Isc;
+use law::Law;
 use parity_caching::ParityCaching;
-
-/// The cache section of a scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CacheSection {
-    /// Which cache.
-    pub policy: CachePolicy,
-    /// Chunks that it keeps: of each the page of one row.
-    pub chunks: u32,
-    /// The most chunks on their way to the elements at once, which memory holds beside those that it keeps. A row goes
-    /// whatever it has if no other is on its way. Absent means as many as `chunks`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub destaging: Option<u32>,
-    /// Whether it survives a loss of power.
-    pub persistence: Persistence,
-    /// Time of an access. Where first writes are gathered too, it stands for both memories.
-    pub latency: Span,
-}
-
-impl Default for CacheSection {
-    fn default() -> Self {
-        Self {
-            policy: CachePolicy::default(),
-            // 4 MiB of pages of 4 KiB: as much as a small capacitor can save.
-            chunks: 1024,
-            destaging: None,
-            persistence: Persistence::default(),
-            latency: Span(1_000),
-        }
-    }
-}
-
-/// The most chunks of a cache.
-pub(crate) const CHUNKS_MAX: u32 = 1 << 24;
-
-impl CacheSection {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The most chunks on their way to the elements at once.
-    pub fn destaging(&self) -> u32 {
-        self.destaging.unwrap_or(self.chunks)
-    }
-}
-
-/// Write caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CachePolicy {
-    /// Writes go to the elements at once.
-    #[default]
-    None,
-    /// Updated chunks stay in memory until the least recently updated ones leave, with all of their row.
-    ParityCaching,
-}
-
-/// The members of this axis: name in a scheme, and what it does.
-pub const MEMBERS: &[(&str, &str)] = &[
-    ("none", "writes go to the elements at once"),
-    (
-        "parity-caching",
-        "updated chunks wait in memory; the least recently updated one leaves with all of its row (paper 001)",
-    ),
-];
+pub(crate) use rings::Writer;
+use rings::{Rings, Unit};
+use siw::Siw;
+use store::{List, Stage, Store};
+use stow::Stow;
+use wow::Wow;
 
 /// What a cache did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,10 +46,16 @@ pub struct CacheCounts {
     pub absorbed: u64,
     /// Chunks that hosts read from it without an element being asked.
     pub hits: u64,
-    /// Rows that were destaged.
+    /// Rows that were destaged; where parity is made first, pages.
     pub destages: u64,
     /// Chunks that were destaged.
     pub destaged: u64,
+    /// Times that a write had to wait for room.
+    pub waits: u64,
+    /// Times that strips left together, one of each element.
+    pub releases: u64,
+    /// Of those, times that some element had no strip to send in time.
+    pub incomplete_releases: u64,
 }
 
 impl CacheCounts {
@@ -102,21 +67,84 @@ impl CacheCounts {
             hits: self.hits - base.hits,
             destages: self.destages - base.destages,
             destaged: self.destaged - base.destaged,
+            waits: self.waits - base.waits,
+            releases: self.releases - base.releases,
+            incomplete_releases: self.incomplete_releases - base.incomplete_releases,
         }
     }
+}
+
+/// The policies.
+#[derive(Debug)]
+enum Policy {
+    ParityCaching(ParityCaching),
+    Isc(Isc),
+    Wow(Wow),
+    Stow(Stow),
+    Siw(Siw),
+    Hybrid(Hybrid),
+}
+
+/// What leaves now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Departure {
+    Nothing,
+    /// Nothing before this time.
+    At(Nanos),
+    Unit(u32),
+    Row(u64),
+}
+
+/// What is to go out by one plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) row: u64,
+    pub(crate) members: u64,
+    /// Whether parity covers it already, so that it goes to its elements as it is.
+    pub(crate) is_covered: bool,
+    unit: u32,
+}
+
+/// What became of a write of a chunk into the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Put {
+    /// It was not there: it needs a page.
+    New(u32),
+    /// It was there, and its page takes the new content.
+    Over(u32),
+    /// It was there and is being written: it needs a page of its own, with what the one that is being written has.
+    Beside(u32, PageId, u64),
 }
 
 /// A cache at work.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    /// What it keeps, and what leaves next.
-    pub(crate) kept: ParityCaching,
+    pub(crate) store: Store,
+    rings: Rings,
+    policy: Policy,
+    law: Law,
+    /// Pages that it holds at most.
+    size: u32,
+    outgoing: List,
+    /// Chunks that stay; those that are on their way; of those, older versions, which the store does not have.
+    kept: u32,
+    leaving: u32,
+    older: u32,
+    /// Pages promised to writes whose parity is being made, and the rows of these.
+    reserved: u32,
+    pub(crate) absorbing: Vec<u64>,
+    /// What each ring holds, with what is promised and on its way.
+    pages: Vec<u32>,
+    /// A writer waits for room.
+    is_pressed: bool,
     pub(crate) is_volatile: bool,
-    /// Chunks on their way to the elements, and the most of them.
-    pub(crate) leaving: u32,
-    leaving_max: u32,
     /// Everything is to leave: the end of a run.
     pub(crate) draining: bool,
+    /// When the timer is due that was asked for last.
+    pub(crate) timer: Nanos,
+    /// Ends of the last writes, in pages, by which sequential ones are told.
+    tails: [u64; 8],
+    tail: usize,
     /// Chunks (row and member) whose acknowledged content is lost, because too much of their row was lost when they
     /// left. Reads of them fail until they are written as a whole.
     pub(crate) lost: BTreeSet<(u64, u32)>,
@@ -124,23 +152,436 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// The cache of a scheme over rows of `data` data members; none where it has none.
-    pub(crate) fn new(section: &CacheSection, data: u32) -> Option<Self> {
-        (section.policy == CachePolicy::ParityCaching).then(|| Self {
-            kept: ParityCaching::new(section.chunks, data),
-            is_volatile: section.persistence == Persistence::Volatile,
+    /// The cache of a scheme over rows of `geometry`; none where it has none.
+    pub(crate) fn new(section: &CacheSection, geometry: &Geometry, page_bytes: u32) -> Option<Self> {
+        let size = section.pages(page_bytes);
+        let law = Law::new(section, size);
+        let elements = geometry.elements;
+        let (groups, group_rows) = (groups(geometry), group_rows(geometry));
+        let strips = geometry.rows() / u64::from(geometry.chunk_pages) / u64::from(geometry.groups);
+        let each = |length: u64| (0..elements).map(move |_| length);
+        let one = |count| std::iter::repeat_n(groups, count);
+        let (policy, rings) = match section.policy {
+            CachePolicy::None => return None,
+            CachePolicy::ParityCaching => {
+                let policy = ParityCaching::new(section.chunks, section.destaging());
+                (Policy::ParityCaching(policy), Rings::new(std::iter::empty()))
+            }
+            CachePolicy::Isc => {
+                let room = (size / elements).max(1);
+                let isc = Isc::new(section.outstanding, room, Law::new(section, room));
+                (Policy::Isc(isc), Rings::new(each(strips * u64::from(geometry.chunk_pages))))
+            }
+            CachePolicy::Wow => (Policy::Wow(Wow::new(section.outstanding)), Rings::new(one(1))),
+            CachePolicy::Stow => {
+                let group_pages = group_rows as u32 * geometry.data;
+                let stow = Stow::new(section.outstanding, size, groups, group_pages);
+                (Policy::Stow(stow), Rings::new(one(2)))
+            }
+            CachePolicy::Siw => (Policy::Siw(Siw::new(section, elements)), Rings::new(each(strips))),
+            CachePolicy::Hybrid => {
+                (Policy::Hybrid(Hybrid::new(section, elements)), Rings::new(each(strips).chain(one(1))))
+            }
+        };
+        Some(Self {
+            store: Store::new(size + 2 * geometry.members),
+            pages: vec![0; rings.rings.len()],
+            rings,
+            policy,
+            law,
+            size,
+            outgoing: List::EMPTY,
+            kept: 0,
             leaving: 0,
-            leaving_max: section.destaging(),
+            older: 0,
+            reserved: 0,
+            absorbing: Vec::new(),
+            is_pressed: false,
+            is_volatile: section.persistence == Persistence::Volatile,
             draining: false,
+            timer: Nanos::MAX,
+            tails: [u64::MAX; 8],
+            tail: 0,
             lost: BTreeSet::new(),
             counts: CacheCounts::default(),
         })
     }
 
-    /// The row that is to leave now, if there is one and there is room for it on the way.
-    pub(crate) fn due(&self) -> Option<u64> {
-        let row = if self.draining { self.kept.oldest()? } else { self.kept.victim()? };
-        let fits = || self.leaving + self.kept.members(row).count_ones() <= self.leaving_max;
-        (self.leaving == 0 || fits()).then_some(row)
+    /// Notes a write of pages `first..=last`. Whether it is sequential: begins where one of the last writes ended.
+    /// Choice: WOW does not say how it tells; eight writes are as many streams.
+    pub(crate) fn is_sequential(&mut self, first: u64, last: u64) -> bool {
+        let found = self.tails.iter().position(|&tail| tail == first);
+        let at = found.unwrap_or(self.tail);
+        self.tails[at] = last + 1;
+        if found.is_none() {
+            self.tail = (self.tail + 1) % self.tails.len();
+        }
+        found.is_some()
     }
+
+    /// Pages of `members` of `row` that are here.
+    #[inline]
+    pub(crate) fn members(&self, row: u64) -> u64 {
+        self.store.members(row, |_| true)
+    }
+
+    /// Members of `row` that are here and covered by its parity, here or on the elements.
+    #[inline]
+    pub(crate) fn covered(&self, row: u64) -> u64 {
+        self.store.members(row, |chunk| chunk.is_covered)
+    }
+
+    /// Whether parity of a row is made before its pages come here, for a write that has all of the row if it is `whole`.
+    #[inline]
+    pub(crate) fn makes_parity_first(&self, geometry: &Geometry, row: u64, whole: bool) -> bool {
+        match &self.policy {
+            _ if geometry.parity() == 0 => false,
+            Policy::Isc(_) | Policy::Siw(_) => true,
+            Policy::Hybrid(_) => hybrid::makes_parity_first(self, row, whole),
+            Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Stow(_) => false,
+        }
+    }
+
+    /// Whether there is room for `mask` of `row`, parity included where it comes here. Whoever is told that there is none
+    /// waits for it.
+    pub(crate) fn has_room(&mut self, geometry: &Geometry, row: u64, mask: u64) -> bool {
+        let fits = match &self.policy {
+            Policy::ParityCaching(policy) => self.kept <= policy.chunks,
+            Policy::Isc(isc) => {
+                let room = isc.room;
+                let held = self.store.members(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
+                let place = geometry.place(row);
+                crate::controller_members(mask & !held).all(|member| {
+                    let pages = self.pages[geometry.element(place, member) as usize];
+                    pages < room
+                })
+            }
+            _ => {
+                let occupied = self.occupied();
+                let fits = |count: u32| occupied + count <= self.size || occupied == 0;
+                let held = || self.store.members(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
+                fits(mask.count_ones()) || fits((mask & !held()).count_ones())
+            }
+        };
+        self.counts.waits += u64::from(!fits && !self.is_pressed);
+        self.is_pressed = !fits;
+        fits
+    }
+
+    /// Pages that are held, with what is on its way and what is promised.
+    fn occupied(&self) -> u32 {
+        self.store.count() + self.older + self.reserved
+    }
+
+    /// Promises room for `mask` of `row`, whose parity is being made.
+    pub(crate) fn reserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
+        self.reserved += mask.count_ones();
+        let place = geometry.place(row);
+        crate::controller_members(mask)
+            .for_each(|member| self.pages[geometry.element(place, member) as usize] += 1);
+    }
+
+    /// Takes back what was promised.
+    pub(crate) fn unreserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
+        self.reserved -= mask.count_ones();
+        let place = geometry.place(row);
+        crate::controller_members(mask)
+            .for_each(|member| self.pages[geometry.element(place, member) as usize] -= 1);
+    }
+
+    /// Where a chunk belongs: ring and position.
+    fn home(&mut self, geometry: &Geometry, row: u64, member: u32, is_covered: bool, writer: Writer) -> (u32, u64) {
+        let element = |geometry: &Geometry| {
+            let place = geometry.place(row);
+            (u32::from(geometry.element(place, member)), place.page)
+        };
+        let group = row / group_rows(geometry);
+        match &mut self.policy {
+            Policy::ParityCaching(_) | Policy::Wow(_) => (0, group),
+            Policy::Stow(stow) => (stow.ring(&self.rings, group, writer), group),
+            Policy::Hybrid(_) if !is_covered && geometry.parity() > 0 => (geometry.elements, group),
+            Policy::Siw(_) | Policy::Hybrid(_) => {
+                let (ring, page) = element(geometry);
+                (ring, u64::from(page / geometry.chunk_pages))
+            }
+            Policy::Isc(_) => {
+                let (ring, page) = element(geometry);
+                (ring, page.into())
+            }
+        }
+    }
+
+    /// `sectors` of a chunk are written by `writer`. The page that takes their content is the caller's to provide.
+    pub(crate) fn put(
+        &mut self,
+        geometry: &Geometry,
+        (row, member): (u64, u32),
+        sectors: u64,
+        is_covered: bool,
+        writer: Writer,
+    ) -> Put {
+        let (ring, position) = self.home(geometry, row, member, is_covered, writer);
+        if let Policy::ParityCaching(policy) = &mut self.policy {
+            return put_by_age(&mut self.store, &mut policy.ages, (&mut self.kept, &mut self.older), (row, member), sectors);
+        }
+        let unit = self.rings.write(ring, position, writer);
+        let Some(id) = self.store.find(row, member) else {
+            let id = self.store.insert(row, member, unit);
+            let chunk = self.store.get_mut(id);
+            (chunk.sectors, chunk.is_covered) = (sectors, is_covered);
+            self.stays(id, unit);
+            self.pages[ring as usize] += 1;
+            return Put::New(id);
+        };
+        let chunk = self.store.get_mut(id);
+        chunk.sectors |= sectors;
+        chunk.is_covered = is_covered;
+        let (stage, before, page, had) = (chunk.stage, chunk.unit, chunk.page, chunk.sectors);
+        if let Stage::Carried(_) = stage {
+            self.store.get_mut(id).stage = Stage::Kept;
+            self.older += 1;
+            self.pages[ring as usize] += 1;
+            self.stays(id, unit);
+            return Put::Beside(id, page, had);
+        }
+        if before != unit {
+            // Its row goes another way from now on.
+            self.pages[self.rings.unit(before).ring as usize] -= 1;
+            self.pages[ring as usize] += 1;
+            self.withdraw(id);
+            self.stays(id, unit);
+        }
+        Put::Over(id)
+    }
+
+    /// A chunk joins those of `unit` that stay.
+    fn stays(&mut self, id: u32, unit: u32) {
+        let chunk = self.store.get_mut(id);
+        (chunk.unit, chunk.stage) = (unit, Stage::Kept);
+        self.kept += 1;
+        self.store.link(&mut self.rings.unit_mut(unit).chunks, id);
+        self.rings.kept(unit);
+    }
+
+    /// Takes a chunk that no plan has out of its list.
+    fn withdraw(&mut self, id: u32) {
+        let unit = self.store.get(id).unit;
+        if self.store.get(id).stage == Stage::Kept {
+            self.kept -= 1;
+            self.store.unlink(&mut self.rings.unit_mut(unit).chunks, id);
+            if self.rings.unit(unit).kept == 1 {
+                self.forget_nominee(unit);
+            }
+            self.rings.lost(unit);
+        } else {
+            self.leaving -= 1;
+            self.store.unlink(&mut self.outgoing, id);
+            self.rings.arrived(unit);
+        }
+    }
+
+    /// Drops a chunk whose element can take nothing. Returns its page unless a plan has it.
+    pub(crate) fn drop_chunk(&mut self, row: u64, member: u32) -> Option<PageId> {
+        let id = self.store.find(row, member)?;
+        let chunk = *self.store.get(id);
+        if let Stage::Carried(_) = chunk.stage {
+            self.older += 1;
+            self.store.remove(id);
+            return None;
+        }
+        self.pages[self.rings.unit(chunk.unit).ring as usize] -= 1;
+        self.withdraw(id);
+        self.store.remove(id);
+        Some(chunk.page)
+    }
+
+    fn forget_nominee(&mut self, unit: u32) {
+        match &mut self.policy {
+            Policy::Siw(siw) => siw.forget(unit),
+            Policy::Hybrid(hybrid) => hybrid.strips.forget(unit),
+            _ => {}
+        }
+    }
+
+    /// Lets go what is due. True if anything is; else, perhaps, when to ask again.
+    pub(crate) fn depart(&mut self, now: Nanos) -> Result<bool, Nanos> {
+        let (law, occupied, is_pressed) = (self.law, self.occupied(), self.is_pressed);
+        let unit = |unit: Option<u32>| unit.map_or(Departure::Nothing, Departure::Unit);
+        let departure = match &mut self.policy {
+            _ if self.draining => return Ok(self.let_all_go()),
+            Policy::ParityCaching(policy) if self.kept > policy.chunks => {
+                let row = policy.oldest(&self.store);
+                let count = |row| self.store.members(row, |chunk| chunk.stage == Stage::Kept).count_ones();
+                row.filter(|&row| policy.fits(self.leaving, count(row))).map_or(Departure::Nothing, Departure::Row)
+            }
+            Policy::ParityCaching(_) => Departure::Nothing,
+            Policy::Isc(isc) => unit(isc.next(&mut self.rings, &self.pages)),
+            Policy::Wow(wow) => unit(wow.next(&mut self.rings, 0, law, occupied, is_pressed)),
+            Policy::Stow(stow) => unit(stow.next(&mut self.rings, &self.pages, law, occupied, is_pressed)),
+            Policy::Siw(siw) => siw.next(now, &mut self.rings, law, occupied, is_pressed, &mut self.counts),
+            Policy::Hybrid(hybrid) => {
+                hybrid.next(now, &mut self.rings, law, occupied, is_pressed, &mut self.counts)
+            }
+        };
+        match departure {
+            Departure::Nothing => Ok(false),
+            Departure::At(time) => Err(time),
+            Departure::Unit(unit) => {
+                self.let_go(unit);
+                Ok(true)
+            }
+            Departure::Row(row) => {
+                self.let_row_go(row);
+                Ok(true)
+            }
+        }
+    }
+
+    /// All chunks of `unit` that stay leave.
+    fn let_go(&mut self, unit: u32) {
+        loop {
+            let id = self.rings.unit(unit).chunks.oldest;
+            if id == NONE {
+                break;
+            }
+            self.store.unlink(&mut self.rings.unit_mut(unit).chunks, id);
+            self.goes(id);
+        }
+        self.rings.left(unit);
+        self.forget_nominee(unit);
+    }
+
+    /// All chunks of `row` that stay leave, where chunks are kept by age.
+    fn let_row_go(&mut self, row: u64) {
+        let kept = |store: &Store| store.of_row(row).find(|&id| store.get(id).stage == Stage::Kept);
+        while let Some(id) = kept(&self.store) {
+            if let Policy::ParityCaching(policy) = &mut self.policy {
+                self.store.unlink(&mut policy.ages, id);
+            }
+            self.goes(id);
+        }
+    }
+
+    fn goes(&mut self, id: u32) {
+        self.store.get_mut(id).stage = Stage::Outgoing;
+        self.store.link(&mut self.outgoing, id);
+        self.kept -= 1;
+        self.leaving += 1;
+    }
+
+    /// Lets go all that may, whether it is due or not. True if there was anything.
+    pub(crate) fn let_all_go(&mut self) -> bool {
+        let before = self.kept;
+        while let Policy::ParityCaching(policy) = &self.policy
+            && let Some(row) = policy.oldest(&self.store)
+        {
+            self.let_row_go(row);
+        }
+        for ring in 0..self.rings.rings.len() as u32 {
+            while let Some(unit) = self.rings.next(ring) {
+                self.let_go(unit);
+            }
+        }
+        self.kept < before
+    }
+
+    /// The page of a chunk that has none yet, or whose own is the plan's that writes it.
+    pub(crate) fn set_page(&mut self, id: u32, page: PageId) {
+        self.store.get_mut(id).page = page;
+    }
+
+    /// Whether anything stays, or is to go out and no plan has it yet.
+    pub(crate) fn has_more(&self) -> bool {
+        self.kept > 0 || self.outgoing.oldest != NONE
+    }
+
+    /// What goes out next, if there is anything.
+    pub(crate) fn next_out(&self) -> Option<Outgoing> {
+        if self.outgoing.oldest == NONE {
+            return None;
+        }
+        let chunk = self.store.get(self.outgoing.oldest);
+        let of_row = || {
+            self.store.members(chunk.row, |other| other.stage == Stage::Outgoing && other.is_covered == chunk.is_covered)
+        };
+        let members = if chunk.is_covered { 1 << chunk.member } else { of_row() };
+        Some(Outgoing { row: chunk.row, members, is_covered: chunk.is_covered, unit: chunk.unit })
+    }
+
+    /// `plan` writes what goes out next. Returns the unit that it belongs to.
+    pub(crate) fn carry(&mut self, out: &Outgoing, plan: u32) -> u32 {
+        for member in crate::controller_members(out.members) {
+            let Some(id) = self.store.find(out.row, member) else { continue };
+            self.store.unlink(&mut self.outgoing, id);
+            self.store.get_mut(id).stage = Stage::Carried(plan);
+        }
+        out.unit
+    }
+
+    /// A plan has done with `mask` of `row`, of `unit`: what was not written anew meanwhile is here no longer.
+    pub(crate) fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: u32) {
+        for member in crate::controller_members(mask) {
+            match self.store.find(row, member) {
+                Some(id) if self.store.get(id).stage == Stage::Carried(plan) => self.store.remove(id),
+                _ => self.older -= 1,
+            }
+            self.leaving -= 1;
+            if unit != NONE && !matches!(self.policy, Policy::ParityCaching(_)) {
+                let Unit { ring, .. } = *self.rings.unit(unit);
+                self.pages[ring as usize] -= 1;
+                self.rings.arrived(unit);
+            }
+        }
+    }
+
+    /// Whether a write of pages in so many strips is to be split before it is acknowledged.
+    pub(crate) fn splits(&self, strips: u64) -> bool {
+        match self.policy {
+            Policy::Siw(_) => true,
+            Policy::Hybrid(_) => strips > 1,
+            _ => false,
+        }
+    }
+}
+
+/// [`Cache::put`] where chunks are kept by age.
+fn put_by_age(
+    store: &mut Store,
+    ages: &mut List,
+    (kept, older): (&mut u32, &mut u32),
+    (row, member): (u64, u32),
+    sectors: u64,
+) -> Put {
+    let found = store.find(row, member);
+    let id = found.unwrap_or_else(|| store.insert(row, member, 0));
+    let before = *store.get(id);
+    let chunk = store.get_mut(id);
+    chunk.sectors |= sectors;
+    let put = match before.stage {
+        _ if found.is_none() => Put::New(id),
+        Stage::Carried(_) => {
+            *older += 1;
+            chunk.stage = Stage::Kept;
+            Put::Beside(id, before.page, before.sectors)
+        }
+        Stage::Outgoing => return Put::Over(id),
+        Stage::Kept => {
+            store.unlink(ages, id);
+            store.link(ages, id);
+            return Put::Over(id);
+        }
+    };
+    *kept += 1;
+    store.link(ages, id);
+    put
+}
+
+/// Rows of a write group: of a stripe; without parity, of the stripes at the same place of all elements.
+fn group_rows(geometry: &Geometry) -> u64 {
+    let rows = u64::from(geometry.chunk_pages);
+    if geometry.level == Level::Raid0 { rows * u64::from(geometry.elements) } else { rows }
+}
+
+fn groups(geometry: &Geometry) -> u64 {
+    geometry.rows() / group_rows(geometry)
 }

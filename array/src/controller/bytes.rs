@@ -2,6 +2,7 @@
 
 use super::{Array, SECTOR_BYTES, members};
 use crate::bugs::Bug;
+use crate::cache::Put;
 use crate::geometry::MEMBERS_MAX;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
@@ -196,7 +197,7 @@ impl<M: Memory> Array<M> {
                 self.merge_old(plan);
                 self.make_parity(plan);
             }
-            Purpose::Trim | Purpose::Flush => {}
+            Purpose::Trim | Purpose::Flush | Purpose::Destage => {}
         }
     }
 
@@ -334,7 +335,26 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    fn copy_sectors(&mut self, into: PageId, from: PageId, sectors: u64) {
+    /// Copies a page of the write cache into the plan's old content of `member`.
+    pub(super) fn copy_to_old(&mut self, plan: u32, member: u32, page: PageId) {
+        let into = self.buffer(plan, member, Version::Old);
+        self.memory.copy(into, page, 0, self.elements.page_bytes as usize);
+    }
+
+    /// The plan's new content of `member` becomes the page that was put into the write cache.
+    pub(super) fn give_to_cache(&mut self, plan: u32, member: u32, put: Put) {
+        let index = self.index(plan, member, Version::New);
+        let page = std::mem::replace(&mut self.buffers[index], NONE);
+        let (Put::New(chunk) | Put::Over(chunk) | Put::Beside(chunk, ..)) = put;
+        let Some(cache) = &mut self.cache else { return };
+        let before = cache.store.get(chunk).page;
+        cache.set_page(chunk, page);
+        if let Put::Over(_) = put {
+            self.memory.give(before);
+        }
+    }
+
+    pub(super) fn copy_sectors(&mut self, into: PageId, from: PageId, sectors: u64) {
         for sector in members(sectors) {
             self.memory.copy(into, from, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
         }

@@ -1,83 +1,105 @@
-//! Requests over a write cache. Writes are acknowledged from memory; what must leave it becomes an update of its row,
-//! which owns the content from then on: reads of the row wait for it.
+//! Requests over a write cache: writes that it takes, reads that it serves, flushes that empty it.
 
-use super::updates::TooManyLost;
 use super::{Array, members};
 use crate::bugs::Bug;
-use crate::cache::{Cache, CacheCounts};
+use crate::cache::store::Stage;
+use crate::cache::{Cache, CacheCounts, Put, Writer};
 use crate::driver::Driver;
-use crate::holds::{Hold, NONE};
 use crate::memory::{Memory, PageId};
-use crate::operation::{Class, OperationKind};
-use crate::plan::{Plan, Purpose, Step};
+use crate::plan::Plan;
 use crate::request::RequestKind;
-use crate::update::{Decision, Reason, Routine};
 
 impl<M: Memory> Array<M> {
-    /// Whether one more row of a request may be cut: whether there are plans enough, or room in the cache.
+    /// Whether members `mask` of `row` may be cut for request `id`: whether there are plans enough, or room in the cache.
     #[inline]
-    pub(super) fn may_cut(&self, kind: RequestKind) -> bool {
-        match &self.cache {
-            Some(cache) if kind == RequestKind::Write => cache.kept.has_room(),
-            _ => self.has_plans_for(kind),
+    pub(super) fn may_cut(&mut self, id: u32, kind: RequestKind, row: u64, mask: u64) -> bool {
+        if kind != RequestKind::Write || self.cache.is_none() {
+            return self.has_plans_for(kind);
         }
+        let is_first = self.makes_parity_first(id, row, mask);
+        let mask = if is_first { mask | self.geometry.parity_members() } else { mask };
+        let has_room = self.cache.as_mut().is_none_or(|cache| cache.has_room(&self.geometry, row, mask));
+        has_room && (!is_first || self.has_plans_for(kind))
+    }
+
+    /// Whether parity of `row` is made before what request `id` writes of its members `mask` comes into the cache.
+    #[inline]
+    pub(super) fn makes_parity_first(&self, id: u32, row: u64, mask: u64) -> bool {
+        let Some(cache) = &self.cache else { return false };
+        let is_whole = mask == self.geometry.data_members() && self.partial_members(id, row, mask) == 0;
+        cache.makes_parity_first(&self.geometry, row, is_whole)
+    }
+
+    /// The request `id` as the cache knows it.
+    pub(super) fn writer(&self, id: u32) -> Writer {
+        let request = &self.requests[id as usize];
+        Writer { id, arrival: request.host.arrival, is_sequential: request.is_sequential }
     }
 
     /// Writes members `mask` of `row` for request `id` into the cache, where there must be room.
     pub(super) fn write_cached(&mut self, id: u32, row: u64, mask: u64) {
+        let writer = self.writer(id);
         let loses = self.has_bug(Bug::CacheLosesSectors);
         for member in members(mask) {
             let sectors = self.sectors_of_member(id, row, member);
             let Some(cache) = &mut self.cache else { return };
             cache.counts.written += 1;
-            let page = match cache.kept.update(row, member, sectors) {
-                Some(page) => {
-                    cache.counts.absorbed += 1;
-                    if loses {
-                        continue;
-                    }
-                    page
-                }
-                None => {
-                    let page = if M::CARRIES_DATA { self.memory.take() } else { 0 };
-                    cache.kept.insert(row, member, sectors, page);
-                    page
-                }
-            };
+            let put = cache.put(&self.geometry, (row, member), sectors, false, writer);
+            cache.counts.absorbed += u64::from(!matches!(put, Put::New(_)));
             if M::CARRIES_DATA {
+                if loses && !matches!(put, Put::New(_)) {
+                    continue;
+                }
+                let page = self.page_for(put);
                 self.load_host(page, self.array_page(row, member), id, sectors);
             }
         }
     }
 
+    /// The page that takes what was put into the cache.
+    pub(super) fn page_for(&mut self, put: Put) -> PageId {
+        let (chunk, before) = match put {
+            Put::Over(chunk) => return self.cached_page(chunk),
+            Put::New(chunk) => (chunk, None),
+            Put::Beside(chunk, page, sectors) => (chunk, Some((page, sectors))),
+        };
+        let page = self.memory.take();
+        if let Some((before, sectors)) = before {
+            self.copy_sectors(page, before, sectors);
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.set_page(chunk, page);
+        }
+        page
+    }
+
+    fn cached_page(&self, chunk: u32) -> PageId {
+        self.cache.as_ref().map_or(crate::holds::NONE, |cache| cache.store.get(chunk).page)
+    }
+
     /// Serves what the cache has of members `mask` of `row` to request `id`. Returns the members of which an element is
-    /// needed, and how the row is to be held for them: what is on its way from the cache must have arrived.
+    /// needed.
     #[inline]
-    pub(super) fn read_cached(&mut self, id: u32, row: u64, mask: u64, hold: Hold) -> (u64, Hold) {
-        let Some(cache) = &self.cache else { return (mask, hold) };
+    pub(super) fn read_cached(&mut self, id: u32, row: u64, mask: u64) -> u64 {
+        let Some(cache) = &self.cache else { return mask };
         let mut rest = mask;
-        if cache.kept.members(row) & mask != 0 {
-            for member in members(mask) {
-                let sectors = self.sectors_of_member(id, row, member);
-                let Some(cache) = &mut self.cache else { break };
-                let Some(chunk) = cache.kept.get(row, member).filter(|chunk| sectors & !chunk.sectors == 0)
-                else {
-                    continue;
-                };
-                let page = chunk.page;
-                cache.counts.hits += 1;
-                rest &= !(1 << member);
-                if M::CARRIES_DATA {
-                    self.store_host(page, self.array_page(row, member), id);
-                }
+        for member in members(cache.members(row) & mask) {
+            let sectors = self.sectors_of_member(id, row, member);
+            let Some(cache) = &mut self.cache else { break };
+            let chunk = cache.store.find(row, member).map(|id| cache.store.get(id));
+            let Some(chunk) = chunk.filter(|chunk| sectors & !chunk.sectors == 0) else { continue };
+            let page = chunk.page;
+            cache.counts.hits += 1;
+            rest &= !(1 << member);
+            if M::CARRIES_DATA {
+                self.store_host(page, self.array_page(row, member), id);
             }
         }
-        let is_in_use = || self.holds.is_in_use(row) && !self.has_bug(Bug::CacheReadNotHeld);
-        (rest, if hold == Hold::None && rest != 0 && is_in_use() { Hold::Shared } else { hold })
+        rest
     }
 
     /// Notes what the cache has of the pages of the read `plan`, to be laid over what the elements return. What was noted
-    /// before stays: it may be on its way by now, in an update that waits behind this read.
+    /// before stays: it may be on its element by now, behind this read.
     #[inline]
     pub(super) fn note_cached(&mut self, plan: u32) {
         if self.cache.is_none() {
@@ -89,10 +111,9 @@ impl<M: Memory> Array<M> {
             return;
         }
         for member in members(cached) {
-            let Some(chunk) = self.cache.as_ref().and_then(|cache| cache.kept.get(row, member)).copied()
-            else {
-                continue;
-            };
+            let cache = self.cache.as_ref();
+            let chunk = cache.and_then(|cache| cache.store.find(row, member).map(|id| *cache.store.get(id)));
+            let Some(chunk) = chunk else { continue };
             let bit = 1 << member;
             let before = self.plans[plan as usize].overlaid & bit != 0;
             let cover = &mut self.covers[plan as usize * self.geometry.data as usize + member as usize];
@@ -116,21 +137,6 @@ impl<M: Memory> Array<M> {
         self.fail_requests(plan, lost);
     }
 
-    /// The row that must leave the cache is sent on its way, if there is one and plans are free.
-    #[inline]
-    pub(super) fn destage_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        let Some(cache) = &mut self.cache else { return false };
-        let Some(row) = cache.due() else {
-            cache.draining &= cache.kept.oldest().is_some();
-            return false;
-        };
-        if !self.has_plans_for(RequestKind::Write) {
-            return false;
-        }
-        self.destage(row, NONE, driver);
-        true
-    }
-
     /// Everything is to leave.
     pub(super) fn drain_cache(&mut self) {
         if let Some(cache) = &mut self.cache {
@@ -138,116 +144,14 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// What the cache has of `row` leaves it, as one update; request `id` waits for it. There must be free plans.
-    fn destage<D: Driver<M>>(&mut self, row: u64, id: u32, driver: &mut D) {
-        let plan = self.take_plan(row, Purpose::Write);
-        if id != NONE {
-            self.attach(plan, id);
-        }
-        let (mut wanted, mut partial) = (0u64, 0u64);
-        while let Some(chunk) = self.cache.as_mut().and_then(|cache| cache.kept.take(row)) {
-            let bit = 1 << chunk.member;
-            if wanted != 0 && self.has_bug(Bug::CacheDropsChunk) {
-                if M::CARRIES_DATA {
-                    self.memory.give(chunk.page);
-                }
-                continue;
-            }
-            wanted |= bit;
-            if chunk.sectors != self.whole_page && !self.has_bug(Bug::CacheTakesPartForWhole) {
-                partial |= bit;
-            }
-            self.covers[plan as usize * self.geometry.data as usize + chunk.member as usize] = chunk.sectors;
-            self.adopt_buffer(plan, chunk.member, chunk.page);
-        }
-        let count = wanted.count_ones();
-        let slot = &mut self.plans[plan as usize];
-        (slot.wanted, slot.partial, slot.destages) = (wanted, partial, count);
-        if let Some(cache) = &mut self.cache {
-            cache.leaving += count;
-            cache.counts.destages += 1;
-            cache.counts.destaged += u64::from(count);
-        }
-        self.acquire(plan, Hold::Exclusive, driver);
-        if self.window.is_open() {
-            self.enter_window(NONE, row, wanted, driver);
-            self.window.settling |= self.cache.as_ref().is_some_and(|cache| cache.draining);
-        }
-    }
-
-    /// The end of an update: if it wrote what the cache had, there is room on the way again.
-    #[inline]
-    pub(super) fn destaged(&mut self, plan: u32) {
-        let Some(cache) = &mut self.cache else { return };
-        let Plan { row, wanted, destages, .. } = self.plans[plan as usize];
-        cache.leaving -= destages;
-        if !cache.lost.is_empty() {
-            let base = plan as usize * self.geometry.data as usize;
-            for member in
-                members(wanted).filter(|&member| self.covers[base + member as usize] == self.whole_page)
-            {
-                cache.lost.remove(&(row, member));
-            }
-        }
-    }
-
-    /// Steps of the update `plan` of what the cache had, whose row has lost more than its code bears: what can be written
-    /// is written, without parity. What cannot is lost though it was acknowledged.
-    pub(super) fn build_abandoning<D: Driver<M>>(
-        &mut self,
-        plan: u32,
-        lost: u64,
-        driver: &mut D,
-    ) -> Result<(), TooManyLost> {
-        let slot = &mut self.plans[plan as usize];
-        if slot.lost != 0 && !slot.looked_again {
-            // What cannot be read now may be read a second time.
-            slot.looked_again = true;
-            slot.lost = 0;
-            return self.build_update(plan, driver);
-        }
-        let failed = self.members_on_failed(plan);
-        let Plan { row, place, wanted, partial, .. } = self.plans[plan as usize];
-        let nowhere = wanted & (failed | partial & lost);
-        self.fail_requests(plan, nowhere);
-        if let Some(cache) = self.cache.as_mut().filter(|_| nowhere != 0) {
-            cache.lost.extend(members(nowhere).map(|member| (row, member)));
-        }
-        if self.has_bug(Bug::CacheLossHidden)
-            && let Some(cache) = &mut self.cache
-        {
-            cache.lost.clear();
-        }
-        let reason = if self.geometry.parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
-        let slot = &mut self.plans[plan as usize];
-        slot.wanted &= !nowhere;
-        slot.partial &= !nowhere;
-        slot.gave_up = true;
-        slot.decision = Decision::forced(Routine::Plain, reason);
-        let Plan { wanted, partial, written, .. } = *slot;
-        if partial != 0 {
-            self.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
-            self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
-        }
-        self.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
-        self.plans[plan as usize].acknowledge_here();
-        Ok(())
-    }
-
-    /// A flush drains a cache that would not survive a loss of power: it waits for every row that is in it or on its way.
-    /// False when plans or attachments are wanting; it goes on later.
+    /// A flush empties a cache that would not survive a loss of power: it waits for all that is in it or on its way. False when
+    /// plans or attachments are wanting, or older versions must arrive first; it goes on later.
     pub(super) fn cache_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
-        let Some(cache) = &self.cache else { return true };
-        if !cache.is_volatile || self.requests[id as usize].emptied || self.has_bug(Bug::CacheNotDrained) {
-            return true;
-        }
-        while let Some(row) = self.cache.as_ref().and_then(|cache| cache.kept.oldest()) {
-            if !self.has_plans_for(RequestKind::Write) {
-                return false;
-            }
-            self.destage(row, id, driver);
-        }
-        if !self.wait_for_all(id, Self::is_destage) {
+        let is_done = self.requests[id as usize].emptied || self.has_bug(Bug::CacheNotDrained);
+        let Some(cache) = self.cache.as_mut().filter(|cache| cache.is_volatile && !is_done) else { return true };
+        cache.let_all_go();
+        while self.destage_next(id, driver) {}
+        if self.cache.as_ref().is_some_and(Cache::has_more) || !self.wait_for_all(id, Self::is_destage) {
             return false;
         }
         self.requests[id as usize].emptied = true;
@@ -255,9 +159,9 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether `plan` is under way and writes what the cache had.
-    fn is_destage(&self, plan: u32) -> bool {
+    pub(super) fn is_destage(&self, plan: u32) -> bool {
         let slot = &self.plans[plan as usize];
-        slot.destages > 0 && slot.hold != Hold::None
+        slot.carried != 0 && slot.is_under_way
     }
 
     /// The sectors of a member's page that request `id` covers.
@@ -270,16 +174,36 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Data members of `row` of which the cache has the whole page or a part of it.
+    /// Members of `row` of which the cache has the whole page or a part of it; parity among them where it is made before pages
+    /// come there.
     #[inline]
     pub fn cached_members(&self, row: u64) -> u64 {
-        self.cache.as_ref().map_or(0, |cache| cache.kept.members(row))
+        self.cache.as_ref().map_or(0, |cache| cache.members(row))
+    }
+
+    /// Members of `row` that the cache has and that count for parity: what the elements have of these is older.
+    #[inline]
+    pub fn covered_in_cache(&self, row: u64) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.covered(row))
     }
 
     /// Whether content that was acknowledged is lost: flushes fail until it is written again.
     pub(super) fn has_lost_cached(&self) -> bool {
         self.cache.as_ref().is_some_and(|cache| !cache.lost.is_empty())
     }
+
+    /// Time in controller memory of request `id` before it is acknowledged.
+    pub(super) fn latency_of(&self, id: u32) -> u64 {
+        let request = &self.requests[id as usize];
+        let Some(cache) = self.cache.as_ref().filter(|_| request.host.kind == RequestKind::Write) else {
+            return self.memory_latency;
+        };
+        let (first, last) = request.pages;
+        let pages = u64::from(self.geometry.chunk_pages);
+        let splits = cache.splits(last / pages - first / pages + 1);
+        self.memory_latency + if splits { self.scheme.cache.striping.0 } else { 0 }
+    }
+
 }
 
 /// Getters.
@@ -289,16 +213,19 @@ impl<M: Memory> Array<M> {
         self.cache.as_ref().map_or_else(CacheCounts::default, |cache| cache.counts)
     }
 
-    /// What the write cache has of a chunk: its page, and the sectors of it that were written.
+    /// What the write cache has of a chunk, parity chunks among them: its page, and the sectors of it that were written.
     pub fn cached_content(&self, row: u64, member: u32) -> Option<(PageId, u64)> {
-        let chunk = self.cache.as_ref()?.kept.get(row, member)?;
+        let cache = self.cache.as_ref()?;
+        let chunk = cache.store.get(cache.store.find(row, member)?);
         Some((chunk.page, chunk.sectors))
     }
 
     /// Whether content of `row` is on its way from the write cache to the elements.
     pub fn is_destaging(&self, row: u64) -> bool {
+        let is_out = |cache: &Cache| cache.store.members(row, |chunk| chunk.stage != Stage::Kept) != 0;
         let mut plans = 0..self.plans.len() as u32;
-        plans.any(|plan| self.plans[plan as usize].row == row && self.is_destage(plan))
+        self.cache.as_ref().is_some_and(is_out)
+            || plans.any(|plan| self.plans[plan as usize].row == row && self.is_destage(plan))
     }
 
     /// Chunks, by row and member, whose acknowledged content was lost on its way from the write cache.

@@ -3,7 +3,7 @@
 use super::issue::Cut;
 use super::{Array, members};
 use crate::bugs::Bug;
-use crate::driver::Driver;
+use crate::driver::{Acknowledgement, Driver};
 use crate::geometry::RowPiece;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
@@ -47,10 +47,10 @@ impl<M: Memory> Array<M> {
         loop {
             let mut cursor = self.requests[id as usize].cursor;
             let Some(piece) = cursor.next(&self.geometry) else { return Cut::Done };
-            if !self.may_cut(kind) {
+            let mask = mask_of(&piece);
+            if !self.may_cut(id, kind, piece.row, mask) {
                 return Cut::WantsPlans;
             }
-            let mask = mask_of(&piece);
             if is_bounded && !self.has_room_for(kind, piece.row, mask) {
                 return Cut::WantsRoom;
             }
@@ -71,18 +71,36 @@ impl<M: Memory> Array<M> {
         if slot.remaining > 0 {
             return;
         }
-        let latency = self.memory_latency;
-        let has_memory =
-            self.gather.is_some() || self.encode.is_some() || self.cache.is_some() || self.elastic.is_some();
-        let from_memory = has_memory && slot.host.bytes > 0;
-        if from_memory && latency > 0 {
-            let at = self.now + latency;
-            self.buffered.push_back((at, id));
-            driver.set_timer(at);
+        let from_memory = slot.host.bytes > 0 && self.has_memory();
+        let acknowledgement = self.acknowledgement(id);
+        if from_memory {
+            self.acknowledge_from_memory(id, acknowledgement, driver);
         } else {
-            let acknowledgement = self.acknowledgement(id);
             self.acknowledge(id, &acknowledgement, driver);
         }
+    }
+
+    fn has_memory(&self) -> bool {
+        self.gather.is_some() || self.encode.is_some() || self.cache.is_some() || self.elastic.is_some()
+    }
+
+    /// Request `id` ends in controller memory, to which it takes a time.
+    pub(super) fn acknowledge_from_memory<D: Driver<M>>(
+        &mut self,
+        id: u32,
+        mut acknowledgement: Acknowledgement,
+        driver: &mut D,
+    ) {
+        let latency = self.latency_of(id);
+        acknowledgement.at += latency;
+        acknowledgement.buffer_ns += latency;
+        if latency == 0 {
+            return self.acknowledge(id, &acknowledgement, driver);
+        }
+        // Most take the same time.
+        let at = self.buffered.iter().rposition(|(_, other)| other.at <= acknowledgement.at);
+        self.buffered.insert(at.map_or(0, |at| at + 1), (id, acknowledgement));
+        driver.set_timer(acknowledgement.at);
     }
 
     /// Reads members `mask` of `row` for request `id`.
@@ -94,7 +112,7 @@ impl<M: Memory> Array<M> {
         hold: Hold,
         driver: &mut D,
     ) {
-        let (mask, hold) = self.read_cached(id, row, mask, hold);
+        let mask = self.read_cached(id, row, mask);
         if mask == 0 {
             return;
         }
@@ -110,10 +128,11 @@ impl<M: Memory> Array<M> {
 
     /// Writes members `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
     pub(super) fn write_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
-        if self.cache.is_some() {
+        let absorbs = self.makes_parity_first(id, row, mask);
+        if self.cache.is_some() && !absorbs {
             return self.write_cached(id, row, mask);
         }
-        if self.has_bug(Bug::HoldSkipped) {
+        if self.has_bug(Bug::HoldSkipped) && !absorbs {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
             self.attach(plan, id);
@@ -125,6 +144,9 @@ impl<M: Memory> Array<M> {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
             self.attach(plan, id);
+            if absorbs {
+                self.absorbs(plan);
+            }
             self.plans[plan as usize].hold = Hold::Exclusive;
             if taken { self.begin(plan, driver) } else { self.wait(plan) }
         }
@@ -156,11 +178,15 @@ impl<M: Memory> Array<M> {
         let waiting = entry.last_waiter;
         if waiting == NONE
             || self.plans[waiting as usize].purpose != Purpose::Write
+            || self.plans[waiting as usize].carried != 0
             || self.free_attachment == NONE
         {
             return false;
         }
         self.cover(waiting, id, mask);
+        if self.plans[waiting as usize].absorbs {
+            self.absorbs(waiting);
+        }
         if !self.has_bug(Bug::AcknowledgeMerged) {
             self.attach(waiting, id);
         }
@@ -214,7 +240,11 @@ impl<M: Memory> Array<M> {
 
     /// Steps of a trim.
     pub(super) fn build_trim(&mut self, plan: u32) {
-        let Plan { place, wanted, .. } = self.plans[plan as usize];
+        let Plan { row, place, wanted, .. } = self.plans[plan as usize];
+        if self.cached_members(row) != 0 {
+            // It was written anew, or is on its way, while this waited.
+            return;
+        }
         let parity = self.geometry.parity_members();
         // What is late is gone with the rest of the row.
         self.take_late(plan);
@@ -273,7 +303,10 @@ impl<M: Memory> Array<M> {
         plan.defers = false;
         plan.delta = NONE;
         plan.gave_up = false;
-        plan.destages = 0;
+        plan.carried = 0;
+        plan.unit = NONE;
+        plan.absorbs = false;
+        plan.reserved = 0;
         plan.overlaid = 0;
         if self.reads.is_active {
             plan.path = Path { life: plan.path.life.wrapping_add(1), ..Path::default() };
@@ -375,7 +408,7 @@ impl<M: Memory> Array<M> {
 
     /// Which of members `mask` of `row` request `id` covers only in part.
     #[inline]
-    fn partial_members(&self, id: u32, row: u64, mask: u64) -> u64 {
+    pub(super) fn partial_members(&self, id: u32, row: u64, mask: u64) -> u64 {
         if !self.requests[id as usize].in_part {
             return 0;
         }

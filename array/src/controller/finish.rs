@@ -41,12 +41,12 @@ impl<M: Memory> Array<M> {
                 self.pending.push_front(id);
                 continue;
             }
-            let Plan { purpose, begun_at, .. } = self.plans[plan as usize];
+            let Plan { purpose, begun_at, absorbs, .. } = self.plans[plan as usize];
             let drains = request.host.kind == RequestKind::Flush && purpose != Purpose::Flush;
             if is_last && (drains || request.host.arrival > begun_at) {
                 // It may have come when the plan had long begun: the plan's times are not its own.
                 let acknowledgement = self.acknowledgement(id);
-                self.acknowledge(id, &acknowledgement, driver);
+                self.acknowledge_from(absorbs, id, acknowledgement, driver);
             } else if is_last {
                 let slot = &self.plans[plan as usize];
                 let acknowledgement = Acknowledgement {
@@ -61,10 +61,25 @@ impl<M: Memory> Array<M> {
                     cell_ns: slot.last.timing.cell_ns,
                     ..self.acknowledgement(id)
                 };
-                self.acknowledge(id, &acknowledgement, driver);
+                self.acknowledge_from(absorbs, id, acknowledgement, driver);
             } else if too_early && request.host.kind == RequestKind::Write {
                 self.acknowledge_early(id, driver);
             }
+        }
+    }
+
+    /// Acknowledges request `id`, whose last plan ended in controller memory or on the elements.
+    fn acknowledge_from<D: Driver<M>>(
+        &mut self,
+        is_memory: bool,
+        id: u32,
+        acknowledgement: Acknowledgement,
+        driver: &mut D,
+    ) {
+        if is_memory {
+            self.acknowledge_from_memory(id, acknowledgement, driver);
+        } else {
+            self.acknowledge(id, &acknowledgement, driver);
         }
     }
 

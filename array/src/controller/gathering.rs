@@ -16,13 +16,16 @@ impl<M: Memory> Array<M> {
         let kind = self.requests[id as usize].host.kind;
         let overlooks = self.has_bug(Bug::FreshRowRead);
         while let Some(page) = self.requests[id as usize].cursor.first_page() {
-            if !self.has_plans_for(kind) || !self.may_cut(kind) {
+            let end = self.requests[id as usize].cursor.end_page();
+            let Some(gather) = &mut self.gather else { return true };
+            let run = run_of_row(gather, page, end);
+            // What has no row yet takes a page of memory in one that nobody else has.
+            let (row, mask) = run.map_or((u64::MAX, 1), |(row, mask, _)| (row, mask));
+            if !self.has_plans_for(kind) || !self.may_cut(id, kind, row, mask) {
                 return false;
             }
-            let Some(gather) = &mut self.gather else { return true };
-            if let Some((row, mask, pages)) =
-                run_of_row(gather, page, self.requests[id as usize].cursor.end_page())
-            {
+            let Some(gather) = &self.gather else { return true };
+            if let Some((row, mask, pages)) = run {
                 let hold = if gather.is_fresh(row) && !overlooks { Hold::Shared } else { Hold::None };
                 self.requests[id as usize].cursor = self.requests[id as usize].cursor.skip(pages);
                 match kind {

@@ -241,14 +241,14 @@ impl<M: Memory> Array<M> {
 
     /// The end of an update: whether its row's parity can be relied on from now on.
     pub(super) fn end_update<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
-        let Plan { row, defers, gave_up, destages, dirty, decision, .. } = self.plans[plan as usize];
+        let Plan { row, defers, gave_up, carried, dirty, decision, .. } = self.plans[plan as usize];
         self.end_logging(plan);
         if defers {
             return self.leave_late(plan);
         }
         self.release_versions(plan, driver);
         if gave_up {
-            if (dirty != 0 || destages > 0) && self.geometry.parity() > 0 {
+            if (dirty != 0 || carried != 0) && self.geometry.parity() > 0 {
                 self.window.set_stale(row, true);
             }
         } else if decision.routine != Routine::Plain {

@@ -10,9 +10,11 @@
 //! controller wants done it asks of the [`Driver`]. The controller owns every queue: one of host requests, one for
 //! each row in use, one for each element.
 
+mod absorbing;
 mod bytes;
 mod caching;
 mod cut;
+mod destaging;
 mod elastic;
 mod encoding;
 mod finish;
@@ -88,8 +90,8 @@ pub struct Array<M: Memory> {
     queue_limit: u32,
     /// Elements that had no such room, and have it now.
     freed: ElementSet,
-    /// Requests served from controller memory, in order of acknowledgement.
-    buffered: VecDeque<(Nanos, u32)>,
+    /// Requests that end in controller memory, in order of acknowledgement, with where their time went.
+    buffered: VecDeque<(u32, Acknowledgement)>,
 
     plans: Vec<Plan>,
     free_plan: u32,
@@ -119,6 +121,8 @@ pub struct Array<M: Memory> {
     gather: Option<Gather>,
     encode: Option<Encode>,
     cache: Option<Cache>,
+    /// Plans that write what the cache had.
+    destaging_plans: u32,
     /// Time of an access to controller memory.
     memory_latency: Nanos,
     log: Option<ParityLog>,
@@ -153,7 +157,7 @@ impl<M: Memory> Array<M> {
         let stride = buffers_each.max(elements.count);
         let sectors = elements.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
-        let cache = Cache::new(&scheme.cache, geometry.data);
+        let cache = Cache::new(&scheme.cache, &geometry, elements.page_bytes);
         let is_elastic = scheme.placement.policy == PlacementPolicy::Elastic;
         let elastic = is_elastic.then(|| Elastic::new(scheme, &geometry, elements.page_bytes));
         let pages = scheme.pages(&geometry);
@@ -210,6 +214,7 @@ impl<M: Memory> Array<M> {
                 scheme.placement.buffer_latency.0
             },
             cache,
+            destaging_plans: 0,
             log,
             elastic,
             window: Window::new(
@@ -266,10 +271,13 @@ impl<M: Memory> Array<M> {
         let cursor =
             if is_flush { RowCursor::default() } else { RowCursor::new(pages.0, pages.1 - pages.0 + 1) };
         let in_part = self.bytes_into_page(host.offset) | self.bytes_into_page(end) != 0 && !self.rounds_up();
+        let is_write = host.kind == RequestKind::Write;
+        let cache = self.cache.as_mut().filter(|_| is_write);
+        let is_sequential = cache.is_some_and(|cache| cache.is_sequential(pages.0, pages.1));
         let slot = &mut self.requests[id as usize];
         self.free_request = slot.next;
-        *slot =
-            RequestSlot { host, cursor, pages, in_part, remaining: 1, next: NONE, ..RequestSlot::default() };
+        let fresh = RequestSlot { remaining: 1, next: NONE, ..RequestSlot::default() };
+        *slot = RequestSlot { host, cursor, pages, in_part, is_sequential, ..fresh };
         self.payloads[id as usize] = Some(payload);
         self.under_way += 1;
         self.last_active = now;
@@ -349,17 +357,8 @@ impl<M: Memory> Array<M> {
     /// A time that the controller asked for has come.
     pub fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.advance(now);
-        while let Some(&(at, id)) = self.buffered.front() {
-            if at > now {
-                break;
-            }
+        while let Some(&(id, acknowledgement)) = self.buffered.front().filter(|(_, ack)| ack.at <= now) {
             self.buffered.pop_front();
-            let host = self.requests[id as usize].host;
-            let acknowledgement = Acknowledgement {
-                buffer_ns: self.memory_latency,
-                pending_ns: now - host.arrival - self.memory_latency,
-                ..self.acknowledgement(id)
-            };
             self.acknowledge(id, &acknowledgement, driver);
         }
         self.gather_timer();

@@ -28,7 +28,9 @@ impl<M: Memory> Array<M> {
         self.fail_lost_cached(plan);
         let slot = &self.plans[plan as usize];
         let (place, wanted, hold) = (slot.place, slot.wanted, slot.hold);
-        let mut lost = self.lost_members(plan);
+        // What the write cache has of a row and parity covers need not be read to decode the rest.
+        let held = self.covered_in_cache(self.plans[plan as usize].row);
+        let mut lost = self.lost_members(plan) & !held;
         if self.has_bug(Bug::StaleElementRead) {
             lost &= slot.lost;
         }
@@ -78,6 +80,7 @@ impl<M: Memory> Array<M> {
             let sources = self.sources(lost);
             // Decoding takes the versions that parity covers, which memory has where elements do not keep them.
             let rest = if self.window.pins() { sources } else { sources & !late };
+            let rest = rest & !self.take_covered(plan);
             self.plans[plan as usize].pinned = late;
             let class =
                 move |member: u32| if wanted >> member & 1 != 0 { Class::HostRead } else { Class::Decode };

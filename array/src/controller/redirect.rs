@@ -41,7 +41,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether the elements have all that it takes to decode members of the plan's stripe, up to date: parity was made, and is
-    /// neither late nor in a log.
+    /// neither late nor in a log nor in the write cache.
     #[inline]
     pub(super) fn is_decodable(&self, plan: u32) -> bool {
         if self.geometry.parity() == 0 {
@@ -51,6 +51,7 @@ impl<M: Memory> Array<M> {
         self.elastic.is_some()
             || (self.window.dirty(row) == 0 || self.has_bug(Bug::LateRowRedirected))
                 && self.deltas(row) == 0
+                && self.covered_in_cache(row) == 0
                 && self.is_encoded(row)
     }
 

@@ -106,6 +106,10 @@ impl<M: Memory> Array<M> {
                 self.build_resync(plan);
                 Ok(())
             }
+            Purpose::Destage => {
+                self.build_destage(plan);
+                Ok(())
+            }
             Purpose::Trim => {
                 self.build_trim(plan);
                 Ok(())
@@ -186,6 +190,9 @@ impl<M: Memory> Array<M> {
         if slot.current == slot.ack_after || self.has_bug(Bug::FlushWithoutQ) && slot.current > slot.ack_after
         {
             let goes_on = !slot.is_at_last_step() && slot.current == slot.ack_after;
+            if slot.absorbs {
+                self.absorb(plan);
+            }
             self.acknowledge_plan(plan, goes_on, driver);
         }
         self.plans[plan as usize].current += 1;
@@ -323,6 +330,8 @@ impl<M: Memory> Array<M> {
             Purpose::Append => {
                 self.slots_on_failed(plan, self.present(plan)).count_ones() > self.geometry.parity()
             }
+            // What was to be written may be lost now.
+            Purpose::Destage => return self.begin(plan, driver),
             Purpose::Read | Purpose::Trim | Purpose::Flush | Purpose::Merge | Purpose::Collect => false,
         };
         if is_bad {
@@ -357,10 +366,12 @@ impl<M: Memory> Array<M> {
             Purpose::Write => {
                 self.gather_settled(self.plans[plan as usize].row);
                 self.encode_settled(self.plans[plan as usize].row);
+                self.unreserve(plan);
                 self.destaged(plan);
                 self.end_update(plan, driver);
             }
             Purpose::Parity => self.end_update(plan, driver),
+            Purpose::Destage => self.destaged(plan),
             Purpose::Append => self.appended(plan),
             Purpose::Collect => self.collected(plan),
             Purpose::Merge => self.merged(plan, driver),

@@ -21,10 +21,15 @@ impl<M: Memory> Array<M> {
         plan: u32,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
+        self.drop_overtaken(plan);
+        let absorbs = self.plans[plan as usize].absorbs;
+        if absorbs {
+            self.plans[plan as usize].kept = self.take_covered(plan);
+        }
         let lost = self.lost_members(plan);
         // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
         let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
-        self.plans[plan as usize].missing = lost;
+        self.plans[plan as usize].missing = if absorbs { lost & !self.plans[plan as usize].kept } else { lost };
         if self.may_defer(plan, lost) {
             self.build_deferring(plan);
             return Ok(());
@@ -46,7 +51,7 @@ impl<M: Memory> Array<M> {
             return Ok(());
         }
         let bearable = if self.has_bug(Bug::FailureInvented) { 0 } else { self.geometry.parity() };
-        if lost.count_ones() > bearable && self.plans[plan as usize].destages > 0 {
+        if lost.count_ones() > bearable && self.plans[plan as usize].carried != 0 {
             return self.build_abandoning(plan, lost, driver);
         }
         if lost.count_ones() > bearable {
@@ -81,7 +86,7 @@ impl<M: Memory> Array<M> {
             self.forget_deltas(plan);
         }
         let with_parity = parity & !failed != 0;
-        if with_parity || partial != 0 {
+        if with_parity || partial != 0 || absorbs {
             let live = (parity & !failed).count_ones();
             let updated = (wanted | dirty).count_ones();
             let read = (reads & !parity).count_ones();
@@ -96,6 +101,11 @@ impl<M: Memory> Array<M> {
                     _ => live * ((updated + read).max(1) - 1),
                 };
             self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        }
+        if absorbs {
+            // What it has made goes into the write cache.
+            self.plans[plan as usize].acknowledge_here();
+            return Ok(());
         }
         if self.has_bug(Bug::AcknowledgeBeforeWrite) && self.plans[plan as usize].step().is_some() {
             self.plans[plan as usize].acknowledge_here();
@@ -133,7 +143,7 @@ impl<M: Memory> Array<M> {
     /// Chooses the routine, and the members to pre-read.
     #[inline]
     fn choose<D: Driver<M>>(&self, plan: u32, lost: u64, failed: u64, driver: &mut D) -> (Decision, u64) {
-        let Plan { row, wanted, partial, dirty, kept, .. } = self.plans[plan as usize];
+        let Plan { row, wanted, partial, dirty, kept, absorbs, .. } = self.plans[plan as usize];
         let deltas = self.deltas(row);
         let forced = Decision::forced;
         let data = self.geometry.data_members();
@@ -153,6 +163,9 @@ impl<M: Memory> Array<M> {
         if rcw == 0 {
             return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
         }
+        // Of a row whose parity is made before it comes into the write cache, that has what elements need not be asked for.
+        let held = if absorbs { kept } else { 0 };
+        let (rmw, rcw, lost, partial) = (rmw & !held, rcw & !held, lost & !held, partial & !held);
         if is_fresh {
             return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
         }

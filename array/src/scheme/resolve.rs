@@ -4,7 +4,6 @@ use stripewise_base::share::Share;
 use stripewise_code::{Code, Kind};
 
 use super::{Acknowledge, CodeSection, Elements, Scheme, SchemeError, WindowSize};
-use crate::cache::CHUNKS_MAX;
 use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
@@ -57,13 +56,11 @@ impl Scheme {
             let reason = "would overwrite bytes that nobody wrote; over real bytes use \"merge\"";
             return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
         }
-        for (key, chunks) in
-            [("cache.chunks", self.cache.chunks), ("cache.destaging", self.cache.destaging())]
-        {
-            if !(1..=CHUNKS_MAX).contains(&chunks) {
-                let reason = "must be 1 to 16777216 chunks; for no cache at all use policy = \"none\"";
-                return refuse(key, chunks.to_string(), reason);
-            }
+        if let Err((key, value, reason)) = self.cache.check(elements.page_bytes) {
+            return refuse(key, value, reason);
+        }
+        if self.cache.policy.makes_parity_first() {
+            self.check_parity_first()?;
         }
         let window = self.parity.window.slots(elements.count);
         if window > WINDOW_MAX {
@@ -156,6 +153,31 @@ impl Scheme {
                 ("placement.first_writes", "\"gather\"")
             };
             return refuse(key, format!("{value} with this section [dispatch]"), reason);
+        }
+        Ok(())
+    }
+
+    /// Whether parity can be made before pages come into the write cache.
+    fn check_parity_first(&self) -> Result<(), SchemeError> {
+        let refuse = |key, value: &dyn std::fmt::Display, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
+        };
+        if self.parity.window != WindowSize::default() {
+            let reason = "leaves parity late, and this write cache makes it first; use 0, or cache.policy = \"wow\"";
+            return refuse("parity.window", &"more than 0", reason);
+        }
+        if self.parity.acknowledge == Acknowledge::AfterData {
+            let reason = "has no meaning where writes are acknowledged from the write cache; leave it out";
+            return refuse("parity.acknowledge", &"\"after-data\"", reason);
+        }
+        if self.placement.policy != PlacementPolicy::InPlace {
+            let reason = "logs what this write cache has made parity of before; use \"in-place\", or cache.policy = \"wow\"";
+            return refuse("placement.policy", &"not \"in-place\"", reason);
+        }
+        if self.placement.first_writes != FirstWrites::InPlace {
+            let reason = "gives pages their row after this write cache has made parity of them; use \"in-place\", or \
+                cache.policy = \"wow\"";
+            return refuse("placement.first_writes", &"not \"in-place\"", reason);
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use crate::bits::Bits;
 use crate::holds::NONE;
 
 /// What a segment is used for.
@@ -239,47 +240,6 @@ impl Segments {
         if self.lists[valid as usize].0 == NONE {
             self.occupied.clear(valid as usize);
         }
-    }
-}
-
-/// A set of small numbers that knows its least: a tree of words, each bit of which tells whether the word below has any.
-#[derive(Debug)]
-struct Bits {
-    /// From the single word at the top down to the numbers themselves.
-    levels: Vec<Vec<u64>>,
-}
-
-impl Bits {
-    fn new(len: usize) -> Self {
-        let mut levels = vec![vec![0; len.div_ceil(64).max(1)]];
-        while levels[0].len() > 1 {
-            let above = levels[0].len().div_ceil(64);
-            levels.insert(0, vec![0; above]);
-        }
-        Self { levels }
-    }
-
-    fn set(&mut self, mut index: usize) {
-        for level in self.levels.iter_mut().rev() {
-            level[index / 64] |= 1 << (index % 64);
-            index /= 64;
-        }
-    }
-
-    fn clear(&mut self, mut index: usize) {
-        for level in self.levels.iter_mut().rev() {
-            level[index / 64] &= !(1 << (index % 64));
-            if level[index / 64] != 0 {
-                return;
-            }
-            index /= 64;
-        }
-    }
-
-    fn first(&self) -> Option<usize> {
-        self.levels.iter().try_fold(0, |word, level| {
-            (level[word] != 0).then(|| word * 64 + level[word].trailing_zeros() as usize)
-        })
     }
 }
 

@@ -1,0 +1,43 @@
+//! Linear threshold scheduling: how much leaves at once, by how full the cache is.
+//!
+//! Source: paper 003, section 3 (after WOW and its references): nothing up to the low threshold, everything that may from the
+//! high one on, linearly more in between.
+
+use super::CacheSection;
+
+/// The thresholds of a cache or a part of one, in pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    low: u32,
+    high: u32,
+}
+
+impl Law {
+    /// The thresholds of `section` for `pages` pages.
+    pub(super) fn new(section: &CacheSection, pages: u32) -> Self {
+        let of = |share: stripewise_base::share::Share| share.of(pages.into()) as u32;
+        Self { low: of(section.low_threshold), high: of(section.high_threshold) }
+    }
+
+    /// How many of `most` may be on their way at once while `occupied` pages are there.
+    pub(super) fn rate(self, occupied: u32, most: u32) -> u32 {
+        let Self { low, high } = self;
+        if occupied >= high {
+            return most;
+        }
+        let above = u64::from(occupied.saturating_sub(low));
+        (u64::from(most) * above).div_ceil(u64::from(high - low).max(1)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leaves_up_to_the_low_threshold_and_the_rate_grows_linearly_to_the_high_one() {
+        let law = Law::new(&CacheSection::default(), 100);
+        let rates = [79, 80, 81, 85, 90, 95].map(|occupied| law.rate(occupied, 20));
+        assert_eq!(rates, [0, 0, 2, 10, 20, 20]);
+    }
+}

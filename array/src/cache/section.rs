@@ -1,0 +1,207 @@
+//! The section `[cache]` of a scheme.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::share::Share;
+use stripewise_base::units::{Bytes, Span};
+
+use crate::placement::Persistence;
+
+/// The cache section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheSection {
+    /// Which cache.
+    pub policy: CachePolicy,
+    /// Of `parity-caching`: chunks that it keeps, of each the page of one row.
+    pub chunks: u32,
+    /// Of `parity-caching`: the most chunks on their way to the elements at once, which memory holds beside those that it
+    /// keeps. A row goes whatever it has if no other is on its way. Absent means as many as `chunks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destaging: Option<u32>,
+    /// Of the others: what it holds at most, with what is on its way to the elements and with parity where parity is made
+    /// before pages come here. Of `isc` all SSDs together. Choice: paper 003 prints no size.
+    #[serde(skip_serializing_if = "is_size_default")]
+    pub size: Bytes,
+    /// Of the others: up to this share of `size` nothing leaves. Choice: WOW's, paper 003 prints none.
+    #[serde(skip_serializing_if = "is_low_default")]
+    pub low_threshold: Share,
+    /// Of the others: from this share on as much leaves as may; in between the rate grows linearly.
+    #[serde(skip_serializing_if = "is_high_default")]
+    pub high_threshold: Share,
+    /// Of `wow`, `stow`, `hybrid`: the most write groups on their way at once; of `isc`: the most pages in each SSD. WOW's
+    /// MAXQUEUE; paper 003's figure 2 shows one.
+    #[serde(skip_serializing_if = "is_outstanding_default")]
+    pub outstanding: u32,
+    /// Of `siw`, `hybrid`: the most strips on their way to each SSD. Choice: with 9 SSDs about WOW's MAXQUEUE.
+    #[serde(skip_serializing_if = "is_strips_default")]
+    pub strips: u32,
+    /// Of `siw`, `hybrid`: how long a strip waits for those of other SSDs at most, to leave together with them. Choice: about
+    /// one collection and one strip's write.
+    #[serde(skip_serializing_if = "is_sync_wait_default")]
+    pub sync_wait: Span,
+    /// Of `siw`, `hybrid`: time to split a request into strips before it is acknowledged; under `hybrid` only of requests
+    /// over several strips. Choice: what paper 003 prints for small writes over RAID-0 (section 4).
+    #[serde(skip_serializing_if = "is_striping_default")]
+    pub striping: Span,
+    /// Whether it survives a loss of power.
+    pub persistence: Persistence,
+    /// Time of an access. Where first writes are gathered too, it stands for both memories.
+    pub latency: Span,
+}
+
+impl Default for CacheSection {
+    fn default() -> Self {
+        Self {
+            policy: CachePolicy::default(),
+            // 4 MiB of pages of 4 KiB: as much as a small capacitor can save.
+            chunks: 1024,
+            destaging: None,
+            size: Bytes(32 << 20),
+            low_threshold: Share(800_000),
+            high_threshold: Share(900_000),
+            outstanding: 20,
+            strips: 2,
+            sync_wait: Span(5_000_000),
+            striping: Span(10_000),
+            persistence: Persistence::default(),
+            latency: Span(1_000),
+        }
+    }
+}
+
+fn is_size_default(size: &Bytes) -> bool {
+    *size == CacheSection::default().size
+}
+
+fn is_low_default(share: &Share) -> bool {
+    *share == CacheSection::default().low_threshold
+}
+
+fn is_high_default(share: &Share) -> bool {
+    *share == CacheSection::default().high_threshold
+}
+
+fn is_outstanding_default(groups: &u32) -> bool {
+    *groups == CacheSection::default().outstanding
+}
+
+fn is_strips_default(strips: &u32) -> bool {
+    *strips == CacheSection::default().strips
+}
+
+fn is_sync_wait_default(wait: &Span) -> bool {
+    *wait == CacheSection::default().sync_wait
+}
+
+fn is_striping_default(time: &Span) -> bool {
+    *time == CacheSection::default().striping
+}
+
+/// The most chunks of a cache.
+const CHUNKS_MAX: u32 = 1 << 24;
+
+impl CacheSection {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The most chunks on their way to the elements at once, of `parity-caching`.
+    pub fn destaging(&self) -> u32 {
+        self.destaging.unwrap_or(self.chunks)
+    }
+
+    /// Pages of `page_bytes` that it holds at most; of `parity-caching`, that it keeps.
+    pub(crate) fn pages(&self, page_bytes: u32) -> u32 {
+        match self.policy {
+            CachePolicy::None | CachePolicy::ParityCaching => self.chunks,
+            _ => (self.size.0 / u64::from(page_bytes)) as u32,
+        }
+    }
+
+    /// Whether its settings have a meaning over pages of `page_bytes`; else the key, its value and what is wrong with it.
+    pub(crate) fn check(&self, page_bytes: u32) -> Result<(), (&'static str, String, &'static str)> {
+        for (key, chunks) in [("cache.chunks", self.chunks), ("cache.destaging", self.destaging())] {
+            if !(1..=CHUNKS_MAX).contains(&chunks) {
+                let reason = "must be 1 to 16777216 chunks; for no cache at all use policy = \"none\"";
+                return Err((key, chunks.to_string(), reason));
+            }
+        }
+        let defaults = Self::default();
+        if matches!(self.policy, CachePolicy::None | CachePolicy::ParityCaching) {
+            let kept = Self {
+                policy: self.policy,
+                chunks: self.chunks,
+                destaging: self.destaging,
+                persistence: self.persistence,
+                latency: self.latency,
+                ..defaults
+            };
+            if kept != *self {
+                let reason = "has keys that only isc, wow, stow, siw and hybrid read; use one of them, or chunks and destaging";
+                return Err(("section", "[cache]".into(), reason));
+            }
+            return Ok(());
+        }
+        if (self.chunks, self.destaging) != (defaults.chunks, None) {
+            let reason = "is parity-caching's; this cache has a size in bytes: cache.size";
+            return Err(("cache.chunks", self.chunks.to_string(), reason));
+        }
+        let pages = self.size.0 / u64::from(page_bytes);
+        if !(1..=u64::from(CHUNKS_MAX)).contains(&pages) {
+            let reason = "must be a page of the elements at least, and 16777216 at most";
+            return Err(("cache.size", format!("\"{}\"", self.size), reason));
+        }
+        if self.low_threshold > self.high_threshold {
+            let reason = "must not be above cache.high_threshold";
+            return Err(("cache.low_threshold", format!("\"{}\"", self.low_threshold), reason));
+        }
+        for (key, count) in [("cache.outstanding", self.outstanding), ("cache.strips", self.strips)] {
+            if !(1..=65_536).contains(&count) {
+                return Err((key, count.to_string(), "must be 1 to 65536, or nothing ever leaves"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Write caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachePolicy {
+    /// Writes go to the elements at once.
+    #[default]
+    None,
+    /// Updated chunks stay in memory until the least recently updated ones leave, with all of their row.
+    ParityCaching,
+    /// Each element has a cache of its own, which writes back by itself.
+    Isc,
+    /// Wise ordering for writes: write groups leave by address.
+    Wow,
+    /// WOW with sequential writes apart from random ones.
+    Stow,
+    /// Synchronous independent write caches: parity is made first, strips leave together on all elements.
+    Siw,
+    /// Each write by the one of WOW and SIW that costs its host less.
+    Hybrid,
+}
+
+impl CachePolicy {
+    /// Whether parity may be made before pages come into the cache.
+    pub fn makes_parity_first(self) -> bool {
+        matches!(self, Self::Isc | Self::Siw | Self::Hybrid)
+    }
+}
+
+/// The members of this axis: name in a scheme, and what it does.
+pub const MEMBERS: &[(&str, &str)] = &[
+    ("none", "writes go to the elements at once"),
+    (
+        "parity-caching",
+        "updated chunks wait in memory; the least recently updated one leaves with all of its row (paper 001)",
+    ),
+    ("isc", "each element has a cache of its own; parity is updated before pages reach it (paper 003, figure 4b)"),
+    ("wow", "write groups leave by address, those that were hit a turn later (FAST 2005; paper 003)"),
+    ("stow", "WOW with sequential and random writes apart, each with a share that adapts (ATC 2009)"),
+    ("siw", "a cache for each element, parity made first; strips leave together on all elements (paper 003)"),
+    ("hybrid", "each write by the one of WOW and SIW that costs its host less (paper 003, section 4: wished for)"),
+];

@@ -1,0 +1,87 @@
+//! SIW, synchronous independent write caches: a ring of strips for each element. Each has a destage pointer of its own,
+//! which stops at the first strip that was not hit since it last came by; when the pointers of all rings that have any strip
+//! have found one, those leave together, so that elements collect garbage together.
+//!
+//! Source: paper 003, section 3. Parity is made before strips come here, so that they need not leave with their stripe.
+
+use stripewise_base::Nanos;
+
+use super::law::Law;
+use super::rings::Rings;
+use super::{CacheCounts, CacheSection, Departure};
+use crate::holds::NONE;
+
+/// The pointer of one ring.
+#[derive(Clone, Copy, Debug)]
+struct Nominee {
+    /// The strip that it has found, or [`NONE`], and when.
+    strip: u32,
+    since: Nanos,
+}
+
+/// When strips leave the rings `0..elements`.
+#[derive(Debug)]
+pub(super) struct Siw {
+    strips: u32,
+    wait: Nanos,
+    nominees: Vec<Nominee>,
+    /// All that were found are leaving.
+    releasing: bool,
+}
+
+impl Siw {
+    pub(super) fn new(section: &CacheSection, elements: u32) -> Self {
+        let nominees = vec![Nominee { strip: NONE, since: 0 }; elements as usize];
+        Self { strips: section.strips, wait: section.sync_wait.0, nominees, releasing: false }
+    }
+
+    /// The strip that leaves now, or until when those that were found wait for others.
+    pub(super) fn next(
+        &mut self,
+        now: Nanos,
+        rings: &mut Rings,
+        law: Law,
+        occupied: u32,
+        is_pressed: bool,
+        counts: &mut CacheCounts,
+    ) -> Departure {
+        if self.releasing {
+            match self.nominees.iter_mut().find(|nominee| nominee.strip != NONE) {
+                Some(nominee) => return Departure::Unit(std::mem::replace(&mut nominee.strip, NONE)),
+                None => self.releasing = false,
+            }
+        }
+        let rate = if is_pressed { self.strips } else { law.rate(occupied, self.strips) };
+        if rate == 0 {
+            return Departure::Nothing;
+        }
+        let (mut oldest, mut found, mut stragglers) = (Nanos::MAX, 0u32, false);
+        for (ring, nominee) in self.nominees.iter_mut().enumerate() {
+            let is_open = nominee.strip == NONE && rings.rings[ring].leaving < rate;
+            if let Some(strip) = is_open.then(|| rings.advance(ring as u32)).flatten() {
+                *nominee = Nominee { strip, since: now };
+            }
+            if nominee.strip != NONE {
+                oldest = oldest.min(nominee.since);
+                found += 1;
+            } else {
+                stragglers |= !rings.rings[ring].is_empty();
+            }
+        }
+        if found == 0 {
+            return Departure::Nothing;
+        }
+        if stragglers && now - oldest < self.wait {
+            return Departure::At(oldest + self.wait);
+        }
+        counts.releases += 1;
+        counts.incomplete_releases += u64::from(stragglers);
+        self.releasing = true;
+        self.next(now, rings, law, occupied, is_pressed, counts)
+    }
+
+    /// `strip` leaves by another way.
+    pub(super) fn forget(&mut self, strip: u32) {
+        self.nominees.iter_mut().filter(|nominee| nominee.strip == strip).for_each(|nominee| nominee.strip = NONE);
+    }
+}

@@ -1,0 +1,188 @@
+//! The pages that a write cache has: found by row and member, and linked into lists by whoever says what leaves next.
+//!
+//! A page stays here until it is on its element, so that reads always find it. What is written anew while an older version
+//! is on its way is kept beside it: the older one belongs to the plan that writes it.
+
+use super::table::Table;
+use crate::holds::NONE;
+use crate::memory::PageId;
+
+/// The page of one chunk of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk {
+    pub(crate) row: u64,
+    /// A data member; a parity member where parity is made before pages come here.
+    pub(crate) member: u32,
+    /// Sectors of its page that were written.
+    pub(crate) sectors: u64,
+    /// Their content.
+    pub(crate) page: PageId,
+    /// Whether the parity of its row, here or else on the elements, covers it.
+    pub(crate) is_covered: bool,
+    pub(crate) stage: Stage,
+    /// What it leaves together with.
+    pub(super) unit: u32,
+    newer: u32,
+    older: u32,
+    /// The next chunk of the same row, or the next free one.
+    next: u32,
+}
+
+/// How far a chunk is on its way to its element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It stays.
+    Kept,
+    /// It is to leave as soon as there is a plan for it.
+    Outgoing,
+    /// This plan writes it.
+    Carried(u32),
+}
+
+/// A list of chunks by age.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    newest: u32,
+    pub(super) oldest: u32,
+}
+
+impl List {
+    pub(super) const EMPTY: Self = Self { newest: NONE, oldest: NONE };
+}
+
+/// All chunks.
+#[derive(Debug)]
+pub(crate) struct Store {
+    chunks: Vec<Chunk>,
+    free: u32,
+    count: u32,
+    /// The first chunk of each row.
+    rows: Table,
+}
+
+impl Store {
+    /// Room for `count` chunks before it grows.
+    pub(super) fn new(count: u32) -> Self {
+        let rows = Table::new(count as usize);
+        Self { chunks: Vec::with_capacity(count as usize), free: NONE, count: 0, rows }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &Chunk {
+        &self.chunks[id as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: u32) -> &mut Chunk {
+        &mut self.chunks[id as usize]
+    }
+
+    /// The chunks of `row`.
+    #[inline]
+    pub(crate) fn of_row(&self, row: u64) -> impl Iterator<Item = u32> {
+        let first = self.rows.get(row);
+        std::iter::successors((first != NONE).then_some(first), |&id| {
+            let next = self.chunks[id as usize].next;
+            (next != NONE).then_some(next)
+        })
+    }
+
+    /// The members of `row` of which `is_meant` says so, as a mask.
+    #[inline]
+    pub(crate) fn members(&self, row: u64, is_meant: impl Fn(&Chunk) -> bool) -> u64 {
+        let meant = self.of_row(row).map(|id| self.get(id)).filter(|chunk| is_meant(chunk));
+        meant.fold(0, |mask, chunk| mask | 1 << chunk.member)
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, row: u64, member: u32) -> Option<u32> {
+        self.of_row(row).find(|&id| self.chunks[id as usize].member == member)
+    }
+
+    /// All chunks, in no order that means anything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Chunk> {
+        let all = 0..self.chunks.len() as u32;
+        all.filter(|&id| self.chunks[id as usize].unit != NONE).map(|id| self.get(id))
+    }
+
+    /// Adds a chunk that is not here, to be linked into a list of `unit`.
+    pub(super) fn insert(&mut self, row: u64, member: u32, unit: u32) -> u32 {
+        let next = self.rows.get(row);
+        let chunk = Chunk {
+            row,
+            member,
+            sectors: 0,
+            page: NONE,
+            is_covered: false,
+            stage: Stage::Kept,
+            unit,
+            newer: NONE,
+            older: NONE,
+            next,
+        };
+        let id = self.free;
+        let id = if id == NONE {
+            self.chunks.push(chunk);
+            self.chunks.len() as u32 - 1
+        } else {
+            self.free = self.chunks[id as usize].next;
+            self.chunks[id as usize] = chunk;
+            id
+        };
+        self.rows.put(row, id);
+        self.count += 1;
+        id
+    }
+
+    /// Takes out a chunk that is in no list.
+    pub(super) fn remove(&mut self, id: u32) {
+        let Chunk { row, next, .. } = self.chunks[id as usize];
+        let first = self.rows.get(row);
+        if first == id {
+            self.rows.put(row, next);
+        } else {
+            let mut before = first;
+            while self.chunks[before as usize].next != id {
+                before = self.chunks[before as usize].next;
+            }
+            self.chunks[before as usize].next = next;
+        }
+        let chunk = &mut self.chunks[id as usize];
+        (chunk.unit, chunk.next) = (NONE, self.free);
+        self.free = id;
+        self.count -= 1;
+    }
+
+    /// Links `id` into `list` as its newest.
+    pub(super) fn link(&mut self, list: &mut List, id: u32) {
+        let older = std::mem::replace(&mut list.newest, id);
+        let chunk = &mut self.chunks[id as usize];
+        (chunk.newer, chunk.older) = (NONE, older);
+        if older == NONE {
+            list.oldest = id;
+        } else {
+            self.chunks[older as usize].newer = id;
+        }
+    }
+
+    /// Takes `id` out of `list`, in which it must be.
+    pub(super) fn unlink(&mut self, list: &mut List, id: u32) {
+        let Chunk { newer, older, .. } = self.chunks[id as usize];
+        if newer == NONE {
+            list.newest = older;
+        } else {
+            self.chunks[newer as usize].older = older;
+        }
+        if older == NONE {
+            list.oldest = newer;
+        } else {
+            self.chunks[older as usize].newer = newer;
+        }
+    }
+}

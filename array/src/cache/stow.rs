@@ -1,0 +1,92 @@
+//! STOW: WOW with a ring for sequential writes beside the one for random writes, each with a share of the cache that adapts.
+//!
+//! Source: Gill, Ko, Debnath and Belluomini, "STOW: A Spatially and Temporally Optimized Write Caching Algorithm", ATC 2009,
+//! of which we know what the abstract says: sequential and random writes lie in two lists of which the shares adapt
+//! continuously, and the rate of destaging is controlled. The law by which the shares move is ours: each ring is charged with
+//! what it let go too early, a sequential group before it was whole, or a random group that is written again soon after.
+
+use super::law::Law;
+use super::rings::{Rings, Writer};
+use super::wow::Wow;
+use crate::bits::Bits;
+
+/// The ring of random writes, and that of sequential ones.
+pub(super) const RANDOM: u32 = 0;
+pub(super) const SEQUENTIAL: u32 = 1;
+
+/// The cache as so many parts, one of which changes hands at a time.
+const PARTS: u32 = 64;
+
+/// Shares and departures of the two rings.
+#[derive(Debug)]
+pub(super) struct Stow {
+    queues: [Wow; 2],
+    /// Pages that sequential writes may hold before they leave first.
+    share: u32,
+    size: u32,
+    group_pages: u32,
+    /// Random groups that left last, in their order, and as a set.
+    left: Vec<u32>,
+    oldest: usize,
+    is_left: Bits,
+}
+
+impl Stow {
+    /// Of `size` pages, with `groups` groups of `group_pages` data pages.
+    pub(super) fn new(outstanding: u32, size: u32, groups: u64, group_pages: u32) -> Self {
+        Self {
+            queues: [Wow::new(outstanding), Wow::new(outstanding)],
+            share: size / 2,
+            size,
+            group_pages,
+            left: vec![u32::MAX; (size / PARTS).max(1) as usize],
+            oldest: 0,
+            is_left: Bits::new(groups as usize),
+        }
+    }
+
+    /// The ring that a write of `group` by `writer` belongs to, if the group is in neither.
+    pub(super) fn ring(&mut self, rings: &Rings, group: u64, writer: Writer) -> u32 {
+        let is_in = |ring| rings.find(ring, group) != crate::holds::NONE;
+        match (is_in(RANDOM), is_in(SEQUENTIAL)) {
+            (true, _) => RANDOM,
+            (false, true) => SEQUENTIAL,
+            _ if writer.is_sequential => SEQUENTIAL,
+            _ => {
+                if self.is_left.next(group as usize) == Some(group as usize) {
+                    self.is_left.clear(group as usize);
+                    self.share = self.share.saturating_sub(self.size / PARTS);
+                }
+                RANDOM
+            }
+        }
+    }
+
+    /// The group that leaves now, where `pages` tells what each ring holds.
+    pub(super) fn next(
+        &mut self,
+        rings: &mut Rings,
+        pages: &[u32],
+        law: Law,
+        occupied: u32,
+        is_pressed: bool,
+    ) -> Option<u32> {
+        let first = if pages[SEQUENTIAL as usize] > self.share { SEQUENTIAL } else { RANDOM };
+        let first = if rings.rings[first as usize].is_empty() { 1 - first } else { first };
+        let unit = self.queues[first as usize].next(rings, first, law, occupied, is_pressed)?;
+        let (position, kept) = (rings.position(unit), rings.unit(unit).kept);
+        if first == SEQUENTIAL {
+            if kept < self.group_pages {
+                self.share = (self.share + self.size / PARTS).min(self.size);
+            }
+        } else {
+            let before = std::mem::replace(&mut self.left[self.oldest], position);
+            self.oldest = (self.oldest + 1) % self.left.len();
+            if before != u32::MAX {
+                self.is_left.clear(before as usize);
+            }
+            self.is_left.set(position as usize);
+        }
+        Some(unit)
+    }
+}

@@ -1,0 +1,96 @@
+//! Parity made before pages come into the write cache: an update of a row that ends in memory.
+//!
+//! Source: paper 003, section 3 (pre-parity-computation). What it prints no rule for is ours: what must be read comes from
+//! the cache where it is there, else from the elements, by the scheme's update policy; and for each row, what the cache has
+//! laid over what the elements have is always what its parity covers.
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::cache::Put;
+use crate::memory::Memory;
+use crate::plan::Plan;
+
+impl<M: Memory> Array<M> {
+    /// `plan`, which holds or waits for its row, ends in the cache: room is promised to what it writes and its parity, beyond
+    /// what was promised before.
+    pub(super) fn absorbs(&mut self, plan: u32) {
+        let parity = self.geometry.parity_members();
+        let slot = &mut self.plans[plan as usize];
+        let more = (slot.wanted | parity) & !slot.reserved;
+        let row = slot.row;
+        let is_first = !std::mem::replace(&mut slot.absorbs, true);
+        slot.reserved |= more;
+        if let Some(cache) = &mut self.cache {
+            cache.reserve(&self.geometry, row, more);
+            if is_first {
+                cache.absorbing.push(row);
+            }
+        }
+    }
+
+    /// What the cache has of the plan's row is taken for old content of it, where parity covers it. Returns these members.
+    pub(super) fn take_covered(&mut self, plan: u32) -> u64 {
+        let row = self.plans[plan as usize].row;
+        let Some(cache) = &self.cache else { return 0 };
+        let mut covered = cache.covered(row);
+        if self.has_bug(Bug::CachedParityIgnored) {
+            covered &= self.geometry.data_members();
+        }
+        if M::CARRIES_DATA {
+            for member in members(covered) {
+                let Some(cache) = &self.cache else { break };
+                let page = cache.store.find(row, member).map(|id| cache.store.get(id).page);
+                page.inspect(|&page| self.copy_to_old(plan, member, page));
+            }
+        }
+        covered
+    }
+
+    /// What `plan` has made comes into the cache: its data and the parity of its row.
+    pub(super) fn absorb(&mut self, plan: u32) {
+        let Plan { row, wanted, .. } = self.plans[plan as usize];
+        let failed = self.members_on_failed(plan);
+        let parity = self.geometry.parity_members();
+        self.unreserve(plan);
+        let first = self.plans[plan as usize].first_request;
+        let id = if first == crate::holds::NONE { 0 } else { self.attachments[first as usize].request };
+        let writer = self.writer(id);
+        for member in members(wanted | parity) {
+            let is_parity = parity >> member & 1 != 0;
+            if is_parity && self.has_bug(Bug::CachedParityDropped) {
+                continue;
+            }
+            let Some(cache) = &mut self.cache else { return };
+            if is_parity && failed >> member & 1 != 0 {
+                // It was not made, and what was there is older than the data.
+                if let Some(page) = cache.drop_chunk(row, member).filter(|_| M::CARRIES_DATA) {
+                    self.memory.give(page);
+                }
+                continue;
+            }
+            let put = cache.put(&self.geometry, (row, member), self.whole_page, true, writer);
+            if !is_parity {
+                cache.counts.written += 1;
+                cache.counts.absorbed += u64::from(!matches!(put, Put::New(_)));
+            }
+            if M::CARRIES_DATA {
+                self.give_to_cache(plan, member, put);
+            }
+        }
+    }
+
+    /// The plan's room is promised no longer, where it was.
+    pub(super) fn unreserve(&mut self, plan: u32) {
+        let slot = &mut self.plans[plan as usize];
+        let (row, reserved) = (slot.row, std::mem::take(&mut slot.reserved));
+        if reserved == 0 {
+            return;
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.unreserve(&self.geometry, row, reserved);
+            if let Some(at) = cache.absorbing.iter().position(|&other| other == row) {
+                cache.absorbing.swap_remove(at);
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What leaves the write cache: as an update of its row, which makes parity on its way, or, where parity covers it already,
+//! page by page as it is. It stays in the cache until it is written.
+
+use super::updates::TooManyLost;
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+use crate::request::RequestKind;
+use crate::update::{Decision, Reason, Routine};
+
+impl<M: Memory> Array<M> {
+    /// What is due to leave the cache is sent on its way, a plan at a time. False when there is nothing to do, or plans are
+    /// wanting.
+    #[inline]
+    pub(super) fn destage_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(cache) = &mut self.cache else { return false };
+        if cache.next_out().is_some() {
+            return self.destage_next(NONE, driver);
+        }
+        match cache.depart(self.now) {
+            Ok(is_any) => {
+                cache.draining &= is_any || cache.has_more();
+                is_any
+            }
+            Err(time) => {
+                if cache.timer > time || cache.timer <= self.now {
+                    cache.timer = time;
+                    driver.set_timer(time);
+                }
+                false
+            }
+        }
+    }
+
+    /// Sends what goes out next; request `id` waits for it. False when there is nothing, or plans are wanting: a quarter of
+    /// them is left to hosts.
+    pub(super) fn destage_next<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        let Some(out) = self.cache.as_ref().and_then(|cache| cache.next_out()) else { return false };
+        let is_last = self.destaging_plans + 1 > (self.plans.len() as u32 * 3 / 4).max(1);
+        if is_last || !self.has_plans_for(RequestKind::Write) {
+            return false;
+        }
+        self.destaging_plans += 1;
+        let purpose = if out.is_covered { Purpose::Destage } else { Purpose::Write };
+        let plan = self.take_plan(out.row, purpose);
+        if id != NONE {
+            self.attach(plan, id);
+        }
+        let (mut wanted, mut partial) = (0u64, 0u64);
+        for member in members(out.members) {
+            let bit = 1 << member;
+            if wanted != 0 && self.has_bug(Bug::CacheDropsChunk) {
+                continue;
+            }
+            let cache = self.cache.as_ref();
+            let chunk = cache.and_then(|cache| cache.store.find(out.row, member).map(|id| *cache.store.get(id)));
+            let Some(chunk) = chunk else { continue };
+            wanted |= bit;
+            if chunk.sectors != self.whole_page && !self.has_bug(Bug::CacheTakesPartForWhole) {
+                partial |= bit;
+            }
+            if member < self.geometry.data {
+                let cover = plan as usize * self.geometry.data as usize + member as usize;
+                self.covers[cover] = chunk.sectors;
+            }
+            self.adopt_buffer(plan, member, chunk.page);
+        }
+        let Some(cache) = &mut self.cache else { return false };
+        cache.counts.destages += 1;
+        cache.counts.destaged += u64::from((wanted & self.geometry.data_members()).count_ones());
+        let slot = &mut self.plans[plan as usize];
+        (slot.wanted, slot.partial, slot.carried) = (wanted, partial, out.members);
+        slot.unit = cache.carry(&out, plan);
+        if out.is_covered {
+            self.begin(plan, driver);
+            return true;
+        }
+        self.acquire(plan, Hold::Exclusive, driver);
+        if self.window.is_open() {
+            self.enter_window(NONE, out.row, wanted, driver);
+            self.window.settling |= self.cache.as_ref().is_some_and(|cache| cache.draining);
+        }
+        true
+    }
+
+    /// The step of a plan that writes a page which parity covers. A page of an element that is lost needs not be written: the
+    /// others stand for it, as far as the row bears the loss.
+    pub(super) fn build_destage(&mut self, plan: u32) {
+        let Plan { row, place, wanted, .. } = self.plans[plan as usize];
+        let failed = self.members_on_failed(plan);
+        let is_parity = wanted & self.geometry.parity_members() != 0;
+        if wanted & failed == 0 {
+            let class = if is_parity { Class::Parity } else { Class::HostWrite };
+            self.push_operations(plan, wanted, OperationKind::Write, |_| class, place);
+            return self.plans[plan as usize].acknowledge_here();
+        }
+        if failed.count_ones() > self.geometry.parity()
+            && !is_parity
+            && let Some(cache) = &mut self.cache
+        {
+            cache.lost.extend(members(wanted).map(|member| (row, member)));
+        }
+        self.plans[plan as usize].wanted &= !failed;
+    }
+
+    /// What the update `plan` carries and was written anew, with parity, before its turn came, is not written by it: all of its
+    /// row is newer.
+    pub(super) fn drop_overtaken(&mut self, plan: u32) {
+        let Plan { row, carried, .. } = self.plans[plan as usize];
+        let Some(cache) = self.cache.as_ref().filter(|_| carried != 0) else { return };
+        let stays = cache.store.members(row, |chunk| !chunk.is_covered);
+        let slot = &mut self.plans[plan as usize];
+        slot.wanted &= !(carried & !stays);
+        slot.partial &= slot.wanted;
+    }
+
+    /// The end of a plan: if it wrote what the cache had, that is on its elements now.
+    #[inline]
+    pub(super) fn destaged(&mut self, plan: u32) {
+        let Some(cache) = &mut self.cache else { return };
+        let Plan { row, wanted, carried, unit, .. } = self.plans[plan as usize];
+        if carried != 0 {
+            self.destaging_plans -= 1;
+            cache.arrived(row, carried, unit, plan);
+        }
+        if !cache.lost.is_empty() {
+            let base = plan as usize * self.geometry.data as usize;
+            for member in members(wanted & self.geometry.data_members())
+                .filter(|&member| self.covers[base + member as usize] == self.whole_page)
+            {
+                cache.lost.remove(&(row, member));
+            }
+        }
+    }
+
+    /// Steps of the update `plan` of what the cache had, whose row has lost more than its code bears: what can be written
+    /// is written, without parity. What cannot is lost though it was acknowledged.
+    pub(super) fn build_abandoning<D: Driver<M>>(
+        &mut self,
+        plan: u32,
+        lost: u64,
+        driver: &mut D,
+    ) -> Result<(), TooManyLost> {
+        let slot = &mut self.plans[plan as usize];
+        if slot.lost != 0 && !slot.looked_again {
+            // What cannot be read now may be read a second time.
+            slot.looked_again = true;
+            slot.lost = 0;
+            return self.build_update(plan, driver);
+        }
+        let failed = self.members_on_failed(plan);
+        let Plan { row, place, wanted, partial, .. } = self.plans[plan as usize];
+        let nowhere = wanted & (failed | partial & lost);
+        self.fail_requests(plan, nowhere);
+        if let Some(cache) = self.cache.as_mut().filter(|_| nowhere != 0) {
+            cache.lost.extend(members(nowhere).map(|member| (row, member)));
+        }
+        if self.has_bug(Bug::CacheLossHidden)
+            && let Some(cache) = &mut self.cache
+        {
+            cache.lost.clear();
+        }
+        let reason = if self.geometry.parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
+        let slot = &mut self.plans[plan as usize];
+        slot.wanted &= !nowhere;
+        slot.partial &= !nowhere;
+        slot.gave_up = true;
+        slot.decision = Decision::forced(Routine::Plain, reason);
+        let Plan { wanted, partial, written, .. } = *slot;
+        if partial != 0 {
+            self.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
+            self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+        }
+        self.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
+        self.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+}
