@@ -144,12 +144,6 @@ impl Holds {
         !entry.is_vacant() && entry.exclusive
     }
 
-    /// Whether anybody holds `row`, and so whether anybody can wait for it.
-    #[inline]
-    pub(crate) fn is_in_use(&self, row: u64) -> bool {
-        !self.entries[self.slot(row)].is_vacant()
-    }
-
     /// Rows in use.
     pub(crate) fn len(&self) -> usize {
         self.entries.iter().filter(|entry| !entry.is_vacant()).count()

@@ -62,6 +62,9 @@ impl Audit<'_> {
     /// What parity covers of a member, if it can be had: an old version while the row's parity is late. Of a write
     /// that is alone, nothing but the current version will do.
     fn covered(&self, row: u64, member: u32) -> Option<Vec<u8>> {
+        if self.array.covered_in_cache(row) >> member & 1 != 0 {
+            return Some(self.cached(row, member).0.to_vec());
+        }
         if member >= self.array.geometry().data {
             return self.parity(row, member);
         }

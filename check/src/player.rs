@@ -406,7 +406,7 @@ impl Host<PageMemory> for Player {
                 self.seen.routines[routine] += 1;
             }
             Purpose::Resync => self.seen.resyncs += 1,
-            Purpose::Trim | Purpose::Flush => self.seen.others += 1,
+            Purpose::Trim | Purpose::Flush | Purpose::Destage => self.seen.others += 1,
             Purpose::Append => {
                 self.seen.log[0] += 1;
                 let operations = plan.steps().iter().flat_map(|&step| plan.operations(step));

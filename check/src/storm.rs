@@ -78,7 +78,13 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     let page_bytes = device.geometry.page_bytes.0;
     let mut scheme = scheme(draw, raid, elements, groups, page_bytes);
     // From numbers of its own: what is drawn beside it is what it was without.
-    scheme.cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)));
+    scheme.cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)), page_bytes);
+    let log = log.filter(|_| !scheme.cache.policy.makes_parity_first());
+    if scheme.cache.policy.makes_parity_first() {
+        scheme.parity.window = WindowSize::default();
+        scheme.parity.acknowledge = Acknowledge::AfterParity;
+        scheme.placement.first_writes = FirstWrites::InPlace;
+    }
     scheme.geometry.membership = membership(seed, raid, groups);
     if log.is_some() {
         scheme.placement.policy = PlacementPolicy::ParityLogging;
@@ -281,16 +287,37 @@ fn global(seed: u64) -> CoordinationSection {
 }
 
 /// A write cache, mostly none, mostly smaller than a stripe or two.
-fn cache(draw: &mut Draw) -> CacheSection {
+fn cache(draw: &mut Draw, page_bytes: u64) -> CacheSection {
     if !draw.percent(30) {
         return CacheSection::default();
+    }
+    let persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+    let latency = Span(draw.one_of(&[0, 1_000, 100_000]));
+    if draw.percent(70) {
+        let policies =
+            [CachePolicy::Isc, CachePolicy::Wow, CachePolicy::Stow, CachePolicy::Siw, CachePolicy::Hybrid];
+        let (low, high) = draw.one_of(&[(80, 90), (80, 90), (0, 0), (0, 100), (100, 100), (50, 50)]);
+        return CacheSection {
+            policy: draw.one_of(&policies),
+            size: Bytes(page_bytes * draw.one_of(&[1, 2, 3, 5, 8, 13, 40, 1000])),
+            low_threshold: Share(low * 10_000),
+            high_threshold: Share(high * 10_000),
+            outstanding: draw.one_of(&[1, 2, 20]),
+            strips: draw.one_of(&[1, 2, 5]),
+            sync_wait: Span(draw.one_of(&[0, 100_000, 5_000_000])),
+            striping: Span(draw.one_of(&[0, 10_000])),
+            persistence,
+            latency,
+            ..CacheSection::default()
+        };
     }
     CacheSection {
         policy: CachePolicy::ParityCaching,
         chunks: draw.one_of(&[1, 1, 2, 3, 5, 8, 20, 1000]),
         destaging: draw.one_of(&[None, Some(1), Some(4), Some(1000)]),
-        persistence: draw.one_of(&[Persistence::Persistent, Persistence::Volatile]),
-        latency: Span(draw.one_of(&[0, 1_000, 100_000])),
+        persistence,
+        latency,
+        ..CacheSection::default()
     }
 }
 

@@ -25,7 +25,9 @@ impl<M: Memory> Array<M> {
     /// Whether parity of `row` is made before what request `id` writes of its members `mask` comes into the cache.
     #[inline]
     pub(super) fn makes_parity_first(&self, id: u32, row: u64, mask: u64) -> bool {
-        let Some(cache) = &self.cache else { return false };
+        let Some(cache) = self.cache.as_ref().filter(|_| self.scheme.cache.policy.makes_parity_first()) else {
+            return false;
+        };
         let is_whole = mask == self.geometry.data_members() && self.partial_members(id, row, mask) == 0;
         cache.makes_parity_first(&self.geometry, row, is_whole)
     }

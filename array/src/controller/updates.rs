@@ -148,12 +148,14 @@ impl<M: Memory> Array<M> {
         let forced = Decision::forced;
         let data = self.geometry.data_members();
         let parity = self.geometry.parity_members();
+        // Of a row whose parity is made before it comes into the write cache, that has what elements need not be asked for.
+        let held = if absorbs { kept } else { 0 };
         if parity == 0 {
             return (forced(Routine::Plain, Reason::NoParity), partial);
         }
         let parity = parity & !failed;
         if parity == 0 {
-            return (forced(Routine::Plain, Reason::ParityLost), partial);
+            return (forced(Routine::Plain, Reason::ParityLost), partial & !held);
         }
         let is_fresh = self.is_fresh(plan);
         let updated = wanted | dirty;
@@ -163,8 +165,6 @@ impl<M: Memory> Array<M> {
         if rcw == 0 {
             return (forced(Routine::FullStripe, Reason::NothingToRead), 0);
         }
-        // Of a row whose parity is made before it comes into the write cache, that has what elements need not be asked for.
-        let held = if absorbs { kept } else { 0 };
         let (rmw, rcw, lost, partial) = (rmw & !held, rcw & !held, lost & !held, partial & !held);
         if is_fresh {
             return (forced(Routine::ShortStripe, Reason::FirstWrite), 0);
