@@ -30,7 +30,8 @@ impl<M: Memory> Array<M> {
         let (place, wanted, hold) = (slot.place, slot.wanted, slot.hold);
         // What the write cache has of a row and parity covers need not be read to decode the rest.
         let held = self.covered_in_cache(self.plans[plan as usize].row);
-        let mut lost = self.lost_members(plan) & !held;
+        let unreadable = self.lost_members(plan);
+        let mut lost = unreadable & !held;
         if self.has_bug(Bug::StaleElementRead) {
             lost &= slot.lost;
         }
@@ -56,9 +57,11 @@ impl<M: Memory> Array<M> {
         }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
-            self.push_operations(plan, wanted, OperationKind::Read, |_| Class::HostRead, place);
+            // What was noted of the cache stands for what elements cannot read.
+            let rest = wanted & !(unreadable & held);
+            self.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
             self.plans[plan as usize].acknowledge_here();
-            if lost == 0 {
+            if lost == 0 && rest == wanted {
                 self.arm_hedge(plan);
             }
             return Ok(Built::Ready);
