@@ -290,7 +290,14 @@ impl Cache {
     }
 
     /// Where a chunk belongs: ring and position.
-    fn home(&mut self, geometry: &Geometry, row: u64, member: u32, is_covered: bool, writer: Writer) -> (u32, u64) {
+    fn home(
+        &mut self,
+        geometry: &Geometry,
+        row: u64,
+        member: u32,
+        is_covered: bool,
+        writer: Writer,
+    ) -> (u32, u64) {
         let element = |geometry: &Geometry| {
             let place = geometry.place(row);
             (u32::from(geometry.element(place, member)), place.page)
@@ -322,7 +329,13 @@ impl Cache {
     ) -> Put {
         let (ring, position) = self.home(geometry, row, member, is_covered, writer);
         if let Policy::ParityCaching(policy) = &mut self.policy {
-            return put_by_age(&mut self.store, &mut policy.ages, (&mut self.kept, &mut self.older), (row, member), sectors);
+            return put_by_age(
+                &mut self.store,
+                &mut policy.ages,
+                (&mut self.kept, &mut self.older),
+                (row, member),
+                sectors,
+            );
         }
         let unit = self.rings.write(ring, position, writer);
         let Some(id) = self.store.find(row, member) else {
@@ -412,7 +425,8 @@ impl Cache {
             Policy::ParityCaching(policy) if self.kept > policy.chunks => {
                 let row = policy.oldest(&self.store);
                 let count = |row| self.store.members(row, |chunk| chunk.stage == Stage::Kept).count_ones();
-                row.filter(|&row| policy.fits(self.leaving, count(row))).map_or(Departure::Nothing, Departure::Row)
+                row.filter(|&row| policy.fits(self.leaving, count(row)))
+                    .map_or(Departure::Nothing, Departure::Row)
             }
             Policy::ParityCaching(_) => Departure::Nothing,
             Policy::Isc(isc) => unit(isc.next(&mut self.rings, &self.pages)),
@@ -502,7 +516,9 @@ impl Cache {
         }
         let chunk = self.store.get(self.outgoing.oldest);
         let of_row = || {
-            self.store.members(chunk.row, |other| other.stage == Stage::Outgoing && other.is_covered == chunk.is_covered)
+            self.store.members(chunk.row, |other| {
+                other.stage == Stage::Outgoing && other.is_covered == chunk.is_covered
+            })
         };
         let members = if chunk.is_covered { 1 << chunk.member } else { of_row() };
         Some(Outgoing { row: chunk.row, members, is_covered: chunk.is_covered, unit: chunk.unit })

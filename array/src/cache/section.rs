@@ -199,9 +199,15 @@ pub const MEMBERS: &[(&str, &str)] = &[
         "parity-caching",
         "updated chunks wait in memory; the least recently updated one leaves with all of its row (paper 001)",
     ),
-    ("isc", "each element has a cache of its own; parity is updated before pages reach it (paper 003, figure 4b)"),
+    (
+        "isc",
+        "each element has a cache of its own; parity is updated before pages reach it (paper 003, figure 4b)",
+    ),
     ("wow", "write groups leave by address, those that were hit a turn later (FAST 2005; paper 003)"),
     ("stow", "WOW with sequential and random writes apart, each with a share that adapts (ATC 2009)"),
     ("siw", "a cache for each element, parity made first; strips leave together on all elements (paper 003)"),
-    ("hybrid", "each write by the one of WOW and SIW that costs its host less (paper 003, section 4: wished for)"),
+    (
+        "hybrid",
+        "each write by the one of WOW and SIW that costs its host less (paper 003, section 4: wished for)",
+    ),
 ];

@@ -82,6 +82,9 @@ impl Siw {
 
     /// `strip` leaves by another way.
     pub(super) fn forget(&mut self, strip: u32) {
-        self.nominees.iter_mut().filter(|nominee| nominee.strip == strip).for_each(|nominee| nominee.strip = NONE);
+        self.nominees
+            .iter_mut()
+            .filter(|nominee| nominee.strip == strip)
+            .for_each(|nominee| nominee.strip = NONE);
     }
 }

@@ -24,7 +24,14 @@ impl Wow {
 
     /// The group that leaves `ring` now, with `occupied` pages in the cache; a writer that waits for room asks for the full
     /// rate.
-    pub(super) fn next(&mut self, rings: &mut Rings, ring: u32, law: Law, occupied: u32, is_pressed: bool) -> Option<u32> {
+    pub(super) fn next(
+        &mut self,
+        rings: &mut Rings,
+        ring: u32,
+        law: Law,
+        occupied: u32,
+        is_pressed: bool,
+    ) -> Option<u32> {
         let mut target = if is_pressed { self.outstanding } else { law.rate(occupied, self.outstanding) };
         if target == 0 && rings.goes_on_sequentially(ring, self.last_was_sequential) {
             target = SEQUENTIAL.min(self.outstanding);

@@ -25,7 +25,8 @@ impl<M: Memory> Array<M> {
     /// Whether parity of `row` is made before what request `id` writes of its members `mask` comes into the cache.
     #[inline]
     pub(super) fn makes_parity_first(&self, id: u32, row: u64, mask: u64) -> bool {
-        let Some(cache) = self.cache.as_ref().filter(|_| self.scheme.cache.policy.makes_parity_first()) else {
+        let Some(cache) = self.cache.as_ref().filter(|_| self.scheme.cache.policy.makes_parity_first())
+        else {
             return false;
         };
         let is_whole = mask == self.geometry.data_members() && self.partial_members(id, row, mask) == 0;
@@ -150,7 +151,9 @@ impl<M: Memory> Array<M> {
     /// plans or attachments are wanting, or older versions must arrive first; it goes on later.
     pub(super) fn cache_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let is_done = self.requests[id as usize].emptied || self.has_bug(Bug::CacheNotDrained);
-        let Some(cache) = self.cache.as_mut().filter(|cache| cache.is_volatile && !is_done) else { return true };
+        let Some(cache) = self.cache.as_mut().filter(|cache| cache.is_volatile && !is_done) else {
+            return true;
+        };
         cache.let_all_go();
         while self.destage_next(id, driver) {}
         if self.cache.as_ref().is_some_and(Cache::has_more) || !self.wait_for_all(id, Self::is_destage) {
@@ -205,7 +208,6 @@ impl<M: Memory> Array<M> {
         let splits = cache.splits(last / pages - first / pages + 1);
         self.memory_latency + if splits { self.scheme.cache.striping.0 } else { 0 }
     }
-
 }
 
 /// Getters.

@@ -57,7 +57,8 @@ impl<M: Memory> Array<M> {
                 continue;
             }
             let cache = self.cache.as_ref();
-            let chunk = cache.and_then(|cache| cache.store.find(out.row, member).map(|id| *cache.store.get(id)));
+            let chunk =
+                cache.and_then(|cache| cache.store.find(out.row, member).map(|id| *cache.store.get(id)));
             let Some(chunk) = chunk else { continue };
             wanted |= bit;
             if chunk.sectors != self.whole_page && !self.has_bug(Bug::CacheTakesPartForWhole) {

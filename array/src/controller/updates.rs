@@ -29,7 +29,8 @@ impl<M: Memory> Array<M> {
         let lost = self.lost_members(plan);
         // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
         let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
-        self.plans[plan as usize].missing = if absorbs { lost & !self.plans[plan as usize].kept } else { lost };
+        self.plans[plan as usize].missing =
+            if absorbs { lost & !self.plans[plan as usize].kept } else { lost };
         if self.may_defer(plan, lost) {
             self.build_deferring(plan);
             return Ok(());

@@ -163,7 +163,8 @@ impl Scheme {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
         };
         if self.parity.window != WindowSize::default() {
-            let reason = "leaves parity late, and this write cache makes it first; use 0, or cache.policy = \"wow\"";
+            let reason =
+                "leaves parity late, and this write cache makes it first; use 0, or cache.policy = \"wow\"";
             return refuse("parity.window", &"more than 0", reason);
         }
         if self.parity.acknowledge == Acknowledge::AfterData {
