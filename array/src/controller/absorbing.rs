@@ -71,7 +71,7 @@ impl<M: Memory> Array<M> {
             let put = cache.put(&self.geometry, (row, member), self.whole_page, true, writer);
             if !is_parity {
                 cache.counts.written += 1;
-                cache.counts.absorbed += u64::from(!matches!(put, Put::New(_)));
+                cache.counts.absorbed += u64::from(matches!(put, Put::Over(_)));
             }
             if M::CARRIES_DATA {
                 self.give_to_cache(plan, member, put);

@@ -48,9 +48,9 @@ impl<M: Memory> Array<M> {
             let Some(cache) = &mut self.cache else { return };
             cache.counts.written += 1;
             let put = cache.put(&self.geometry, (row, member), sectors, false, writer);
-            cache.counts.absorbed += u64::from(!matches!(put, Put::New(_)));
+            cache.counts.absorbed += u64::from(matches!(put, Put::Over(_)));
             if M::CARRIES_DATA {
-                if loses && !matches!(put, Put::New(_)) {
+                if loses && matches!(put, Put::Over(_)) {
                     continue;
                 }
                 let page = self.page_for(put);
