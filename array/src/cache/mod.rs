@@ -207,6 +207,25 @@ impl Cache {
         })
     }
 
+    /// The cache after a loss of power that it survived, with everything that was not on its element; nothing is on its way.
+    pub(crate) fn restarted(
+        self,
+        section: &CacheSection,
+        geometry: &Geometry,
+        page_bytes: u32,
+    ) -> Option<Self> {
+        let mut fresh = Self::new(section, geometry, page_bytes)?;
+        for chunk in self.store.iter() {
+            let at = (chunk.row, chunk.member);
+            if let Put::New(id) = fresh.put(geometry, at, chunk.sectors, chunk.is_covered, Writer::default())
+            {
+                fresh.set_page(id, chunk.page);
+            }
+        }
+        (fresh.lost, fresh.counts) = (self.lost, self.counts);
+        Some(fresh)
+    }
+
     /// Notes a write of pages `first..=last`. Whether it is sequential: begins where one of the last writes ended.
     /// Choice: WOW does not say how it tells; eight writes are as many streams.
     pub(crate) fn is_sequential(&mut self, first: u64, last: u64) -> bool {

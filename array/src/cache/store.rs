@@ -105,6 +105,11 @@ impl Store {
         self.of_row(row).find(|&id| self.chunks[id as usize].member == member)
     }
 
+    /// All chunks, in no order that means anything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Chunk> {
+        self.chunks.iter().filter(|chunk| chunk.unit != NONE)
+    }
+
     /// Adds a chunk that is not here, to be linked into a list of `unit`.
     pub(super) fn insert(&mut self, row: u64, member: u32, unit: u32) -> u32 {
         let next = self.rows.get(row);

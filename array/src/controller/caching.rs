@@ -163,6 +163,21 @@ impl<M: Memory> Array<M> {
         true
     }
 
+    /// What `plan` carries and the cache still has is the cache's alone.
+    pub(super) fn keep_cached(&mut self, plan: u32) {
+        let Plan { row, carried, .. } = self.plans[plan as usize];
+        if !M::CARRIES_DATA || !self.is_destage(plan) {
+            return;
+        }
+        for member in members(carried) {
+            let cache = self.cache.as_ref();
+            let chunk = cache.and_then(|cache| cache.store.find(row, member).map(|id| *cache.store.get(id)));
+            if chunk.is_some_and(|chunk| chunk.stage == Stage::Carried(plan)) {
+                self.adopt_buffer(plan, member, crate::holds::NONE);
+            }
+        }
+    }
+
     /// Whether `plan` is under way and writes what the cache had.
     pub(super) fn is_destage(&self, plan: u32) -> bool {
         let slot = &self.plans[plan as usize];

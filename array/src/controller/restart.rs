@@ -7,6 +7,7 @@
 
 use super::Array;
 use crate::bugs::Bug;
+use crate::cache::Cache;
 use crate::driver::Driver;
 use crate::holds::Hold;
 use crate::memory::Memory;
@@ -65,13 +66,17 @@ impl<M: Memory> Array<M> {
     /// When the scheme keeps in memory alone what would be needed, with the reason.
     pub fn restart(mut self) -> Result<Self, SchemeError> {
         self.scheme.check_restart()?;
+        (0..self.plans.len() as u32).for_each(|plan| self.keep_cached(plan));
         (0..self.plans.len() as u32).for_each(|plan| self.return_buffers(plan));
-        if !self.has_bug(Bug::VolatileCacheKept) {
+        let survives = |cache: &Cache| !cache.is_volatile;
+        if !self.cache.as_ref().is_some_and(survives) && !self.has_bug(Bug::VolatileCacheKept) {
             self.erase_cache();
         }
-        let before = self.cache.take().filter(|cache| cache.kept.oldest().is_some());
+        let before = self.cache.take();
+        let page_bytes = self.elements.page_bytes;
         let mut array = Self::new(&self.scheme, self.elements, self.memory)?;
-        array.cache = before.or(array.cache);
+        let restarted = |cache: Cache| cache.restarted(&self.scheme.cache, &self.geometry, page_bytes);
+        array.cache = before.and_then(restarted).or(array.cache);
         array.any_failed = self.any_failed;
         array.failed = self.failed;
         #[cfg(feature = "planted-bugs")]
@@ -95,13 +100,9 @@ impl<M: Memory> Array<M> {
 
     /// What a volatile cache holds is gone.
     fn erase_cache(&mut self) {
-        let Some(cache) = &mut self.cache else { return };
-        while let Some(row) = cache.kept.oldest() {
-            while let Some(chunk) = cache.kept.take(row) {
-                if M::CARRIES_DATA {
-                    self.memory.give(chunk.page);
-                }
-            }
+        let Some(cache) = self.cache.take() else { return };
+        for chunk in cache.store.iter().filter(|_| M::CARRIES_DATA) {
+            self.memory.give(chunk.page);
         }
     }
 

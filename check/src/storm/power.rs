@@ -12,7 +12,7 @@ use crate::case::{Ask, Case, What};
 pub(super) fn power(seed: u64, case: &mut Case) {
     let mut draw = Draw(Prng::stream(seed, 0x706F_7765));
     let cache = &case.scheme.cache;
-    let is_kept = cache.policy == CachePolicy::ParityCaching && cache.persistence == Persistence::Persistent;
+    let is_kept = cache.policy != CachePolicy::None && cache.persistence == Persistence::Persistent;
     if case.scheme.check_restart().is_err() || is_kept {
         return;
     }
