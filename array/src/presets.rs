@@ -6,7 +6,6 @@ use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
 pub const PRESETS: [(&str, &str); 44] = [
-pub const PRESETS: [(&str, &str); 44] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
