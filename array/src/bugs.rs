@@ -158,6 +158,12 @@ pub enum Bug {
     ElementsNotFlushed,
     /// A volatile write cache is still full after a loss of power.
     VolatileCacheKept,
+    /// A persistent write cache is empty after a loss of power.
+    PersistentCacheLost,
+    /// What an update from a persistent write cache was about to write when power was lost is not written again.
+    RedoForgotten,
+    /// A flush leaves a persistent write cache alone though elements have volatile caches.
+    PersistentCacheNotDrained,
 }
 
 impl Bug {
@@ -223,6 +229,9 @@ impl Bug {
         Self::ResyncNotAwaited,
         Self::ElementsNotFlushed,
         Self::VolatileCacheKept,
+        Self::PersistentCacheLost,
+        Self::RedoForgotten,
+        Self::PersistentCacheNotDrained,
         Self::OldSlotStaysValid,
         Self::OlderChunkInstalled,
         Self::ReserveIgnored,

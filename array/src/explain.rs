@@ -24,6 +24,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Merge => "read, to write a part of",
         Purpose::Collect => "collect",
         Purpose::Resync => "make parity right",
+        Purpose::Redo => "do again what was interrupted:",
     };
     let hold = match plan.hold {
         Hold::None => "not held",

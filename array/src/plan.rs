@@ -39,6 +39,8 @@ pub enum Purpose {
     Collect,
     /// Making the parity of a row that of its data after a loss of power.
     Resync,
+    /// Doing once more what a loss of power interrupted, from persistent memory.
+    Redo,
 }
 
 /// One step of a plan.
@@ -315,6 +317,15 @@ impl Plan {
     #[inline]
     pub(crate) fn step(&self) -> Option<Step> {
         (self.current < self.step_count).then(|| self.steps[self.current as usize])
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps[..self.step_count as usize]
+    }
+
+    /// The steps that were begun.
+    pub(crate) fn steps_begun(&self) -> &[Step] {
+        &self.steps[..(self.current + 1).min(self.step_count) as usize]
     }
 
     /// Whether no step follows the current one.

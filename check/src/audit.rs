@@ -285,8 +285,9 @@ impl Audit<'_> {
             && alone.row(row).is_ok()
     }
 
-    /// What the array's `page` holds; `None` if that cannot be told, or not now.
-    pub(crate) fn found(&self, page: u64) -> Option<Vec<Found>> {
+    /// What the sectors of the array's `page` hold, and whether a write cache has them; `None` if that cannot be told, or not
+    /// now.
+    pub(crate) fn found(&self, page: u64) -> Option<Vec<(Found, bool)>> {
         let (row, member) = self.array.locate(page)?;
         if !self.is_settled(row) || self.has_lost(row, member) {
             return None;
@@ -298,7 +299,9 @@ impl Audit<'_> {
                 bytes[index * SECTOR..(index + 1) * SECTOR].copy_from_slice(cached);
             }
         }
-        Some(bytes.chunks_exact(SECTOR).map(Found::of).collect())
+        let is_cached = |index: usize| sectors >> index & 1 != 0;
+        let found = bytes.chunks_exact(SECTOR).map(Found::of);
+        Some(found.enumerate().map(|(index, found)| (found, is_cached(index))).collect())
     }
 
     /// What a write cache has of a chunk, and of which sectors.

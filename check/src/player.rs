@@ -74,6 +74,8 @@ pub struct Seen {
     pub power_losses: u64,
     /// Rows whose parity was made right after one.
     pub resyncs: u64,
+    /// Updates and trims that were interrupted and done again from persistent memory.
+    pub redone: u64,
     /// Rows that were under update then and had lost a chunk, so that its content was lost.
     pub holes: u64,
     /// Plans of elastic striping: stripes, chunks that are written in part, stripes that are collected.
@@ -92,6 +94,7 @@ impl Seen {
         self.others += other.others;
         self.power_losses += other.power_losses;
         self.resyncs += other.resyncs;
+        self.redone += other.redone;
         self.holes += other.holes;
         self.log.iter_mut().zip(other.log).for_each(|(sum, count)| *sum += count);
     }
@@ -406,6 +409,7 @@ impl Host<PageMemory> for Player {
                 self.seen.routines[routine] += 1;
             }
             Purpose::Resync => self.seen.resyncs += 1,
+            Purpose::Redo => self.seen.redone += 1,
             Purpose::Trim | Purpose::Flush | Purpose::Destage => self.seen.others += 1,
             Purpose::Append => {
                 self.seen.log[0] += 1;

@@ -93,6 +93,16 @@ impl<M: Memory> Array<M> {
         }
     }
 
+    /// A copy of the new content of `member`.
+    pub(super) fn copy_of_new(&mut self, plan: u32, member: u32) -> PageId {
+        if !M::CARRIES_DATA {
+            return NONE;
+        }
+        let (copy, new) = (self.memory.take(), self.buffers[self.index(plan, member, Version::New)]);
+        self.memory.copy(copy, new, 0, self.elements.page_bytes as usize);
+        copy
+    }
+
     /// Hands a full page buffer to a plan as the new content of `member`.
     pub(super) fn adopt_buffer(&mut self, plan: u32, member: u32, page: PageId) {
         if M::CARRIES_DATA {
@@ -197,7 +207,7 @@ impl<M: Memory> Array<M> {
                 self.merge_old(plan);
                 self.make_parity(plan);
             }
-            Purpose::Trim | Purpose::Flush | Purpose::Destage => {}
+            Purpose::Trim | Purpose::Flush | Purpose::Destage | Purpose::Redo => {}
         }
     }
 

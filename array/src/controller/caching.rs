@@ -151,7 +151,10 @@ impl<M: Memory> Array<M> {
     /// plans or attachments are wanting, or older versions must arrive first; it goes on later.
     pub(super) fn cache_flush_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let is_done = self.requests[id as usize].emptied || self.has_bug(Bug::CacheNotDrained);
-        let Some(cache) = self.cache.as_mut().filter(|cache| cache.is_volatile && !is_done) else {
+        // What leaves a persistent cache for volatile ones of elements must have left before those are flushed.
+        let elements = self.elements.volatile_cache && !self.has_bug(Bug::PersistentCacheNotDrained);
+        let is_meant = |cache: &&mut Cache| !is_done && (cache.is_volatile || elements);
+        let Some(cache) = self.cache.as_mut().filter(is_meant) else {
             return true;
         };
         cache.let_all_go();

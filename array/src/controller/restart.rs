@@ -5,21 +5,32 @@
 //! an unclean shutdown. A row that has lost a chunk too cannot be helped: what its parity decodes may be nothing that was
 //! ever written.
 
-use super::Array;
+use super::{Array, members};
 use crate::bugs::Bug;
 use crate::cache::Cache;
 use crate::driver::Driver;
 use crate::holds::Hold;
-use crate::memory::Memory;
+use crate::memory::{Memory, PageId};
 use crate::operation::{Class, OperationKind};
 use crate::placement::{FirstWrites, PlacementPolicy};
 use crate::plan::{Plan, Purpose, Step};
 use crate::scheme::{Scheme, SchemeError};
 use crate::update::{Decision, Reason, Routine};
 
-/// The walk over all rows.
-#[derive(Clone, Copy, Debug, Default)]
+/// An update or a trim of a row that was interrupted.
+#[derive(Debug)]
+struct Redo {
+    row: u64,
+    written: u64,
+    trimmed: u64,
+    /// What is to be written, by member.
+    pages: Vec<(u32, PageId)>,
+}
+
+/// What is to be made right after a loss of power: first what persistent memory knows of, then perhaps all rows in turn.
+#[derive(Debug, Default)]
 pub(super) struct Resync {
+    redo: Vec<Redo>,
     /// The next row to be made right.
     next: u64,
     /// Rows that are being made right.
@@ -58,7 +69,8 @@ impl Scheme {
 
 impl<M: Memory> Array<M> {
     /// The controller after a loss of power: a new one of the same scheme over the same elements, of which those that were
-    /// failed stay failed. Requests and operations under way are forgotten; nobody will be told of them. Time begins anew.
+    /// failed stay failed. A persistent write cache keeps what it had, and with it what updates that write from it have made.
+    /// Requests and operations under way are forgotten; nobody will be told of them. Time begins anew.
     ///
     /// Call [`Self::resume`] next.
     ///
@@ -66,25 +78,83 @@ impl<M: Memory> Array<M> {
     /// When the scheme keeps in memory alone what would be needed, with the reason.
     pub fn restart(mut self) -> Result<Self, SchemeError> {
         self.scheme.check_restart()?;
-        (0..self.plans.len() as u32).for_each(|plan| self.keep_cached(plan));
-        (0..self.plans.len() as u32).for_each(|plan| self.return_buffers(plan));
-        let survives = |cache: &Cache| !cache.is_volatile;
-        if !self.cache.as_ref().is_some_and(survives) && !self.has_bug(Bug::VolatileCacheKept) {
-            self.erase_cache();
-        }
-        let before = self.cache.take();
-        let page_bytes = self.elements.page_bytes;
+        let is_kept = self.cache.as_ref().is_some_and(|cache| !cache.is_volatile);
+        let resync = if is_kept { self.interrupted() } else { Resync::default() };
+        let before = self.erase_memory(is_kept);
         let mut array = Self::new(&self.scheme, self.elements, self.memory)?;
-        let restarted = |cache: Cache| cache.restarted(&self.scheme.cache, &self.geometry, page_bytes);
-        array.cache = before.and_then(restarted).or(array.cache);
-        array.any_failed = self.any_failed;
-        array.failed = self.failed;
         #[cfg(feature = "planted-bugs")]
         array.plant(self.bug);
-        if array.geometry.parity() > 0 && !array.has_bug(Bug::ResyncSkipped) {
-            array.resync = Some(Resync::default());
+        array.any_failed = self.any_failed;
+        array.failed = self.failed;
+        if let Some(before) = before {
+            array.cache = before.restarted(&self.scheme.cache, &array.geometry, self.elements.page_bytes);
+            self.window.stale().for_each(|row| array.window.set_stale(row, true));
         }
+        let has_hole = array.geometry.parity() > 0 && (!is_kept || array.elements.volatile_cache);
+        let walks = has_hole && !array.has_bug(Bug::ResyncSkipped);
+        let next = if walks { 0 } else { array.geometry.rows() };
+        array.resync = Some(Resync { next, ..resync });
         Ok(array)
+    }
+
+    /// What persistent memory knows of updates that had begun to write, and of trims that had begun: they are to be done
+    /// again, because a row that has lost a chunk cannot be helped otherwise.
+    fn interrupted(&mut self) -> Resync {
+        // What was to be done again after the loss before this one, and has not been begun.
+        let mut redo = self.resync.take().map_or_else(Vec::new, |resync| resync.redo);
+        for plan in 0..self.plans.len() as u32 {
+            let slot = self.plans[plan as usize];
+            let is_meant =
+                slot.purpose == Purpose::Trim || slot.purpose == Purpose::Write && slot.carried != 0;
+            let is_again = slot.purpose == Purpose::Redo;
+            if !slot.is_under_way || slot.hold != Hold::Exclusive || !(is_meant || is_again) {
+                continue;
+            }
+            if slot.gave_up && self.geometry.parity() > 0 {
+                self.window.set_stale(slot.row, true);
+            }
+            let (written, trimmed) = self.changed_by(plan);
+            if written | trimmed == 0 || self.has_bug(Bug::RedoForgotten) {
+                continue;
+            }
+            let pages = members(written).map(|member| (member, self.copy_of_new(plan, member))).collect();
+            redo.push(Redo { row: slot.row, written, trimmed, pages });
+        }
+        Resync { redo, ..Resync::default() }
+    }
+
+    /// The members that `plan` writes and those that it trims, if it has begun to.
+    fn changed_by(&self, plan: u32) -> (u64, u64) {
+        let slot = &self.plans[plan as usize];
+        let base = plan as usize * self.stride as usize;
+        let of = |steps: &[Step], kind| {
+            let ranges = steps.iter().filter_map(|step| match step {
+                Step::Operations { first, count } => Some(*first as usize..(first + count) as usize),
+                Step::Compute { .. } => None,
+            });
+            let operations = ranges.flatten().map(|nth| self.slots[base + nth].operation);
+            operations
+                .filter(|operation| operation.kind == kind)
+                .fold(0, |mask, operation| mask | 1u64 << operation.member)
+        };
+        let begun = |kind| of(slot.steps_begun(), kind) != 0;
+        let all = |kind| if begun(kind) { of(slot.steps(), kind) } else { 0 };
+        (all(OperationKind::Write), all(OperationKind::Trim))
+    }
+
+    /// Gives all page buffers back but those of the cache, if it `is_kept`.
+    fn erase_memory(&mut self, is_kept: bool) -> Option<Cache> {
+        (0..self.plans.len() as u32).for_each(|plan| self.keep_cached(plan));
+        (0..self.plans.len() as u32).for_each(|plan| self.return_buffers(plan));
+        let cache = self.cache.take()?;
+        let forgets = is_kept && self.has_bug(Bug::PersistentCacheLost);
+        if (is_kept || self.has_bug(Bug::VolatileCacheKept)) && !forgets {
+            return Some(cache);
+        }
+        for chunk in cache.store.iter().filter(|_| M::CARRIES_DATA) {
+            self.memory.give(chunk.page);
+        }
+        None
     }
 
     /// Begins to make right what a loss of power left: the first call after [`Self::restart`].
@@ -98,17 +168,17 @@ impl<M: Memory> Array<M> {
         self.resync.is_some()
     }
 
-    /// What a volatile cache holds is gone.
-    fn erase_cache(&mut self) {
-        let Some(cache) = self.cache.take() else { return };
-        for chunk in cache.store.iter().filter(|_| M::CARRIES_DATA) {
-            self.memory.give(chunk.page);
-        }
-    }
-
     /// Goes on with the next row, if a plan is free. False when there is nothing to do.
     pub(super) fn resync_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(resync) = &mut self.resync else { return false };
+        if self.free_plan == crate::holds::NONE {
+            return false;
+        }
+        if let Some(redo) = resync.redo.pop() {
+            resync.under_way += 1;
+            self.redo(&redo, driver);
+            return true;
+        }
         let row = resync.next;
         if row == self.geometry.rows() {
             let is_over = resync.under_way == 0;
@@ -117,14 +187,30 @@ impl<M: Memory> Array<M> {
             }
             return is_over;
         }
-        if self.free_plan == crate::holds::NONE {
-            return false;
-        }
         resync.next += 1;
         resync.under_way += 1;
         let plan = self.take_plan(row, Purpose::Resync);
         self.acquire(plan, Hold::Exclusive, driver);
         true
+    }
+
+    fn redo<D: Driver<M>>(&mut self, redo: &Redo, driver: &mut D) {
+        let plan = self.take_plan(redo.row, Purpose::Redo);
+        let slot = &mut self.plans[plan as usize];
+        (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
+        redo.pages.iter().for_each(|&(member, page)| self.adopt_buffer(plan, member, page));
+        self.acquire(plan, Hold::Exclusive, driver);
+    }
+
+    /// The step of a plan that does again what was interrupted.
+    pub(super) fn build_redo(&mut self, plan: u32) {
+        let failed = self.members_on_failed(plan);
+        let Plan { wanted, dirty, place, .. } = self.plans[plan as usize];
+        let data = self.geometry.data;
+        let class = move |member| if member < data { Class::HostWrite } else { Class::Parity };
+        self.push_operations(plan, wanted & !failed, OperationKind::Write, class, place);
+        self.push_operations(plan, dirty & !failed, OperationKind::Trim, |_| Class::Metadata, place);
+        self.plans[plan as usize].acknowledge_here();
     }
 
     /// Steps of making the parity of a row right: all data is read, decoded where it cannot be, and what parity was not
@@ -137,7 +223,8 @@ impl<M: Memory> Array<M> {
             slot.unread_once |= slot.lost;
             slot.lost = 0;
         }
-        let lost = self.lost_members(plan);
+        let held = self.take_covered(plan);
+        let lost = self.lost_members(plan) & !held;
         let failed = self.members_on_failed(plan);
         let slot = &mut self.plans[plan as usize];
         slot.missing = lost;
@@ -159,7 +246,7 @@ impl<M: Memory> Array<M> {
         let routine = if lost & data == 0 { Routine::Rcw } else { Routine::Reconstruct };
         slot.decision = Decision::forced(routine, Reason::Unclean);
         let place = slot.place;
-        self.push_operations(plan, sources, OperationKind::Read, |_| Class::PreRead, place);
+        self.push_operations(plan, sources & !held, OperationKind::Read, |_| Class::PreRead, place);
         let encoded = targets.count_ones() * (self.geometry.data - 1);
         let pages = self.decoded_pages(lost) + encoded as u16;
         self.plans[plan as usize].push_step(Step::Compute { pages });
@@ -174,12 +261,26 @@ impl<M: Memory> Array<M> {
 
     /// The end of a row's resync.
     pub(super) fn resynced(&mut self, plan: u32) {
-        let Plan { row, gave_up, .. } = self.plans[plan as usize];
+        let Plan { row, purpose, gave_up, decision, .. } = self.plans[plan as usize];
         if gave_up {
             self.window.set_stale(row, true);
+        } else if purpose == Purpose::Resync && decision.routine != Routine::Plain {
+            self.forget_cached_parity(plan);
         }
         if let Some(resync) = &mut self.resync {
             resync.under_way -= 1;
+        }
+    }
+
+    /// Parity that was made anew is on its elements: what the cache had of it is older.
+    fn forget_cached_parity(&mut self, plan: u32) {
+        let Plan { row, missing, .. } = self.plans[plan as usize];
+        let made = self.geometry.parity_members() & !self.sources(missing);
+        for member in members(made) {
+            let page = self.cache.as_mut().and_then(|cache| cache.drop_chunk(row, member));
+            if let Some(page) = page.filter(|_| M::CARRIES_DATA) {
+                self.memory.give(page);
+            }
         }
     }
 }

@@ -106,6 +106,10 @@ impl<M: Memory> Array<M> {
                 self.build_resync(plan);
                 Ok(())
             }
+            Purpose::Redo => {
+                self.build_redo(plan);
+                Ok(())
+            }
             Purpose::Destage => {
                 self.build_destage(plan);
                 Ok(())
@@ -332,7 +336,12 @@ impl<M: Memory> Array<M> {
             }
             // What was to be written may be lost now.
             Purpose::Destage => return self.begin(plan, driver),
-            Purpose::Read | Purpose::Trim | Purpose::Flush | Purpose::Merge | Purpose::Collect => false,
+            Purpose::Read
+            | Purpose::Trim
+            | Purpose::Flush
+            | Purpose::Merge
+            | Purpose::Collect
+            | Purpose::Redo => false,
         };
         if is_bad {
             return self.fail_plan(plan, driver);
@@ -381,7 +390,7 @@ impl<M: Memory> Array<M> {
                 self.forget_row(self.plans[plan as usize].row);
             }
             Purpose::Read => self.log_read(plan),
-            Purpose::Resync => self.resynced(plan),
+            Purpose::Resync | Purpose::Redo => self.resynced(plan),
             Purpose::Flush => {}
         }
         if self.plans[plan as usize].first_request != NONE {

@@ -71,7 +71,7 @@ impl Run<'_> {
     fn lose_power(mut self) -> Result<Self, String> {
         self.simulation.world.host.trace(|| "power is lost".into());
         let rows = 0..self.simulation.array.geometry().rows();
-        let torn: Vec<u64> = rows.filter(|&row| self.is_torn(row)).collect();
+        let torn: Vec<u64> = rows.filter(|&row| self.has_hole() && self.is_torn(row)).collect();
         self.simulation.world.host.trace(|| format!("rows under update: {torn:?}"));
         self.power.torn.extend(torn);
         if !self.power.recovers {
@@ -101,6 +101,14 @@ impl Run<'_> {
         cache.policy != CachePolicy::None && cache.persistence == Persistence::Volatile
     }
 
+    /// Whether a row under update may lose a chunk. A persistent cache over persistent elements knows what every row was about
+    /// to become.
+    fn has_hole(&self) -> bool {
+        let cache = &self.case.scheme.cache;
+        let is_kept = cache.policy != CachePolicy::None && cache.persistence == Persistence::Persistent;
+        !is_kept || self.case.volatile_elements
+    }
+
     /// A volatile cache is empty after a loss of power.
     fn cache_is_empty(&self) -> Result<(), String> {
         let array = &self.simulation.array;
@@ -126,7 +134,9 @@ impl Run<'_> {
                 array.is_updating(row) && begun.is_some_and(|begun| durable.touched(at) > begun);
             !array.is_failed(at.0) && durable.is_undecided(at) || has_written
         };
-        array.is_stale(row) || (0..geometry.members).any(is_changing)
+        // Of pages that leave a cache one by one some are on their elements, and the others go with the cache.
+        let is_leaving = array.covered_in_cache(row) != 0;
+        array.is_stale(row) || is_leaving || (0..geometry.members).any(is_changing)
     }
 
     /// Notes which rows are whole again while things are made right; when that is over, everything that is durable must be there.
@@ -164,12 +174,29 @@ impl Run<'_> {
         }
         self.audit().everything()?;
         for page in (0..pages).filter(|page| !lost.contains(page)) {
-            let Some(found) = self.audit().found(page) else { continue };
+            let Some(found) = self.audit().found(page).filter(|_| !self.is_written_since(page)) else {
+                continue;
+            };
             let model = &mut self.simulation.world.host.model;
-            let sectors = page * page_sectors..;
-            sectors.zip(found).for_each(|(sector, found)| model.restarted(sector, Some(found)));
+            for (sector, (found, is_cached)) in (page * page_sectors..).zip(found) {
+                // What leaves a persistent cache for volatile ones of elements is durable with the next flush alone.
+                if !(is_cached && self.case.volatile_elements) {
+                    model.restarted(sector, Some(found));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Whether what the element of the array's `page` has of it came after the loss of power, and no flush has covered it.
+    fn is_written_since(&self, page: u64) -> bool {
+        let array = &self.simulation.array;
+        let at = array.locate(page).map(|(row, member)| {
+            let place = array.geometry().place(row);
+            (array.geometry().element(place, member), place.page)
+        });
+        let durable = self.media().durable();
+        at.zip(durable).is_some_and(|(at, durable)| durable.is_undecided(at))
     }
 
     /// Whether a member is on a failed element, or could not be read twice since the loss of power.

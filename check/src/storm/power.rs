@@ -1,7 +1,5 @@
 //! Losses of power.
 
-use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::Persistence;
 use stripewise_base::prng::Prng;
 
 use super::Draw;
@@ -11,9 +9,7 @@ use crate::case::{Ask, Case, What};
 /// own: what is drawn beside them is what it was without.
 pub(super) fn power(seed: u64, case: &mut Case) {
     let mut draw = Draw(Prng::stream(seed, 0x706F_7765));
-    let cache = &case.scheme.cache;
-    let is_kept = cache.policy != CachePolicy::None && cache.persistence == Persistence::Persistent;
-    if case.scheme.check_restart().is_err() || is_kept {
+    if case.scheme.check_restart().is_err() {
         return;
     }
     case.volatile_elements = draw.percent(30);
