@@ -2,7 +2,7 @@
 
 use stripewise_base::Nanos;
 
-use crate::coordination::{GcPermit, GcTurn};
+use crate::coordination::{Ahead, GcPermit, GcTurn};
 use crate::element_state::ElementState;
 use crate::memory::Memory;
 use crate::operation::{Operation, OperationId};
@@ -119,6 +119,11 @@ pub trait Driver<M: Memory>: ElementState {
     /// Whether the element collects, and whether it waits for permission to.
     fn gc_turn(&self, _element: u16) -> GcTurn {
         GcTurn::default()
+    }
+
+    /// Whether the element is no farther than this from having to collect.
+    fn is_near_gc(&self, _element: u16, _ahead: Ahead) -> bool {
+        false
     }
 
     /// The element need not keep the old version of `page` any longer.

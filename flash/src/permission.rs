@@ -241,6 +241,12 @@ impl<M: Media> Flash<M> {
         }
     }
 
+    /// Whether a plane of an element could be collected and is no more than so many blocks above its low watermark. Takes
+    /// time in proportion to its planes, and to the blocks of those that are.
+    pub fn is_near_gc(&self, element: u32, ahead: u32) -> bool {
+        self.planes_of(element).any(|plane| self.is_ahead(plane, ahead))
+    }
+
     /// Whether a plane is so near to its low watermark that it asks for permission.
     #[inline]
     pub(crate) fn asks_ahead(&self, plane: u32) -> bool {

@@ -5,7 +5,7 @@
 
 mod restart;
 
-use stripewise_array::coordination::{GcPermit, GcTurn};
+use stripewise_array::coordination::{Ahead, GcPermit, GcTurn};
 use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, Elements, HostRequest, Memory, Operation, OperationId,
@@ -268,6 +268,10 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     fn gc_turn(&self, element: u16) -> GcTurn {
         let turn = self.flash.gc_turn(element.into());
         GcTurn { collects: turn.collects, need: turn.need }
+    }
+
+    fn is_near_gc(&self, element: u16, ahead: Ahead) -> bool {
+        self.flash.is_near_gc(element.into(), ahead.blocks(self.flash.shape().blocks_per_plane))
     }
 
     fn release(&mut self, element: u16, page: u32) {

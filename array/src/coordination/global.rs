@@ -8,6 +8,7 @@
 //! alone, a window is one block of each die, and what proactive means, see [`Trigger`].
 
 use stripewise_base::Nanos;
+use stripewise_base::share::Share;
 
 use super::groups::Groups;
 use super::{Activity, Ahead, CoordinationSection, GcPermit, Start, Trigger};
@@ -19,6 +20,8 @@ use crate::memory::Memory;
 pub(crate) struct Global {
     groups: Groups,
     pub(super) permit: GcPermit,
+    /// How near to having to collect one member must be for a window while the array rests.
+    wanted: Ahead,
     /// How long the array rests before windows begin without need; never, if there is none.
     idle: Option<Nanos>,
     /// When the timer is due that was asked for last.
@@ -33,12 +36,13 @@ impl Global {
         let margin = if is_soft { section.margin.0.saturating_mul(2) } else { section.margin.0 };
         let permit = GcPermit {
             blocks: section.blocks,
-            ahead: Ahead::Share(stripewise_base::share::Share(margin)),
+            ahead: Ahead::Share(Share(margin)),
             // What is begun without need is no need of its own afterwards.
             ahead_planes: section.blocks,
         };
+        let wanted = Ahead::Share(Share(section.margin.0 / 2));
         let idles = section.start == Start::Proactive && section.trigger == Trigger::Idle;
-        Self { groups, permit, idle: idles.then_some(section.idle.0), timer: Nanos::MAX }
+        Self { groups, permit, wanted, idle: idles.then_some(section.idle.0), timer: Nanos::MAX }
     }
 
     /// An element must collect, or finished a block.
@@ -50,10 +54,14 @@ impl Global {
         driver: &mut D,
     ) {
         let turn = driver.gc_turn(element);
-        if turn.need.is_some() || !turn.collects && self.is_idle(now, activity) {
-            self.open(self.groups.of(element), driver);
-        } else if !turn.collects {
+        if !turn.collects {
             driver.forbid_gc(element);
+        }
+        let group = self.groups.of(element);
+        if turn.need.is_some() {
+            self.open(group, driver);
+        } else if !turn.collects && self.is_idle(now, activity) {
+            self.open_if_wanted(group, driver);
         }
     }
 
@@ -73,7 +81,9 @@ impl Global {
             Activity::Serving => {}
             Activity::Draining => self.look_at(now + idle, driver),
             Activity::Resting { since } if now < since + idle => self.look_at(since + idle, driver),
-            Activity::Resting { .. } => (0..self.groups.count()).for_each(|group| self.open(group, driver)),
+            Activity::Resting { .. } => {
+                (0..self.groups.count()).for_each(|group| self.open_if_wanted(group, driver));
+            }
         }
     }
 
@@ -86,6 +96,13 @@ impl Global {
         if self.timer == Nanos::MAX {
             self.timer = at;
             driver.set_timer(at);
+        }
+    }
+
+    /// A window while the array rests, if one member will soon have to collect.
+    fn open_if_wanted<M: Memory, D: Driver<M>>(&self, group: usize, driver: &mut D) {
+        if self.groups.members(group).iter().any(|&member| driver.is_near_gc(member, self.wanted)) {
+            self.open(group, driver);
         }
     }
 

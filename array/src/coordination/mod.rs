@@ -131,8 +131,9 @@ pub enum Start {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// The array has been idle for a while: no request is under way, and no operation is queued or in flight anywhere. While
-    /// that lasts, members below the soft limit collect block after block.
+    /// The array has been idle for a while (no request is under way, and no operation is queued or in flight anywhere), and
+    /// an element is below half of the margin; while that lasts, window after window. Half, so that others are below the
+    /// soft limit by then and windows are few.
     #[default]
     Idle,
     /// An element comes to the soft limit. Then those collect with it that are below twice the margin.

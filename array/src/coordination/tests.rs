@@ -29,6 +29,8 @@ struct Told {
     is_rotating: bool,
     /// Elements below the soft limit.
     near: Vec<u16>,
+    /// Elements below half of the margin.
+    wanting: Vec<u16>,
 }
 
 impl Told {
@@ -65,6 +67,9 @@ impl Driver<NoMemory> for Told {
         let collects =
             turn.collects || turn.need.is_some() || self.is_rotating || self.near.contains(&element);
         *turn = GcTurn { collects, need: None };
+    }
+    fn is_near_gc(&self, element: u16, ahead: Ahead) -> bool {
+        ahead == Ahead::Share(Share(5_000)) && self.wanting.contains(&element)
     }
     fn forbid_gc(&mut self, element: u16) {
         self.forbidden.push(element);
@@ -191,8 +196,8 @@ fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
     told.near = vec![0, 3, 5];
     told.needs(1, 7);
     global_heard(&mut global, 0, 1, BUSY, &mut told);
-    // 5 is of another group; 2 has space enough, and asks when it has not.
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[2]));
+    // 5 is of another group; 2 has space enough, and asks when it has not. What 1 was permitted before is void.
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[1, 2]));
     // Who is done loses its permission, so that its next need is everybody's.
     told.near.clear();
     told.finishes(1, None);
@@ -201,10 +206,10 @@ fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
     // Who has to go on, or has to begin meanwhile, does not wait for the end of a window.
     told.finishes(0, Some(6));
     global_heard(&mut global, 2, 0, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[1, 2]));
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[0, 1, 2]));
     told.needs(4, 5);
     global_heard(&mut global, 3, 4, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[4, 5, 6, 7], &[5, 6, 7]));
+    assert_eq!(told.asked(), window(&[4, 5, 6, 7], &[4, 5, 6, 7]));
     assert_eq!(told.timers, [], "it is reactive");
 }
 
@@ -214,13 +219,14 @@ fn without_parity_all_elements_collect_together() {
     told.near = (0..8).collect();
     told.needs(6, 7);
     global_heard(&mut global, 0, 6, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[]));
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[6]));
 }
 
 #[test]
-fn an_array_that_has_rested_collects_whatever_is_below_the_soft_limit_until_a_request_comes() {
+fn an_array_that_has_rested_collects_while_somebody_is_below_half_of_the_margin_until_a_request_comes() {
     let (mut global, mut told) = global(Start::Proactive, Trigger::Idle, Level::Raid5, "groups = 1");
-    told.near = vec![2, 4];
+    let all = [0, 1, 2, 3, 4, 5, 6, 7];
+    (told.near, told.wanting) = (vec![2, 4], vec![4]);
     let rests = Activity::Resting { since: MS };
     global.rests::<NoMemory, _>(MS, &mut told);
     global.rests::<NoMemory, _>(MS, &mut told);
@@ -231,15 +237,21 @@ fn an_array_that_has_rested_collects_whatever_is_below_the_soft_limit_until_a_re
     global.timer::<NoMemory, _>(5 * MS / 2, Activity::Draining, &mut told);
     assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(7 * MS / 2)));
     global.timer::<NoMemory, _>(7 * MS / 2, rests, &mut told);
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 3, 5, 6, 7]));
-    // Block after block.
+    assert_eq!(told.asked(), window(&all, &[0, 1, 3, 5, 6, 7]));
+    // Window after window, while one is wanted.
     told.finishes(4, None);
     global_heard(&mut global, 9 * MS, 4, rests, &mut told);
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 3, 5, 6, 7]));
-    told.finishes(4, None);
-    global_heard(&mut global, 10 * MS, 4, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&all, &[4, 0, 1, 3, 5, 6, 7]));
+    told.wanting.clear();
+    for element in [2, 4] {
+        told.finishes(element, None);
+        global_heard(&mut global, 10 * MS, element, rests, &mut told);
+        assert_eq!(told.asked(), window(&[], &[element]), "nobody will have to soon");
+    }
+    told.wanting = vec![4];
+    global_heard(&mut global, 11 * MS, 4, BUSY, &mut told);
     assert_eq!(told.asked(), window(&[], &[4]), "a request is under way");
-    global.timer::<NoMemory, _>(11 * MS, BUSY, &mut told);
+    global.timer::<NoMemory, _>(12 * MS, BUSY, &mut told);
     assert_eq!(
         (told.asked(), told.timers.len()),
         (window(&[], &[]), 1),

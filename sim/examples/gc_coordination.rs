@@ -1,0 +1,109 @@
+//! What coordinating the collections of an array's SSDs brings: each policy of `[coordination]`, semi-preemptive collection,
+//! and both, over the 8+1 SSDs of paper 003. Prints tables of Markdown.
+//!
+//! cargo run --release -p stripewise-sim --example gc_coordination [REQUESTS]
+
+use stripewise_array::Scheme;
+use stripewise_flash::DeviceSpec;
+use stripewise_flash::spec::{GcSpan, GcStart, Preemption, Watermark};
+use stripewise_sim::{RunConfig, Totals, run};
+use stripewise_trace::generate::Generator;
+
+/// Name and generator of each load; what is printed of the first stands in paper 003, section 4. The others are ours:
+/// mostly writes, in bursts and all the time.
+const LOADS: [(&str, &str); 3] = [
+    ("HPC mix (`paper003/hpc`)", "hpc:span=8GiB"),
+    (
+        "bursts: 0.5 s of 64 KiB, 90 % writes, every 1.5 ms, then 0.5 s of one every 40 ms",
+        "phases:of=(wriw:size=64KiB,interval=1.5ms,write=90%,span=8GiB)\
+         (wriw:size=64KiB,interval=40ms,write=90%,span=8GiB),each=500ms",
+    ),
+    ("steady: 64 KiB, 90 % writes, every 3 ms", "wriw:size=64KiB,interval=3ms,write=90%,span=8GiB"),
+];
+
+/// How a device collects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Device {
+    /// As paper 003's SSDs: without a break, when the next operation asks for the die.
+    Paper,
+    /// The same, as soon as the die is idle: as all elements do that are permitted.
+    AtOnce,
+    /// At once, and semi-preemptive: operations come in between two moves.
+    SemiPreemptive,
+}
+
+use Device::{AtOnce, Paper, SemiPreemptive};
+
+/// Name, `[coordination]`, and device.
+const POLICIES: [(&str, &str, Device); 9] = [
+    ("none", "", Paper),
+    ("none, collecting at once", "", AtOnce),
+    ("semi-preemptive", "", SemiPreemptive),
+    ("GGC, reactive", "policy = 'global'", Paper),
+    ("GGC, proactive when idle", "policy = 'global'\nstart = 'proactive'", Paper),
+    (
+        "GGC, proactive at the soft limit",
+        "policy = 'global'\nstart = 'proactive'\ntrigger = 'soft-limit'",
+        Paper,
+    ),
+    ("GGC, reactive, semi-preemptive", "policy = 'global'", SemiPreemptive),
+    ("rotating", "policy = 'rotating'", Paper),
+    ("rotating, semi-preemptive", "policy = 'rotating'", SemiPreemptive),
+];
+
+fn totals(load: &str, coordination: &str, collects: Device, requests: u64) -> Totals {
+    let section =
+        if coordination.is_empty() { String::new() } else { format!("[coordination]\n{coordination}\n") };
+    let text = format!("name = 'study'\n[geometry]\nchunk = '128KiB'\n{section}");
+    let mut device = DeviceSpec::preset("paper003").expect("a preset");
+    if collects != Paper {
+        device.gc.start = GcStart::AtOnce;
+    }
+    if collects == SemiPreemptive {
+        // A busy span has no points to stop at; steps with copy-back take the same time.
+        (device.gc.span, device.gc.copy_back) = (GcSpan::Steps, true);
+        device.gc.preemption = Preemption::Moves;
+        device.gc.hard_watermark = Some(Watermark::Blocks("2%".parse().expect("a share")));
+    }
+    let config = RunConfig {
+        precondition: "steady:70%".parse().expect("a state"),
+        pacing: "open:1".parse().expect("a pacing"),
+        warmup_requests: requests / 10,
+        ..RunConfig::new(
+            Scheme::from_toml("study", &text).expect("a scheme"),
+            device,
+            "ssd:9".parse().expect("a layout"),
+        )
+    };
+    let generator: Generator = format!("{load},requests={requests}").parse().expect("a generator");
+    let mut source = generator.source(1);
+    run(&config, &mut *source, &mut (), &mut |_| true).expect("a run")
+}
+
+fn main() {
+    let requests =
+        std::env::args().nth(1).map_or(100_000, |count| count.parse().expect("a number of requests"));
+    for (name, load) in LOADS {
+        println!("\n{name}; {requests} requests:\n");
+        println!(
+            "| collection | mean | deviation | p99.9 | erases | P(n >= 1) | P(n >= 2) | P(n >= 2 given n >= 1) |"
+        );
+        println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+        for (policy, coordination, device) in POLICIES {
+            let totals = totals(load, coordination, device, requests);
+            let all = totals.requests.reads.with(&totals.requests.writes);
+            let ms = |ns: u64| format!("{:.3}", ns as f64 / 1e6);
+            let [slices, any, two] = [0, 1, 2].map(|n| totals.gc_slices.at_least(n) as f64);
+            println!(
+                "| {policy} | {} | {} | {} | {} | {:.3} | {:.3} | {:.2} |",
+                ms(all.mean_ns()),
+                ms(all.deviation_ns()),
+                ms(all.percentile_ns(9_990)),
+                totals.sum(|row| row.erase_blocks),
+                any / slices,
+                two / slices,
+                if any > 0.0 { two / any } else { 0.0 },
+            );
+        }
+    }
+}
