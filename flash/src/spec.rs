@@ -243,7 +243,7 @@ impl Default for Scheduling {
 }
 
 /// The devices that come with the program, by name.
-pub const PRESETS: [(&str, &str); 13] = [
+pub const PRESETS: [(&str, &str); 14] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
     ("ssdsim-5+1-ldpc", include_str!("../presets/ssdsim-5+1-ldpc.toml")),
@@ -255,6 +255,7 @@ pub const PRESETS: [(&str, &str); 13] = [
     ("paper001-fdp", include_str!("../presets/paper001-fdp.toml")),
     ("paper002", include_str!("../presets/paper002.toml")),
     ("paper003", include_str!("../presets/paper003.toml")),
+    ("paper003-preemptive", include_str!("../presets/paper003-preemptive.toml")),
     ("mqsim", include_str!("../presets/mqsim.toml")),
     ("mqsim-gc-2gib", include_str!("../presets/mqsim-gc-2gib.toml")),
 ];

@@ -5,7 +5,7 @@
 
 mod support;
 
-use stripewise_flash::spec::{Domain, GcSpan, GcStart, Victim, Watermark};
+use stripewise_flash::spec::{Domain, GcSpan, GcStart, Preemption, Victim, Watermark};
 use stripewise_flash::{Collected, DeviceSpec, Flash, Level, Media, Share};
 use support::{Rig, pinning, read, small, trim, write};
 
@@ -110,6 +110,11 @@ fn disksim_cleans_a_block_with_7_valid_pages_in_3_075_ms() {
             assert_eq!((row.moved_pages, row.end_ns - row.start_ns), (7, 3_075_000), "{name}, {level:?}");
         }
     }
+    // Steps with copy-back take as long, where nobody comes in between.
+    let mut steps = preset("paper003-preemptive");
+    (steps.gc.preemption, steps.gc.hard_watermark) = (Preemption::Never, None);
+    let row = first_collection(steps, Level::Ssd, 7);
+    assert_eq!((row.moved_pages, row.end_ns - row.start_ns), (7, 3_075_000));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The devices that come with the program.
 
-use stripewise_flash::spec::{Isolation, Moves, PRESETS};
+use stripewise_flash::spec::{GcSpan, Isolation, Moves, PRESETS, Preemption};
 use stripewise_flash::{DeviceSpec, Flash, Level};
 
 fn presets() -> impl Iterator<Item = DeviceSpec> {
@@ -192,4 +192,16 @@ fn levels_and_numbers_of_devices_that_are_too_large_are_refused() {
     spec.geometry.blocks *= 16;
     spec.geometry.pages *= 2;
     assert!(refuse(&spec, Level::Ssd, 1).contains("2147483648 pages is too large"));
+}
+
+#[test]
+fn the_preemptive_ssd_of_paper_003_is_the_other_one_but_for_where_collection_lets_operations_in() {
+    let preset = |name: &str| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}"));
+    let (mut plain, preemptive) = (preset("paper003"), preset("paper003-preemptive"));
+    plain.name.clone_from(&preemptive.name);
+    (plain.gc.preemption, plain.gc.hard_watermark) = (preemptive.gc.preemption, preemptive.gc.hard_watermark);
+    assert!(plain.gc.hard_watermark.is_some() && plain.gc.preemption == Preemption::Moves);
+    // A busy span cannot be stopped. That its steps take as long is held in `collection.rs`.
+    (plain.gc.span, plain.gc.copy_back) = (GcSpan::Steps, true);
+    assert_eq!(plain, preemptive);
 }

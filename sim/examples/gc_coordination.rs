@@ -5,7 +5,7 @@
 
 use stripewise_array::Scheme;
 use stripewise_flash::DeviceSpec;
-use stripewise_flash::spec::{GcSpan, GcStart, Preemption, Watermark};
+use stripewise_flash::spec::GcStart;
 use stripewise_sim::{RunConfig, Totals, run};
 use stripewise_trace::generate::Generator;
 
@@ -21,50 +21,39 @@ const LOADS: [(&str, &str); 3] = [
     ("steady: 64 KiB, 90 % writes, every 3 ms", "wriw:size=64KiB,interval=3ms,write=90%,span=8GiB"),
 ];
 
-/// How a device collects.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Device {
-    /// As paper 003's SSDs: without a break, when the next operation asks for the die.
-    Paper,
-    /// The same, as soon as the die is idle: as all elements do that are permitted.
-    AtOnce,
-    /// At once, and semi-preemptive: operations come in between two moves.
-    SemiPreemptive,
-}
+/// How a device collects: its preset, and `gc.start`.
+type Device = (&'static str, GcStart);
 
-use Device::{AtOnce, Paper, SemiPreemptive};
+/// As paper 003's SSDs: without a break, when the next operation asks for the die.
+const PAPER: Device = ("paper003", GcStart::OnDemand);
+/// The same, as soon as the die is idle: as all elements do that are permitted.
+const AT_ONCE: Device = ("paper003", GcStart::AtOnce);
+/// Operations come in between two moves.
+const PREEMPTIVE: Device = ("paper003-preemptive", GcStart::OnDemand);
 
 /// Name, `[coordination]`, and device.
 const POLICIES: [(&str, &str, Device); 9] = [
-    ("none", "", Paper),
-    ("none, collecting at once", "", AtOnce),
-    ("semi-preemptive", "", SemiPreemptive),
-    ("GGC, reactive", "policy = 'global'", Paper),
-    ("GGC, proactive when idle", "policy = 'global'\nstart = 'proactive'", Paper),
+    ("none", "", PAPER),
+    ("none, collecting at once", "", AT_ONCE),
+    ("semi-preemptive", "", PREEMPTIVE),
+    ("GGC, reactive", "policy = 'global'", PAPER),
+    ("GGC, proactive when idle", "policy = 'global'\nstart = 'proactive'", PAPER),
     (
         "GGC, proactive at the soft limit",
         "policy = 'global'\nstart = 'proactive'\ntrigger = 'soft-limit'",
-        Paper,
+        PAPER,
     ),
-    ("GGC, reactive, semi-preemptive", "policy = 'global'", SemiPreemptive),
-    ("rotating", "policy = 'rotating'", Paper),
-    ("rotating, semi-preemptive", "policy = 'rotating'", SemiPreemptive),
+    ("GGC, reactive, semi-preemptive", "policy = 'global'", PREEMPTIVE),
+    ("rotating", "policy = 'rotating'", PAPER),
+    ("rotating, semi-preemptive", "policy = 'rotating'", PREEMPTIVE),
 ];
 
 fn totals(load: &str, coordination: &str, collects: Device, requests: u64) -> Totals {
     let section =
         if coordination.is_empty() { String::new() } else { format!("[coordination]\n{coordination}\n") };
     let text = format!("name = 'study'\n[geometry]\nchunk = '128KiB'\n{section}");
-    let mut device = DeviceSpec::preset("paper003").expect("a preset");
-    if collects != Paper {
-        device.gc.start = GcStart::AtOnce;
-    }
-    if collects == SemiPreemptive {
-        // A busy span has no points to stop at; steps with copy-back take the same time.
-        (device.gc.span, device.gc.copy_back) = (GcSpan::Steps, true);
-        device.gc.preemption = Preemption::Moves;
-        device.gc.hard_watermark = Some(Watermark::Blocks("2%".parse().expect("a share")));
-    }
+    let mut device = DeviceSpec::preset(collects.0).expect("a preset");
+    device.gc.start = collects.1;
     let config = RunConfig {
         precondition: "steady:70%".parse().expect("a state"),
         pacing: "open:1".parse().expect("a pacing"),
