@@ -4,6 +4,7 @@
 //! its inputs alone.
 
 mod restart;
+mod state;
 
 use stripewise_array::coordination::{Ahead, GcPermit, GcTurn};
 use stripewise_array::update::{Choice, ElementState, ParityUpdate, Routine};
@@ -14,6 +15,8 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
 use stripewise_flash::{DeviceSpec, Done, Flash, Media, Op, OpKind, Permit, Shape};
+
+use state::State;
 
 /// What moves between the controller's memory and the medium. Nothing in timed simulation; real bytes in the checking
 /// one.
@@ -158,46 +161,6 @@ impl<M: Memory, C: Content<M>, H: Host<M>> ElementState for World<M, C, H> {
 impl<M: Memory, C: Content<M>, H: Host<M>> World<M, C, H> {
     fn state(&self) -> State<'_, C> {
         State { flash: &self.flash, now: self.now }
-    }
-}
-
-/// What the flash tells of its elements at an instant.
-struct State<'a, C> {
-    flash: &'a Flash<C>,
-    now: Nanos,
-}
-
-impl<C: Media> ElementState for State<'_, C> {
-    #[inline]
-    fn gc_average_ns(&self, element: u16) -> Nanos {
-        let element = u32::from(element);
-        if self.flash.is_collecting(element) { self.flash.gc_average_ns(element) } else { 0 }
-    }
-
-    #[inline]
-    fn gc_remaining_ns(&self, element: u16) -> Nanos {
-        self.flash.gc_remaining_ns(self.now, element.into())
-    }
-
-    #[inline]
-    fn read_ns(&self, element: u16, page: u32, _old_version: bool) -> Option<Nanos> {
-        Some(self.flash.read_ns(element.into(), page))
-    }
-
-    fn gc_wait_ns(&self, element: u16, page: u32) -> Option<Nanos> {
-        Some(self.flash.gc_wait_ns(self.now, element.into(), page))
-    }
-
-    fn start_ns(&self, element: u16, page: u32) -> Option<Nanos> {
-        Some(self.flash.start_ns(self.now, element.into(), page))
-    }
-
-    fn write_ns(&self, _element: u16) -> Option<Nanos> {
-        Some(self.flash.program_ns())
-    }
-
-    fn gc_active(&self, element: u16) -> Option<bool> {
-        Some(self.flash.is_collecting(element.into()))
     }
 }
 
