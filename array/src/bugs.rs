@@ -164,6 +164,16 @@ pub enum Bug {
     RedoForgotten,
     /// A flush leaves a persistent write cache alone though elements have volatile caches.
     PersistentCacheNotDrained,
+    /// A page that was written anew in the write cache is gone from it when its older version is on the element.
+    RedirtiedPageFreed,
+    /// A write whose parity is made first is acknowledged before it is in the write cache.
+    AcknowledgedBeforeCached,
+    /// A flush does not wait for what is on its way from a volatile write cache.
+    FlushSkipsDestages,
+    /// Decoding and updates take data from the elements though the write cache has newer that parity covers.
+    CachedMembersIgnored,
+    /// Updates that end in the write cache do not hold their rows.
+    AbsorbNotHeld,
 }
 
 impl Bug {
@@ -232,6 +242,11 @@ impl Bug {
         Self::PersistentCacheLost,
         Self::RedoForgotten,
         Self::PersistentCacheNotDrained,
+        Self::RedirtiedPageFreed,
+        Self::AcknowledgedBeforeCached,
+        Self::FlushSkipsDestages,
+        Self::CachedMembersIgnored,
+        Self::AbsorbNotHeld,
         Self::OldSlotStaysValid,
         Self::OlderChunkInstalled,
         Self::ReserveIgnored,

@@ -343,38 +343,6 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         Ok(Self::with_array(Array::new(scheme, elements, memory)?, flash, host, 0))
     }
 
-    /// `array` over `flash`, both as they are at time `now`.
-    fn with_array(array: Array<M>, mut flash: Flash<C>, host: H, now: Nanos) -> Self {
-        let count = array.elements() as usize;
-        if let Some(ahead) = array.gc_control() {
-            flash.control_gc(ahead.blocks(flash.shape().blocks_per_plane));
-        }
-        let large = count as u64 * u64::from(flash.logical_pages()) * 4 > LARGE_BYTES;
-        let gone: Vec<bool> = (0..count).map(|element| array.is_failed(element as u16)).collect();
-        Self {
-            world: World {
-                flash,
-                host,
-                counts: vec![[0; stripewise_array::Class::COUNT]; count],
-                agenda: Agenda::new(),
-                now,
-                xor_ns: array.scheme().parity.xor.0,
-                combine_ns: array.scheme().parity.combine.0,
-                engine_busy: 0,
-                in_flight: Vec::new(),
-                any_gone: gone.contains(&true),
-                gone,
-                acknowledged: 0,
-                memory: std::marker::PhantomData,
-            },
-            array,
-            done: Vec::with_capacity(64),
-            late: Vec::new(),
-            busy_at: None,
-            large,
-        }
-    }
-
     /// The time.
     pub fn now(&self) -> Nanos {
         self.world.now

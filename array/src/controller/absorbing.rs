@@ -36,6 +36,9 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::CachedParityIgnored) {
             covered &= self.geometry.data_members();
         }
+        if self.has_bug(Bug::CachedMembersIgnored) {
+            covered &= self.geometry.parity_members();
+        }
         if M::CARRIES_DATA {
             for member in members(covered) {
                 let Some(cache) = &self.cache else { break };

@@ -132,10 +132,14 @@ impl<M: Memory> Array<M> {
         if self.cache.is_some() && !absorbs {
             return self.write_cached(id, row, mask);
         }
-        if self.has_bug(Bug::HoldSkipped) && !absorbs {
+        let skips = if absorbs { Bug::AbsorbNotHeld } else { Bug::HoldSkipped };
+        if self.has_bug(skips) {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
             self.attach(plan, id);
+            if absorbs {
+                self.absorbs(plan);
+            }
             self.begin(plan, driver);
             return;
         }
@@ -143,7 +147,9 @@ impl<M: Memory> Array<M> {
         if taken || !self.merge(id, row, mask) {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
-            self.attach(plan, id);
+            if !(absorbs && self.has_bug(Bug::AcknowledgedBeforeCached)) {
+                self.attach(plan, id);
+            }
             if absorbs {
                 self.absorbs(plan);
             }

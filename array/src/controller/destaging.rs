@@ -4,6 +4,7 @@
 use super::updates::TooManyLost;
 use super::{Array, members};
 use crate::bugs::Bug;
+use crate::cache::store::Stage;
 use crate::driver::Driver;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
@@ -122,6 +123,7 @@ impl<M: Memory> Array<M> {
     /// The end of a plan: if it wrote what the cache had, that is on its elements now.
     #[inline]
     pub(super) fn destaged(&mut self, plan: u32) {
+        self.free_redirtied(plan);
         let Some(cache) = &mut self.cache else { return };
         let Plan { row, wanted, carried, unit, .. } = self.plans[plan as usize];
         if carried != 0 {
@@ -134,6 +136,21 @@ impl<M: Memory> Array<M> {
                 .filter(|&member| self.covers[base + member as usize] == self.whole_page)
             {
                 cache.lost.remove(&(row, member));
+            }
+        }
+    }
+
+    /// Part of a planted bug: what was written anew meanwhile goes with the older version.
+    fn free_redirtied(&mut self, plan: u32) {
+        if !self.has_bug(Bug::RedirtiedPageFreed) {
+            return;
+        }
+        let Plan { row, carried, .. } = self.plans[plan as usize];
+        let Some(cache) = &mut self.cache else { return };
+        let newer = cache.store.members(row, |chunk| chunk.stage == Stage::Kept);
+        for member in members(carried & newer) {
+            if let Some(page) = cache.drop_chunk(row, member).filter(|_| M::CARRIES_DATA) {
+                self.memory.give(page);
             }
         }
     }
