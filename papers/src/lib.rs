@@ -10,6 +10,7 @@ mod finding;
 pub mod paper000;
 pub mod paper001;
 pub mod paper002;
+pub mod paper003;
 mod slice;
 mod text;
 mod verdict;

@@ -3,10 +3,11 @@
 mod paper000;
 mod paper001;
 mod paper002;
+mod paper003;
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::Value;
 use stripewise_base::units::Count;
 use stripewise_papers::{Cell, Options, Results, Traces, rows};
@@ -22,6 +23,7 @@ use crate::study::{self, Patient};
 const EXAMPLES: &[Example] = &[
     ("stripewise paper 000 --quick", "all results of paper 000, on a part of each workload"),
     ("stripewise paper 001 --traces ~/traces", "paper 001 in full, and on slices of real traces too"),
+    ("stripewise paper 003 --quick --rows 3e", "how many SSDs collect together under paper 003's caches"),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, for a program"),
 ];
 
@@ -31,23 +33,28 @@ const EXAMPLES: &[Example] = &[
 /// statistics it prints, with the printed clock and in real time. Paper 001: eSAP and WAS over eight SSDs in RAID-5 and
 /// RAID-6, on its Synthetic workload and on traces generated to what is known of its others. Paper 002: Async_FIFO, PIQ and
 /// BRR over the 64 chips of its SSD, on traces generated to its Table II, in real time and as fast as makes the chips as
-/// busy as it prints. All apart from that on slices of real traces. A run whose results are there already is not computed
+/// busy as it prints. Paper 003: WOW, STOW, SIW, caches in the SSDs, none, and a hybrid, over eight SSDs in RAID-0 and nine in
+/// RAID-5, on its HPC mix, its grid W(R, I, W), Exchange as far as its statistics are published, and mixes that change. All
+/// apart from that on slices of real traces. A run whose results are there already is not computed
 /// again, so that what was interrupted goes on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Which paper: 000, 001 or 002
-    paper: String,
+    /// Which paper
+    #[arg(value_enum)]
+    paper: Which,
 
     /// Replay a part of each workload: minutes at most
     ///
-    /// Of paper 000's 50,000 requests, of paper 001's one in ten, of paper 002's 10,000.
+    /// Of paper 000's 50,000 requests, of paper 001's one in ten, of paper 002's 10,000, of paper 003's a tenth, and of its grid
+    /// the points that its figures show.
     #[arg(long)]
     quick: bool,
 
     /// Replay N requests of each workload [default: all, or as --quick says]
     ///
-    /// Workloads that are generated are generated with N, and their footprints scale along; paper 001's arrays too.
+    /// Workloads that are generated are generated with N, and their footprints scale along; paper 001's arrays too. Paper
+    /// 003's have N after their warm-up.
     #[arg(short = 'n', long, value_name = "N")]
     requests: Option<Count>,
 
@@ -55,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h or 2a to 2h]
+    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h or 3a to 3l]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -76,14 +83,29 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// The papers whose evaluations are repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// Selection of the parity update routine
+    #[value(name = "000")]
+    P000,
+    /// Elastic striping with hot data apart
+    #[value(name = "001")]
+    P001,
+    /// Balanced redirected reads
+    #[value(name = "002")]
+    P002,
+    /// Write caches made for SSDs
+    #[value(name = "003")]
+    P003,
+}
+
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    match args.paper.as_str() {
-        "000" => paper000::run(&args, context),
-        "001" => paper001::run(&args, context),
-        "002" => paper002::run(&args, context),
-        other => Err(Failure::usage(format!(
-            "paper {other}: its evaluation is not repeated here yet; 000, 001 and 002 are"
-        ))),
+    match args.paper {
+        Which::P000 => paper000::run(&args, context),
+        Which::P001 => paper001::run(&args, context),
+        Which::P002 => paper002::run(&args, context),
+        Which::P003 => paper003::run(&args, context),
     }
 }
 
