@@ -19,6 +19,11 @@ impl Law {
         Self { low: of(section.low_threshold), high: of(section.high_threshold) }
     }
 
+    /// Whether everything leaves that may.
+    pub(super) fn is_full(self, occupied: u32) -> bool {
+        occupied >= self.high
+    }
+
     /// How many of `most` may be on their way at once while `occupied` pages are there.
     pub(super) fn rate(self, occupied: u32, most: u32) -> u32 {
         let Self { low, high } = self;

@@ -28,13 +28,17 @@ pub struct CacheSection {
     /// Of the others: from this share on as much leaves as may; in between the rate grows linearly.
     #[serde(skip_serializing_if = "is_high_default")]
     pub high_threshold: Share,
-    /// Of `wow`, `stow`, `hybrid`: the most write groups on their way at once; of `isc`: the most pages in each SSD. WOW's
-    /// MAXQUEUE; paper 003's figure 2 shows one.
+    /// Of `wow`, `stow`, `hybrid`: the most write groups on their way at once; of `isc`: the most pages in each SSD; of `siw`,
+    /// `hybrid`: the most strips to each SSD ever. WOW's MAXQUEUE; paper 003's figure 2 shows one.
     #[serde(skip_serializing_if = "is_outstanding_default")]
     pub outstanding: u32,
-    /// Of `siw`, `hybrid`: the most strips on their way to each SSD. Choice: with 9 SSDs about WOW's MAXQUEUE.
+    /// Of `siw`, `hybrid`: the most strips on their way to each SSD at the high threshold. Choice: with 9 SSDs about WOW's
+    /// MAXQUEUE.
     #[serde(skip_serializing_if = "is_strips_default")]
     pub strips: u32,
+    /// Of `siw`, `hybrid`: for each such time that the cache stays full, one strip more may be on its way. Choice.
+    #[serde(skip_serializing_if = "is_patience_default")]
+    pub patience: Span,
     /// Of `siw`, `hybrid`: how long a strip waits for those of other SSDs at most, to leave together with them. Choice: about
     /// one collection and one strip's write.
     #[serde(skip_serializing_if = "is_sync_wait_default")]
@@ -61,6 +65,7 @@ impl Default for CacheSection {
             high_threshold: Share(900_000),
             outstanding: 20,
             strips: 2,
+            patience: Span(50_000_000),
             sync_wait: Span(5_000_000),
             striping: Span(10_000),
             persistence: Persistence::default(),
@@ -87,6 +92,10 @@ fn is_outstanding_default(groups: &u32) -> bool {
 
 fn is_strips_default(strips: &u32) -> bool {
     *strips == CacheSection::default().strips
+}
+
+fn is_patience_default(time: &Span) -> bool {
+    *time == CacheSection::default().patience
 }
 
 fn is_sync_wait_default(wait: &Span) -> bool {

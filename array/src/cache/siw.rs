@@ -2,7 +2,10 @@
 //! which stops at the first strip that was not hit since it last came by; when the pointers of all rings that have any strip
 //! have found one, those leave together, so that elements collect garbage together.
 //!
-//! Source: paper 003, section 3. Parity is made before strips come here, so that they need not leave with their stripe.
+//! Source: paper 003, section 3. Parity is made before strips come here, so that they need not leave with their stripe. The
+//! paper bounds the wait for others "to prevent the waiting write caches from becoming full" and prints no bound, nor how
+//! many strips may be on their way. Our choices: a time, and no wait at all at or above the high threshold; few strips, so that
+//! reads find no long queues, and one more for each time that the cache stays full, so that in the end all chips are busy.
 
 use stripewise_base::Nanos;
 
@@ -23,6 +26,10 @@ struct Nominee {
 #[derive(Debug)]
 pub(super) struct Siw {
     strips: u32,
+    /// The same once the cache has been full for long.
+    most: u32,
+    patience: Nanos,
+    full_since: Option<Nanos>,
     wait: Nanos,
     nominees: Vec<Nominee>,
     /// All that were found are leaving.
@@ -32,7 +39,15 @@ pub(super) struct Siw {
 impl Siw {
     pub(super) fn new(section: &CacheSection, elements: u32) -> Self {
         let nominees = vec![Nominee { strip: NONE, since: 0 }; elements as usize];
-        Self { strips: section.strips, wait: section.sync_wait.0, nominees, releasing: false }
+        Self {
+            strips: section.strips,
+            most: section.strips.max(section.outstanding),
+            patience: section.patience.0.max(1),
+            full_since: None,
+            wait: section.sync_wait.0,
+            nominees,
+            releasing: false,
+        }
     }
 
     /// The strip that leaves now, or until when those that were found wait for others.
@@ -51,7 +66,7 @@ impl Siw {
                 None => self.releasing = false,
             }
         }
-        let rate = if is_pressed { self.strips } else { law.rate(occupied, self.strips) };
+        let rate = self.rate(now, law, occupied, is_pressed);
         if rate == 0 {
             return Departure::Nothing;
         }
@@ -71,13 +86,24 @@ impl Siw {
         if found == 0 {
             return Departure::Nothing;
         }
-        if stragglers && now - oldest < self.wait {
+        if stragglers && now - oldest < self.wait && self.full_since.is_none() {
             return Departure::At(oldest + self.wait);
         }
         counts.releases += 1;
         counts.incomplete_releases += u64::from(stragglers);
         self.releasing = true;
         self.next(now, rings, law, occupied, is_pressed, counts)
+    }
+
+    /// Strips that may be on their way to each element.
+    fn rate(&mut self, now: Nanos, law: Law, occupied: u32, is_pressed: bool) -> u32 {
+        if !is_pressed && !law.is_full(occupied) {
+            self.full_since = None;
+            return law.rate(occupied, self.strips);
+        }
+        let since = *self.full_since.get_or_insert(now);
+        let more = (now - since) / self.patience;
+        (u64::from(self.strips) + more).min(self.most.into()) as u32
     }
 
     /// `strip` leaves by another way.
