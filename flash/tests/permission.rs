@@ -175,10 +175,10 @@ fn a_plane_asks_so_many_blocks_before_it_has_to() {
 }
 
 /// Whoever permits at random, in the end each that needs it: every write is done, nobody collects without permission.
-fn flood(spec: &DeviceSpec, level: Level, seed: u64) {
+fn flood(spec: &DeviceSpec, level: Level, asks_ahead: u32, seed: u64) {
     let mut flash = Flash::new(spec, level, 1, seed).unwrap_or_else(|error| panic!("{error}"));
     flash.precondition(State::Steady, Share::ALL, seed);
-    flash.control_gc(0);
+    flash.control_gc(asks_ahead);
     let (mut rig, mut random) = (Rig::over(flash), Prng::new(seed));
     let (elements, pages) = (u64::from(rig.flash.shape().elements), u64::from(rig.flash.logical_pages()));
     for _ in 0..400 {
@@ -186,7 +186,12 @@ fn flood(spec: &DeviceSpec, level: Level, seed: u64) {
         rig.submit(element, if random.chance(1, 5) { read(page) } else { write(page) });
         rig.run_until(rig.now + random.below(400 * US));
         match random.below(4) {
-            0 => rig.permit(element, 1 + random.below(3) as u32, random.below(3) as u32),
+            0 => {
+                let [blocks, ahead, ahead_planes] = [1, 0, 0].map(|least| least + random.below(3) as u32);
+                let permit = Permit { blocks, ahead, ahead_planes };
+                rig.flash.permit_gc(rig.now, element, permit, &mut rig.agenda);
+                rig.dispatch_ready();
+            }
             1 => rig.flash.forbid_gc(element),
             _ => {}
         }
@@ -222,6 +227,7 @@ proptest! {
         on_demand: bool,
         soft: bool,
         busy: bool,
+        asks_ahead in 0..3u32,
         seed: u64,
     ) {
         let mut spec = small(&[("blocks = 8", "blocks = 16")]);
@@ -230,6 +236,6 @@ proptest! {
         spec.gc.start = if on_demand { GcStart::OnDemand } else { GcStart::AtOnce };
         spec.gc.span = if busy { GcSpan::Busy } else { GcSpan::Steps };
         spec.gc.soft_watermark = (soft && !busy).then_some(Watermark::BlockCount(3));
-        flood(&spec, level, seed);
+        flood(&spec, level, asks_ahead, seed);
     }
 }

@@ -136,7 +136,8 @@ impl<M: Media> Rig<M> {
         }
     }
 
-    fn dispatch_ready(&mut self) {
+    /// Offers what waits to elements that may take it.
+    pub fn dispatch_ready(&mut self) {
         while let Some(element) = self.flash.next_ready() {
             self.dispatch(element);
         }
