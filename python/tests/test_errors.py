@@ -60,6 +60,7 @@ def test_of_several_failed_runs_none_is_lost(study, trace):
         ({"elements": "cahnnel"}, "expected `ssd:N`"),
         ({"precondition": "full"}, "no such state"),
         ({"sample_every": "10"}, "sample_every"),
+        ({"gc_slice": "10"}, "gc_slice"),
         ({"settings": {"gc.victm": "fifo"}}, "did you mean `victim`"),
         ({"settings": {"update.tie": "rwc"}}, "did you mean `rcw`"),
         ({"settings": {"tie": "rcw"}}, "expected KEY=VALUE"),

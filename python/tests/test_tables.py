@@ -14,7 +14,7 @@ WORKLOAD = "uniform:write=0.5,size=8KiB,span=64MiB,requests=500"
 
 def test_every_table_of_a_run_is_a_frame(study):
     run = stripewise.run("baseline", WORKLOAD, request_rows=True, gc_rows=True, sample_every="10ms", **study)
-    assert {"totals", "elements", "samples", "gcs", "requests"} <= set(run.tables)
+    assert {"totals", "elements", "gc_slices", "samples", "gcs", "requests"} <= set(run.tables)
     for name in run.tables:
         table = run.table(name)
         frame = pl.DataFrame(table)
