@@ -113,11 +113,14 @@ impl<M: Memory> Array<M> {
     /// row is newer.
     pub(super) fn drop_overtaken(&mut self, plan: u32) {
         let Plan { row, carried, .. } = self.plans[plan as usize];
-        let Some(cache) = self.cache.as_ref().filter(|_| carried != 0) else { return };
+        let Some(cache) = self.cache.as_mut().filter(|_| carried != 0) else { return };
         let stays = cache.store.members(row, |chunk| !chunk.is_covered);
         let slot = &mut self.plans[plan as usize];
+        let overtaken = u64::from((slot.wanted & carried & !stays).count_ones());
         slot.wanted &= !(carried & !stays);
         slot.partial &= slot.wanted;
+        cache.counts.destaged -= overtaken;
+        cache.counts.absorbed += overtaken;
     }
 
     /// The end of a plan: if it wrote what the cache had, that is on its elements now.
