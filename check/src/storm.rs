@@ -71,16 +71,19 @@ pub fn case(seed: u64) -> Case {
 /// A case, unless what was drawn has no meaning together.
 fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     let (raid, elements, groups) = array(draw);
-    let log = log.filter(|_| raid != Raid::Raid0);
+    // From numbers of its own: what is drawn beside it is what it was without.
+    let cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)));
+    let is_parity_first = cache.policy.makes_parity_first();
+    let log = log.filter(|_| raid != Raid::Raid0 && !is_parity_first);
     let all = elements + if log.is_some() { raid.parity() } else { 0 };
     let layout = layout(draw, all);
     let device = device::device(draw, layout, all)?;
     let page_bytes = device.geometry.page_bytes.0;
     let mut scheme = scheme(draw, raid, elements, groups, page_bytes);
-    // From numbers of its own: what is drawn beside it is what it was without.
-    scheme.cache = cache(&mut Draw(Prng::stream(seed, 0x6361_6368)), page_bytes);
-    let log = log.filter(|_| !scheme.cache.policy.makes_parity_first());
-    if scheme.cache.policy.makes_parity_first() {
+    let is_sized = !matches!(cache.policy, CachePolicy::None | CachePolicy::ParityCaching);
+    let size = if is_sized { Bytes(cache.size.0 * page_bytes) } else { cache.size };
+    scheme.cache = CacheSection { size, ..cache };
+    if is_parity_first {
         scheme.parity.window = WindowSize::default();
         scheme.parity.acknowledge = Acknowledge::AfterParity;
         scheme.placement.first_writes = FirstWrites::InPlace;
@@ -232,7 +235,8 @@ pub fn encoding(seed: u64) -> Case {
     let mut draw = Draw(Prng::stream(seed, 0x656E_636F));
     let is_plain = scheme.placement.policy == PlacementPolicy::InPlace
         && scheme.placement.first_writes == FirstWrites::InPlace
-        && scheme.geometry.level != Raid::Raid0;
+        && scheme.geometry.level != Raid::Raid0
+        && !scheme.cache.policy.makes_parity_first();
     if is_plain {
         let placement = &mut scheme.placement;
         placement.first_writes = FirstWrites::Encode;
@@ -286,8 +290,8 @@ fn global(seed: u64) -> CoordinationSection {
     }
 }
 
-/// A write cache, mostly none, mostly smaller than a stripe or two.
-fn cache(draw: &mut Draw, page_bytes: u64) -> CacheSection {
+/// A write cache, mostly none, mostly smaller than a stripe or two; what has a size has it in pages.
+fn cache(draw: &mut Draw) -> CacheSection {
     if !draw.percent(30) {
         return CacheSection::default();
     }
@@ -299,7 +303,7 @@ fn cache(draw: &mut Draw, page_bytes: u64) -> CacheSection {
         let (low, high) = draw.one_of(&[(80, 90), (80, 90), (0, 0), (0, 100), (100, 100), (50, 50)]);
         return CacheSection {
             policy: draw.one_of(&policies),
-            size: Bytes(page_bytes * draw.one_of(&[1, 2, 3, 5, 8, 13, 40, 1000])),
+            size: Bytes(draw.one_of(&[1, 2, 3, 5, 8, 13, 40, 1000])),
             low_threshold: Share(low * 10_000),
             high_threshold: Share(high * 10_000),
             outstanding: draw.one_of(&[1, 2, 20]),

@@ -214,11 +214,28 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         }
         count(format!("hides old versions {}", case.hides_old_versions));
         let cache = &case.scheme.cache;
+        match cache.policy {
+            CachePolicy::None => {}
+            CachePolicy::ParityCaching => {
+                count(format!("cache of {}", cache.chunks));
+                count(format!("cache destaging {:?}", cache.destaging));
+            }
+            _ => {
+                count(format!("cache of {} pages", cache.size.0 / u64::from(case.page_bytes())));
+                count(format!("cache from {} to {}", cache.low_threshold, cache.high_threshold));
+                count(format!("cache outstanding {}", cache.outstanding));
+                count(format!("cache strips {}", cache.strips));
+                count(format!("cache sync {}", cache.sync_wait));
+                count(format!("cache striping {}", cache.striping));
+            }
+        }
         if cache.policy != CachePolicy::None {
-            count(format!("cache of {}", cache.chunks));
-            count(format!("cache destaging {:?}", cache.destaging));
-            count(format!("{:?} cache", cache.persistence));
+            count(format!("{:?} {:?} cache", cache.persistence, cache.policy));
             count(format!("cache of {}", cache.latency));
+            if !case.power_losses.is_empty() {
+                count(format!("power lost over {:?}", cache.policy));
+                count(format!("power lost over a {:?} cache", cache.persistence));
+            }
         }
         for loss in &case.losses {
             count(format!("{:?}", loss.manner));
@@ -249,8 +266,10 @@ fn every_member_of_every_axis_is_drawn() {
     // of tiers, and 2 levels. Of dispatch 3 disciplines, 5 bounds on queues, a third order, 2 manners of
     // sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns, 2 windows, 3 blocks ahead;
     // collecting together from 3 begins, 3 times of rest, 3 margins and 3 numbers of blocks.
-    // Elements volatile or not, with power lost and without, and 5 numbers of losses of power.
-    assert_eq!(counts.len(), 242, "{listed}");
+    // Elements volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside parity
+    // caching 8 sizes, 5 pairs of thresholds, 3 numbers each of groups and strips under way, 3 waits and 2 times of striping;
+    // 6 caches, persistent and volatile, with power lost and without.
+    assert_eq!(counts.len(), 284, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

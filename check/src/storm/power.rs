@@ -1,5 +1,6 @@
 //! Losses of power.
 
+use stripewise_array::cache::CachePolicy;
 use stripewise_base::prng::Prng;
 
 use super::Draw;
@@ -13,7 +14,9 @@ pub(super) fn power(seed: u64, case: &mut Case) {
         return;
     }
     case.volatile_elements = draw.percent(30);
-    if !draw.percent(50) {
+    // What survives in which cache is the most of it.
+    let has_cache = case.scheme.cache.policy != CachePolicy::None;
+    if !draw.percent(if has_cache { 85 } else { 50 }) {
         return;
     }
     if draw.percent(60) {
