@@ -14,7 +14,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     let purpose = match plan.purpose {
         Purpose::Read => "read",
         Purpose::Write if plan.destages => "destage",
-        Purpose::Write if plan.absorbs => "parity",
+        Purpose::Write if plan.absorbs => "cache, with parity,",
         Purpose::Destage => "destage",
         Purpose::Write => "write",
         Purpose::Parity => "update parity of",

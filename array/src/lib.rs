@@ -25,6 +25,7 @@ mod presets;
 pub mod read;
 mod request;
 mod scheme;
+mod table;
 mod times;
 pub mod update;
 mod window;

@@ -7,9 +7,9 @@
 use stripewise_base::Nanos;
 
 use super::store::List;
-use super::table::Table;
 use crate::bits::Bits;
 use crate::holds::NONE;
+use crate::table::Table;
 
 /// Chunks that leave together: a write group, a strip, or a page.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,6 @@
 //! The section `[cache]` of a scheme.
+//!
+//! Source: paper 001, section V-F; paper 003, sections 2 and 3; FAST 2005 for what paper 003 leaves open.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
@@ -157,7 +159,7 @@ impl CacheSection {
         }
         let pages = self.size.0 / u64::from(page_bytes);
         if !(1..=u64::from(CHUNKS_MAX)).contains(&pages) {
-            let reason = "must be a page of the elements at least, and 16777216 at most";
+            let reason = "must hold one page of the elements at least, and 16777216 of them at most";
             return Err(("cache.size", format!("\"{}\"", self.size), reason));
         }
         if self.low_threshold > self.high_threshold {

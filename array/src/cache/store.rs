@@ -2,10 +2,12 @@
 //!
 //! A page stays here until it is on its element, so that reads always find it. What is written anew while an older version
 //! is on its way is kept beside it: the older one belongs to the plan that writes it.
+//!
+//! Source: paper 003, section 3 (hits on strips and on write groups), figures 1 and 3.
 
-use super::table::Table;
 use crate::holds::NONE;
 use crate::memory::PageId;
+use crate::table::Table;
 
 /// The page of one chunk of a row.
 #[derive(Clone, Copy, Debug)]

@@ -165,7 +165,7 @@ impl Scheme {
         if self.parity.window != WindowSize::default() {
             let reason =
                 "leaves parity late, and this write cache makes it first; use 0, or cache.policy = \"wow\"";
-            return refuse("parity.window", &"more than 0", reason);
+            return refuse("parity.window", &self.parity.window.slots(0), reason);
         }
         if self.parity.acknowledge == Acknowledge::AfterData {
             let reason = "has no meaning where writes are acknowledged from the write cache; leave it out";
@@ -173,12 +173,13 @@ impl Scheme {
         }
         if self.placement.policy != PlacementPolicy::InPlace {
             let reason = "logs what this write cache has made parity of before; use \"in-place\", or cache.policy = \"wow\"";
-            return refuse("placement.policy", &"not \"in-place\"", reason);
+            return refuse("placement.policy", &"\"parity-logging\"", reason);
         }
         if self.placement.first_writes != FirstWrites::InPlace {
             let reason = "gives pages their row after this write cache has made parity of them; use \"in-place\", or \
                 cache.policy = \"wow\"";
-            return refuse("placement.first_writes", &"not \"in-place\"", reason);
+            let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
+            return refuse("placement.first_writes", &format!("\"{value}\""), reason);
         }
         Ok(())
     }

@@ -4,14 +4,14 @@ use crate::holds::NONE;
 
 /// A table of values by key; [`NONE`] is no value.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     slots: Vec<(u64, u32)>,
     count: usize,
 }
 
 impl Table {
     /// A table that holds `count` values before it grows.
-    pub(super) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Self { slots: vec![(0, NONE); (count.max(8) * 2).next_power_of_two()], count: 0 }
     }
 
@@ -32,12 +32,12 @@ impl Table {
 
     /// The value of `key`, or [`NONE`].
     #[inline]
-    pub(super) fn get(&self, key: u64) -> u32 {
+    pub(crate) fn get(&self, key: u64) -> u32 {
         self.slots[self.place(key)].1
     }
 
     /// Gives `key` a value, which may be [`NONE`]; returns the one that it had.
-    pub(super) fn put(&mut self, key: u64, value: u32) -> u32 {
+    pub(crate) fn put(&mut self, key: u64, value: u32) -> u32 {
         let place = self.place(key);
         let before = std::mem::replace(&mut self.slots[place], (key, value)).1;
         match (before, value) {

@@ -1,0 +1,142 @@
+//! What leaves a write cache, from the policy's word to the end of the plan that writes it.
+//!
+//! Source: paper 003, section 2 (destaging); that places are free when all is written is FAST 2005.
+
+use stripewise_base::Nanos;
+
+use super::rings::Unit;
+use super::store::{Stage, Store};
+use super::{Cache, Departure, Outgoing, Policy};
+use crate::controller_members;
+use crate::holds::NONE;
+
+impl Cache {
+    /// Lets go what is due. True if anything is; else, perhaps, when to ask again.
+    pub(crate) fn depart(&mut self, now: Nanos) -> Result<bool, Nanos> {
+        let (law, occupied, is_pressed) = (self.law, self.occupied(), self.is_pressed);
+        let unit = |unit: Option<u32>| unit.map_or(Departure::Nothing, Departure::Unit);
+        let departure = match &mut self.policy {
+            _ if self.draining => return Ok(self.let_all_go()),
+            Policy::ParityCaching(policy) if self.kept > policy.chunks => {
+                let row = policy.oldest(&self.store);
+                let count = |row| self.store.members(row, |chunk| chunk.stage == Stage::Kept).count_ones();
+                row.filter(|&row| policy.fits(self.leaving, count(row)))
+                    .map_or(Departure::Nothing, Departure::Row)
+            }
+            Policy::ParityCaching(_) => Departure::Nothing,
+            Policy::Isc(isc) => unit(isc.next(&mut self.rings, &self.pages)),
+            Policy::Wow(wow) => unit(wow.next(&mut self.rings, 0, law, occupied, is_pressed)),
+            Policy::Stow(stow) => unit(stow.next(&mut self.rings, &self.pages, law, occupied, is_pressed)),
+            Policy::Siw(siw) => siw.next(now, &mut self.rings, law, occupied, is_pressed, &mut self.counts),
+            Policy::Hybrid(hybrid) => {
+                hybrid.next(now, &mut self.rings, law, occupied, is_pressed, &mut self.counts)
+            }
+        };
+        match departure {
+            Departure::Nothing => Ok(false),
+            Departure::At(time) => Err(time),
+            Departure::Unit(unit) => {
+                self.let_go(unit);
+                Ok(true)
+            }
+            Departure::Row(row) => {
+                self.let_row_go(row);
+                Ok(true)
+            }
+        }
+    }
+
+    /// All chunks of `unit` that stay leave.
+    fn let_go(&mut self, unit: u32) {
+        loop {
+            let id = self.rings.unit(unit).chunks.oldest;
+            if id == NONE {
+                break;
+            }
+            self.store.unlink(&mut self.rings.unit_mut(unit).chunks, id);
+            self.goes(id);
+        }
+        self.rings.left(unit);
+        self.forget_nominee(unit);
+    }
+
+    /// All chunks of `row` that stay leave, where chunks are kept by age.
+    fn let_row_go(&mut self, row: u64) {
+        let kept = |store: &Store| store.of_row(row).find(|&id| store.get(id).stage == Stage::Kept);
+        while let Some(id) = kept(&self.store) {
+            if let Policy::ParityCaching(policy) = &mut self.policy {
+                self.store.unlink(&mut policy.ages, id);
+            }
+            self.goes(id);
+        }
+    }
+
+    fn goes(&mut self, id: u32) {
+        self.store.get_mut(id).stage = Stage::Outgoing;
+        self.store.link(&mut self.outgoing, id);
+        self.kept -= 1;
+        self.leaving += 1;
+    }
+
+    /// Lets go all that may, whether it is due or not. True if there was anything.
+    pub(crate) fn let_all_go(&mut self) -> bool {
+        let before = self.kept;
+        while let Policy::ParityCaching(policy) = &self.policy
+            && let Some(row) = policy.oldest(&self.store)
+        {
+            self.let_row_go(row);
+        }
+        for ring in 0..self.rings.rings.len() as u32 {
+            while let Some(unit) = self.rings.next(ring) {
+                self.let_go(unit);
+            }
+        }
+        self.kept < before
+    }
+
+    /// Whether anything stays, or is to go out and no plan has it yet.
+    pub(crate) fn has_more(&self) -> bool {
+        self.kept > 0 || self.outgoing.oldest != NONE
+    }
+
+    /// What goes out next, if there is anything.
+    pub(crate) fn next_out(&self) -> Option<Outgoing> {
+        if self.outgoing.oldest == NONE {
+            return None;
+        }
+        let chunk = self.store.get(self.outgoing.oldest);
+        let of_row = || {
+            self.store.members(chunk.row, |other| {
+                other.stage == Stage::Outgoing && other.is_covered == chunk.is_covered
+            })
+        };
+        let members = if chunk.is_covered { 1 << chunk.member } else { of_row() };
+        Some(Outgoing { row: chunk.row, members, is_covered: chunk.is_covered, unit: chunk.unit })
+    }
+
+    /// `plan` writes what goes out next. Returns the unit that it belongs to.
+    pub(crate) fn carry(&mut self, out: &Outgoing, plan: u32) -> u32 {
+        for member in controller_members(out.members) {
+            let Some(id) = self.store.find(out.row, member) else { continue };
+            self.store.unlink(&mut self.outgoing, id);
+            self.store.get_mut(id).stage = Stage::Carried(plan);
+        }
+        out.unit
+    }
+
+    /// A plan has done with `mask` of `row`, of `unit`: what was not written anew meanwhile is here no longer.
+    pub(crate) fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: u32) {
+        for member in controller_members(mask) {
+            match self.store.find(row, member) {
+                Some(id) if self.store.get(id).stage == Stage::Carried(plan) => self.store.remove(id),
+                _ => self.older -= 1,
+            }
+            self.leaving -= 1;
+            if unit != NONE && !matches!(self.policy, Policy::ParityCaching(_)) {
+                let Unit { ring, .. } = *self.rings.unit(unit);
+                self.pages[ring as usize] -= 1;
+                self.rings.arrived(unit);
+            }
+        }
+    }
+}
