@@ -86,9 +86,9 @@ pub(super) fn caches(studies: &Studies<'_>, name: &str, level: Level) -> String 
         format!("{mib} MiB: {} ({})", percent(sweep.gain(siw, wow)), percent(sweep.gain(siw, one)))
     });
     format!(
-        "{name}: WOW with one group at a time, as in Fig. 2, is {} slower than with 20, and SIW {} below it; SIW without \
-         synchronisation is {} below WOW, with other waits {}; with other sizes SIW is below WOW (with one group at a time) \
-         by {}; ",
+        "{name}: WOW with one group at a time, as in Fig. 2, is {} slower than with 20, and SIW gains {} on it; on WOW SIW \
+         gains {} without synchronisation, with other waits {}; with other sizes it gains on WOW (on WOW with one group at \
+         a time) {}; ",
         percent(sweep.gain(one, wow).map(|gain| -gain)),
         percent(sweep.gain(siw, one)),
         percent(sweep.gain(unsynchronised, wow)),
@@ -107,16 +107,16 @@ pub(super) fn coordination(studies: &Studies<'_>, name: &str, level: Level) -> S
         let two = two.map_or(NOTHING.to_owned(), |two| format!("{two:.2}"));
         sweep.run(variant).map(|_| {
             let gain = percent(sweep.gain(variant, wow));
-            format!("{what} {gain} below WOW, P(n >= 2 | n >= 1) {two}")
+            format!("{what} {gain}, P(n >= 2 | n >= 1) {two}")
         })
     };
     let all = [
-        one(Change::GgcReactive, "reactive GGC is"),
+        one(Change::GgcReactive, "reactive GGC gains"),
         one(Change::GgcProactive, "proactive"),
         one(Change::Rotating, "rotating permission"),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    if all.is_empty() { String::new() } else { format!("under WOW, {}; ", all.join("; ")) }
+    if all.is_empty() { String::new() } else { format!("on WOW, {}; ", all.join("; ")) }
 }
 
 /// How busy the SSDs are and how often they collect, under WOW.
@@ -125,12 +125,12 @@ pub(super) fn load(study: Option<&Measured>) -> String {
     let hits = |run: &Run| run.cache[1] / run.cache[0].max(1.0);
     format!(
         "under WOW dies work {} of the time, any SSD collects in {} of it, {} of the pages written were in the cache, and \
-         {:.0} of {:.0} writes waited for room (under SIW {:.0}); ",
+         {:.0} writes waited for room {:.0} times, row by row (under SIW {:.0}); ",
         percent(Some(run.busy)),
         percent(Some(run.at_least(1))),
         percent(Some(hits(run))),
-        run.room_waits,
         run.writes,
+        run.room_waits,
         study.and_then(|study| study.preset(Policy::Siw)).map_or(0.0, |run| run.room_waits),
     )
 }

@@ -68,7 +68,7 @@ impl Hybrid {
         });
         let mixes = self.mixes.iter().map(|(name, [wow, siw])| {
             let both = if *wow > 0.0 && *siw > 0.0 { "better than both" } else { "not better than both" };
-            format!("{name}: {} below WOW, {} below SIW, {both}", percent(Some(*wow)), percent(Some(*siw)))
+            format!("{name}: gains {} on WOW, {} on SIW, {both}", percent(Some(*wow)), percent(Some(*siw)))
         });
         let holds = if self.within == self.points { "holds" } else { "does not hold" };
         format!(
