@@ -18,6 +18,10 @@ impl<M: Memory> Array<M> {
     /// wanting.
     #[inline]
     pub(super) fn destage_due<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if self.resync.is_some() {
+            // Parity that is made anew takes the place of what the cache has, which must not reach its element after it.
+            return false;
+        }
         let Some(cache) = &mut self.cache else { return false };
         if cache.next_out().is_some() {
             return self.destage_next(NONE, driver);
