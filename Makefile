@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes bench-caches bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -72,6 +72,9 @@ bench-elastic: ## Measure eSAP and WAS beside RAID-5 in place, over arrays of ma
 
 bench-reads: ## Measure PIQ, BRR and the other read policies beside asynchronous FIFO, over 64 chips
 	$(CARGO) run --release --locked -p stripewise-sim --example reads
+
+bench-caches: ## Measure what write caches cost the simulator, beside none, over the SSDs of paper 003
+	$(CARGO) run --release --locked -p stripewise-sim --example caches
 
 bench: ## Run the benchmarks of single parts; close other programs first
 	$(CARGO) bench --workspace --locked
