@@ -8,7 +8,7 @@
 
 use stripewise_base::Nanos;
 
-use super::law::Law;
+use super::law::Filling;
 use super::rings::Rings;
 use super::siw::Siw;
 use super::wow::Wow;
@@ -32,14 +32,12 @@ impl Hybrid {
         &mut self,
         now: Nanos,
         rings: &mut Rings,
-        law: Law,
-        occupied: u32,
-        is_pressed: bool,
+        filling: &Filling,
         counts: &mut CacheCounts,
     ) -> Departure {
-        match self.groups.next(rings, self.group_ring, law, occupied, is_pressed) {
+        match self.groups.next(rings, self.group_ring, filling) {
             Some(group) => Departure::Unit(group),
-            None => self.strips.next(now, rings, law, occupied, is_pressed, counts),
+            None => self.strips.next(now, rings, filling, counts),
         }
     }
 }

@@ -5,6 +5,28 @@
 
 use super::CacheSection;
 
+/// How full a cache is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filling {
+    pub(super) law: Law,
+    /// Pages that it holds.
+    pub(super) occupied: u32,
+    /// A writer waits for room.
+    pub(super) is_pressed: bool,
+}
+
+impl Filling {
+    /// How many of `most` may be on their way at once.
+    pub(super) fn rate(&self, most: u32) -> u32 {
+        if self.is_pressed { most } else { self.law.rate(self.occupied, most) }
+    }
+
+    /// Whether everything leaves that may.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_pressed || self.occupied >= self.law.high
+    }
+}
+
 /// The thresholds of a cache or a part of one, in pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
@@ -17,11 +39,6 @@ impl Law {
     pub(super) fn new(section: &CacheSection, pages: u32) -> Self {
         let of = |share: stripewise_base::share::Share| share.of(pages.into()) as u32;
         Self { low: of(section.low_threshold), high: of(section.high_threshold) }
-    }
-
-    /// Whether everything leaves that may.
-    pub(super) fn is_full(self, occupied: u32) -> bool {
-        occupied >= self.high
     }
 
     /// How many of `most` may be on their way at once while `occupied` pages are there.

@@ -4,6 +4,7 @@
 
 use stripewise_base::Nanos;
 
+use super::law::Filling;
 use super::rings::Unit;
 use super::store::{Stage, Store};
 use super::{Cache, Departure, Outgoing, Policy};
@@ -13,7 +14,7 @@ use crate::holds::NONE;
 impl Cache {
     /// Lets go what is due. True if anything is; else, perhaps, when to ask again.
     pub(crate) fn depart(&mut self, now: Nanos) -> Result<bool, Nanos> {
-        let (law, occupied, is_pressed) = (self.law, self.occupied(), self.is_pressed);
+        let filling = &Filling { law: self.law, occupied: self.occupied(), is_pressed: self.is_pressed };
         let unit = |unit: Option<u32>| unit.map_or(Departure::Nothing, Departure::Unit);
         let departure = match &mut self.policy {
             _ if self.draining => return Ok(self.let_all_go()),
@@ -25,12 +26,10 @@ impl Cache {
             }
             Policy::ParityCaching(_) => Departure::Nothing,
             Policy::Isc(isc) => unit(isc.next(&mut self.rings, &self.pages)),
-            Policy::Wow(wow) => unit(wow.next(&mut self.rings, 0, law, occupied, is_pressed)),
-            Policy::Stow(stow) => unit(stow.next(&mut self.rings, &self.pages, law, occupied, is_pressed)),
-            Policy::Siw(siw) => siw.next(now, &mut self.rings, law, occupied, is_pressed, &mut self.counts),
-            Policy::Hybrid(hybrid) => {
-                hybrid.next(now, &mut self.rings, law, occupied, is_pressed, &mut self.counts)
-            }
+            Policy::Wow(wow) => unit(wow.next(&mut self.rings, 0, filling)),
+            Policy::Stow(stow) => unit(stow.next(&mut self.rings, &self.pages, filling)),
+            Policy::Siw(siw) => siw.next(now, &mut self.rings, filling, &mut self.counts),
+            Policy::Hybrid(hybrid) => hybrid.next(now, &mut self.rings, filling, &mut self.counts),
         };
         match departure {
             Departure::Nothing => Ok(false),

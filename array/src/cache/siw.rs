@@ -9,7 +9,7 @@
 
 use stripewise_base::Nanos;
 
-use super::law::Law;
+use super::law::Filling;
 use super::rings::Rings;
 use super::{CacheCounts, CacheSection, Departure};
 use crate::holds::NONE;
@@ -55,9 +55,7 @@ impl Siw {
         &mut self,
         now: Nanos,
         rings: &mut Rings,
-        law: Law,
-        occupied: u32,
-        is_pressed: bool,
+        filling: &Filling,
         counts: &mut CacheCounts,
     ) -> Departure {
         if self.releasing {
@@ -66,7 +64,7 @@ impl Siw {
                 None => self.releasing = false,
             }
         }
-        let rate = self.rate(now, law, occupied, is_pressed);
+        let rate = self.rate(now, filling);
         if rate == 0 {
             return Departure::Nothing;
         }
@@ -92,14 +90,14 @@ impl Siw {
         counts.releases += 1;
         counts.incomplete_releases += u64::from(stragglers);
         self.releasing = true;
-        self.next(now, rings, law, occupied, is_pressed, counts)
+        self.next(now, rings, filling, counts)
     }
 
     /// Strips that may be on their way to each element.
-    fn rate(&mut self, now: Nanos, law: Law, occupied: u32, is_pressed: bool) -> u32 {
-        if !is_pressed && !law.is_full(occupied) {
+    fn rate(&mut self, now: Nanos, filling: &Filling) -> u32 {
+        if !filling.is_full() {
             self.full_since = None;
-            return law.rate(occupied, self.strips);
+            return filling.rate(self.strips);
         }
         let since = *self.full_since.get_or_insert(now);
         let more = (now - since) / self.patience;

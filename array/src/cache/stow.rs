@@ -5,7 +5,7 @@
 //! continuously, and the rate of destaging is controlled. The law by which the shares move is ours: each ring is charged with
 //! what it let go too early, a sequential group before it was whole, or a random group that is written again soon after.
 
-use super::law::Law;
+use super::law::Filling;
 use super::rings::{Rings, Writer};
 use super::wow::Wow;
 use crate::bits::Bits;
@@ -63,17 +63,10 @@ impl Stow {
     }
 
     /// The group that leaves now, where `pages` tells what each ring holds.
-    pub(super) fn next(
-        &mut self,
-        rings: &mut Rings,
-        pages: &[u32],
-        law: Law,
-        occupied: u32,
-        is_pressed: bool,
-    ) -> Option<u32> {
+    pub(super) fn next(&mut self, rings: &mut Rings, pages: &[u32], filling: &Filling) -> Option<u32> {
         let first = if pages[SEQUENTIAL as usize] > self.share { SEQUENTIAL } else { RANDOM };
         let first = if rings.rings[first as usize].is_empty() { 1 - first } else { first };
-        let unit = self.queues[first as usize].next(rings, first, law, occupied, is_pressed)?;
+        let unit = self.queues[first as usize].next(rings, first, filling)?;
         let (position, kept) = (rings.position(unit), rings.unit(unit).kept);
         if first == SEQUENTIAL {
             if kept < self.group_pages {

@@ -4,7 +4,7 @@
 //! Source: Gill and Modha, FAST 2005; paper 003, section 3. A write group is a stripe; without parity, the strips of all
 //! elements at the same place (paper 003, section 4: 8 strips of 128 KB are a group of 1 MB over RAID-0).
 
-use super::law::Law;
+use super::law::Filling;
 use super::rings::Rings;
 
 /// The most groups on their way while sequential ones go on below the low threshold (FAST 2005).
@@ -22,17 +22,9 @@ impl Wow {
         Self { outstanding, last_was_sequential: false }
     }
 
-    /// The group that leaves `ring` now, with `occupied` pages in the cache; a writer that waits for room asks for the full
-    /// rate.
-    pub(super) fn next(
-        &mut self,
-        rings: &mut Rings,
-        ring: u32,
-        law: Law,
-        occupied: u32,
-        is_pressed: bool,
-    ) -> Option<u32> {
-        let mut target = if is_pressed { self.outstanding } else { law.rate(occupied, self.outstanding) };
+    /// The group that leaves `ring` now.
+    pub(super) fn next(&mut self, rings: &mut Rings, ring: u32, filling: &Filling) -> Option<u32> {
+        let mut target = filling.rate(self.outstanding);
         if target == 0 && rings.goes_on_sequentially(ring, self.last_was_sequential) {
             target = SEQUENTIAL.min(self.outstanding);
         }
