@@ -1,52 +1,74 @@
-//! The hybrid: each write by the one of WOW and SIW that costs its host less.
+//! The hybrid: WOW's write groups and SIW's short queues, as many groups at a time as the load asks for.
 //!
 //! Source: paper 003, section 4, which wishes for "a hybrid approach that switches between WOW and SIW adaptively to the
-//! workload"; all of it is ours. Where parity can be made of what is in memory, as for writes of whole rows, it is made
-//! first, and strips leave as under SIW. Where it would take reads of the elements, for which SIW's host waits, the write is
-//! acknowledged as under WOW, and leaves with its write group. No threshold says which, and both share one memory: what
-//! the workload writes decides, row by row.
+//! workload"; all of it is ours. What it takes from each is what each gains by (docs/paper-003.md). From WOW: writes are
+//! acknowledged at once whatever parity will take, and a group leaves as a whole, so that its SSDs stay in step. From SIW:
+//! little is on its way, a whole group or as many parts of groups, so that reads find short queues. Where SIW's elements wait for each other to collect together, here
+//! groups leave in bursts, from half-way between the thresholds down to the low one: collections that one write makes due
+//! fall to the next write of the burst, not to a read. While the cache stays full, ever more are on their way, as under WOW.
 
 use stripewise_base::Nanos;
 
+use super::CacheSection;
 use super::law::Filling;
 use super::rings::Rings;
-use super::siw::Siw;
-use super::wow::Wow;
-use super::{Cache, CacheCounts, CacheSection, Departure};
 
-/// When strips leave the rings of the elements, and groups the ring behind those.
+/// When groups leave the ring.
 #[derive(Debug)]
 pub(super) struct Hybrid {
-    pub(super) strips: Siw,
-    groups: Wow,
-    group_ring: u32,
+    /// Pages of a whole group, and the most groups on their way.
+    group_pages: u32,
+    most: u32,
+    patience: Nanos,
+    full_since: Option<Nanos>,
+    is_burst: bool,
+    /// The last burst, or this one, met a full cache: the next does not wait until it is worth it.
+    was_full: bool,
 }
 
 impl Hybrid {
-    pub(super) fn new(section: &CacheSection, elements: u32) -> Self {
-        let (strips, groups) = (Siw::new(section, elements), Wow::new(section.outstanding));
-        Self { strips, groups, group_ring: elements }
+    /// Of groups of `group_pages` data pages.
+    pub(super) fn new(section: &CacheSection, group_pages: u32) -> Self {
+        Self {
+            group_pages,
+            most: section.outstanding,
+            patience: section.patience.0.max(1),
+            full_since: None,
+            is_burst: false,
+            was_full: false,
+        }
     }
 
+    /// The group that leaves `ring` now, while `leaving` pages are on their way.
     pub(super) fn next(
         &mut self,
         now: Nanos,
         rings: &mut Rings,
+        ring: u32,
         filling: &Filling,
-        counts: &mut CacheCounts,
-    ) -> Departure {
-        match self.groups.next(rings, self.group_ring, filling) {
-            Some(group) => Departure::Unit(group),
-            None => self.strips.next(now, rings, filling, counts),
-        }
+        leaving: u32,
+    ) -> Option<u32> {
+        let pages = self.rate(now, filling).saturating_mul(self.group_pages);
+        let next = rings.next(ring)?;
+        // Once it is full, the next group begins before the last has quite arrived.
+        let fits = leaving + rings.unit(next).kept <= pages || self.full_since.is_some() && leaving < pages;
+        let is_room = fits && rings.rings[ring as usize].leaving < self.most;
+        is_room.then(|| rings.advance(ring)).flatten()
     }
-}
 
-/// Whether a write of `row` has its parity made first. Of one row either all that is in the cache is covered by parity or
-/// nothing is: a row goes on as it began, until it is written as a whole.
-pub(super) fn makes_parity_first(cache: &Cache, row: u64, whole: bool) -> bool {
-    if whole || cache.absorbing.contains(&row) {
-        return true;
+    /// What may be on its way, in whole groups.
+    fn rate(&mut self, now: Nanos, filling: &Filling) -> u32 {
+        let begins = if self.was_full { !filling.is_low() } else { filling.is_half() };
+        self.is_burst = if self.is_burst { !filling.is_low() } else { begins };
+        if !self.is_burst {
+            self.full_since = None;
+            return 0;
+        }
+        if filling.is_full() {
+            self.full_since.get_or_insert(now);
+        }
+        self.was_full = self.full_since.is_some();
+        let times = self.full_since.map_or(0, |since| (now - since) / self.patience);
+        (1 << times.min(16)).min(self.most)
     }
-    cache.covered(row) != 0
 }

@@ -21,6 +21,16 @@ impl Filling {
         if self.is_pressed { most } else { self.law.rate(self.occupied, most) }
     }
 
+    /// Whether nothing has to leave.
+    pub(super) fn is_low(&self) -> bool {
+        !self.is_pressed && self.occupied <= self.law.low
+    }
+
+    /// Whether it is half-way from the low threshold to the high one, or beyond.
+    pub(super) fn is_half(&self) -> bool {
+        self.is_pressed || self.occupied >= self.law.low + (self.law.high - self.law.low).div_ceil(2)
+    }
+
     /// Whether everything leaves that may.
     pub(super) fn is_full(&self) -> bool {
         self.is_pressed || self.occupied >= self.law.high

@@ -29,7 +29,7 @@ impl Cache {
             Policy::Wow(wow) => unit(wow.next(&mut self.rings, 0, filling)),
             Policy::Stow(stow) => unit(stow.next(&mut self.rings, &self.pages, filling)),
             Policy::Siw(siw) => siw.next(now, &mut self.rings, filling, &mut self.counts),
-            Policy::Hybrid(hybrid) => hybrid.next(now, &mut self.rings, filling, &mut self.counts),
+            Policy::Hybrid(hybrid) => unit(hybrid.next(now, &mut self.rings, 0, filling, self.leaving)),
         };
         match departure {
             Departure::Nothing => Ok(false),

@@ -179,7 +179,7 @@ impl Cache {
             }
             CachePolicy::Siw => (Policy::Siw(Siw::new(section, elements)), Rings::new(each(strips))),
             CachePolicy::Hybrid => {
-                (Policy::Hybrid(Hybrid::new(section, elements)), Rings::new(each(strips).chain(one(1))))
+                (Policy::Hybrid(Hybrid::new(section, group_rows as u32 * geometry.data)), Rings::new(one(1)))
             }
         };
         Some(Self {
@@ -255,8 +255,7 @@ impl Cache {
         match &self.policy {
             _ if geometry.parity() == 0 => false,
             Policy::Isc(_) | Policy::Siw(_) => true,
-            Policy::Hybrid(_) => hybrid::makes_parity_first(self, row, whole),
-            Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Stow(_) => false,
+            Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Stow(_) | Policy::Hybrid(_) => false,
         }
     }
 
@@ -322,10 +321,9 @@ impl Cache {
         };
         let group = row / group_rows(geometry);
         match &mut self.policy {
-            Policy::ParityCaching(_) | Policy::Wow(_) => (0, group),
+            Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Hybrid(_) => (0, group),
             Policy::Stow(stow) => (stow.ring(&self.rings, group, writer), group),
-            Policy::Hybrid(_) if !is_covered && geometry.parity() > 0 => (geometry.elements, group),
-            Policy::Siw(_) | Policy::Hybrid(_) => {
+            Policy::Siw(_) => {
                 let (ring, page) = element(geometry);
                 (ring, u64::from(page / geometry.chunk_pages))
             }
@@ -429,7 +427,6 @@ impl Cache {
     fn forget_nominee(&mut self, unit: u32) {
         match &mut self.policy {
             Policy::Siw(siw) => siw.forget(unit),
-            Policy::Hybrid(hybrid) => hybrid.strips.forget(unit),
             _ => {}
         }
     }
@@ -443,7 +440,6 @@ impl Cache {
     pub(crate) fn splits(&self, strips: u64) -> bool {
         match self.policy {
             Policy::Siw(_) => true,
-            Policy::Hybrid(_) => strips > 1,
             _ => false,
         }
     }
