@@ -129,9 +129,8 @@ pub(crate) struct Cache {
     kept: u32,
     leaving: u32,
     older: u32,
-    /// Pages promised to writes whose parity is being made, and the rows of these.
+    /// Pages promised to writes whose parity is being made.
     reserved: u32,
-    pub(crate) absorbing: Vec<u64>,
     /// What each ring holds, with what is promised and on its way.
     pages: Vec<u32>,
     /// A writer waits for room.
@@ -194,7 +193,6 @@ impl Cache {
             leaving: 0,
             older: 0,
             reserved: 0,
-            absorbing: Vec::new(),
             is_pressed: false,
             is_volatile: section.persistence == Persistence::Volatile,
             draining: false,
@@ -249,16 +247,6 @@ impl Cache {
         self.store.members(row, |chunk| chunk.is_covered)
     }
 
-    /// Whether parity of a row is made before its pages come here, for a write that has all of the row if it is `whole`.
-    #[inline]
-    pub(crate) fn makes_parity_first(&self, geometry: &Geometry, row: u64, whole: bool) -> bool {
-        match &self.policy {
-            _ if geometry.parity() == 0 => false,
-            Policy::Isc(_) | Policy::Siw(_) => true,
-            Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Stow(_) | Policy::Hybrid(_) => false,
-        }
-    }
-
     /// Whether there is room for `mask` of `row`, parity included where it comes here. Whoever is told that there is none
     /// waits for it.
     pub(crate) fn has_room(&mut self, geometry: &Geometry, row: u64, mask: u64) -> bool {
@@ -307,14 +295,7 @@ impl Cache {
     }
 
     /// Where a chunk belongs: ring and position.
-    fn home(
-        &mut self,
-        geometry: &Geometry,
-        row: u64,
-        member: u32,
-        is_covered: bool,
-        writer: Writer,
-    ) -> (u32, u64) {
+    fn home(&mut self, geometry: &Geometry, row: u64, member: u32, writer: Writer) -> (u32, u64) {
         let element = |geometry: &Geometry| {
             let place = geometry.place(row);
             (u32::from(geometry.element(place, member)), place.page)
@@ -343,7 +324,7 @@ impl Cache {
         is_covered: bool,
         writer: Writer,
     ) -> Put {
-        let (ring, position) = self.home(geometry, row, member, is_covered, writer);
+        let (ring, position) = self.home(geometry, row, member, writer);
         if let Policy::ParityCaching(policy) = &mut self.policy {
             return put_by_age(
                 &mut self.store,
@@ -425,9 +406,8 @@ impl Cache {
     }
 
     fn forget_nominee(&mut self, unit: u32) {
-        match &mut self.policy {
-            Policy::Siw(siw) => siw.forget(unit),
-            _ => {}
+        if let Policy::Siw(siw) = &mut self.policy {
+            siw.forget(unit);
         }
     }
 
@@ -436,12 +416,9 @@ impl Cache {
         self.store.get_mut(id).page = page;
     }
 
-    /// Whether a write of pages in so many strips is to be split before it is acknowledged.
-    pub(crate) fn splits(&self, strips: u64) -> bool {
-        match self.policy {
-            Policy::Siw(_) => true,
-            _ => false,
-        }
+    /// Whether writes are split into strips before they are acknowledged.
+    pub(crate) fn splits(&self) -> bool {
+        matches!(self.policy, Policy::Siw(_))
     }
 }
 

@@ -30,23 +30,24 @@ pub struct CacheSection {
     /// Of the others: from this share on as much leaves as may; in between the rate grows linearly.
     #[serde(skip_serializing_if = "is_high_default")]
     pub high_threshold: Share,
-    /// Of `wow`, `stow`, `hybrid`: the most write groups on their way at once; of `isc`: the most pages in each SSD; of `siw`,
-    /// `hybrid`: the most strips to each SSD ever. WOW's MAXQUEUE; paper 003's figure 2 shows one.
+    /// Of `wow`, `stow`, `hybrid`: the most write groups on their way at once; of `isc`: the most pages in each SSD; of `siw`:
+    /// the most strips to each SSD ever. WOW's MAXQUEUE; paper 003's figure 2 shows one.
     #[serde(skip_serializing_if = "is_outstanding_default")]
     pub outstanding: u32,
-    /// Of `siw`, `hybrid`: the most strips on their way to each SSD at the high threshold. Choice: with 9 SSDs about WOW's
+    /// Of `siw`: the most strips on their way to each SSD at the high threshold. Choice: with 9 SSDs about WOW's
     /// MAXQUEUE.
     #[serde(skip_serializing_if = "is_strips_default")]
     pub strips: u32,
-    /// Of `siw`, `hybrid`: for each such time that the cache stays full, one strip more may be on its way. Choice.
+    /// For each such time after the cache was full, one strip more of `siw` may be on its way, and twice as much of `hybrid`.
+    /// Choice.
     #[serde(skip_serializing_if = "is_patience_default")]
     pub patience: Span,
-    /// Of `siw`, `hybrid`: how long a strip waits for those of other SSDs at most, to leave together with them. Choice: about
+    /// Of `siw`: how long a strip waits for those of other SSDs at most, to leave together with them. Choice: about
     /// one collection and one strip's write.
     #[serde(skip_serializing_if = "is_sync_wait_default")]
     pub sync_wait: Span,
-    /// Of `siw`, `hybrid`: time to split a request into strips before it is acknowledged; under `hybrid` only of requests
-    /// over several strips. Choice: what paper 003 prints for small writes over RAID-0 (section 4).
+    /// Of `siw`: time to split a request into strips before it is acknowledged. Choice: what paper 003 prints for small writes
+    /// over RAID-0 (section 4).
     #[serde(skip_serializing_if = "is_striping_default")]
     pub striping: Span,
     /// Whether it survives a loss of power.
@@ -192,14 +193,14 @@ pub enum CachePolicy {
     Stow,
     /// Synchronous independent write caches: parity is made first, strips leave together on all elements.
     Siw,
-    /// Each write by the one of WOW and SIW that costs its host less.
+    /// WOW's groups and SIW's short queues: as much at a time as the load asks for.
     Hybrid,
 }
 
 impl CachePolicy {
-    /// Whether parity may be made before pages come into the cache.
+    /// Whether parity is made before pages come into the cache.
     pub fn makes_parity_first(self) -> bool {
-        matches!(self, Self::Isc | Self::Siw | Self::Hybrid)
+        matches!(self, Self::Isc | Self::Siw)
     }
 }
 
@@ -219,6 +220,6 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("siw", "a cache for each element, parity made first; strips leave together on all elements (paper 003)"),
     (
         "hybrid",
-        "each write by the one of WOW and SIW that costs its host less (paper 003, section 4: wished for)",
+        "WOW's groups and SIW's short queues, in bursts, as much at a time as the load asks for (paper 003, section 4)",
     ),
 ];

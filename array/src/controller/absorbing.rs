@@ -18,13 +18,10 @@ impl<M: Memory> Array<M> {
         let slot = &mut self.plans[plan as usize];
         let more = (slot.wanted | parity) & !slot.reserved;
         let row = slot.row;
-        let is_first = !std::mem::replace(&mut slot.absorbs, true);
+        slot.absorbs = true;
         slot.reserved |= more;
         if let Some(cache) = &mut self.cache {
             cache.reserve(&self.geometry, row, more);
-            if is_first {
-                cache.absorbing.push(row);
-            }
         }
     }
 
@@ -91,9 +88,6 @@ impl<M: Memory> Array<M> {
         }
         if let Some(cache) = &mut self.cache {
             cache.unreserve(&self.geometry, row, reserved);
-            if let Some(at) = cache.absorbing.iter().position(|&other| other == row) {
-                cache.absorbing.swap_remove(at);
-            }
         }
     }
 }

@@ -10,27 +10,22 @@ use crate::plan::Plan;
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
-    /// Whether members `mask` of `row` may be cut for request `id`: whether there are plans enough, or room in the cache.
+    /// Whether members `mask` of `row` may be cut for a request: whether there are plans enough, or room in the cache.
     #[inline]
-    pub(super) fn may_cut(&mut self, id: u32, kind: RequestKind, row: u64, mask: u64) -> bool {
+    pub(super) fn may_cut(&mut self, kind: RequestKind, row: u64, mask: u64) -> bool {
         if kind != RequestKind::Write || self.cache.is_none() {
             return self.has_plans_for(kind);
         }
-        let is_first = self.makes_parity_first(id, row, mask);
+        let is_first = self.makes_parity_first();
         let mask = if is_first { mask | self.geometry.parity_members() } else { mask };
         let has_room = self.cache.as_mut().is_none_or(|cache| cache.has_room(&self.geometry, row, mask));
         has_room && (!is_first || self.has_plans_for(kind))
     }
 
-    /// Whether parity of `row` is made before what request `id` writes of its members `mask` comes into the cache.
+    /// Whether parity is made before pages come into the cache.
     #[inline]
-    pub(super) fn makes_parity_first(&self, id: u32, row: u64, mask: u64) -> bool {
-        let Some(cache) = self.cache.as_ref().filter(|_| self.scheme.cache.policy.makes_parity_first())
-        else {
-            return false;
-        };
-        let is_whole = mask == self.geometry.data_members() && self.partial_members(id, row, mask) == 0;
-        cache.makes_parity_first(&self.geometry, row, is_whole)
+    pub(super) fn makes_parity_first(&self) -> bool {
+        self.scheme.cache.policy.makes_parity_first() && self.geometry.parity() > 0
     }
 
     /// The request `id` as the cache knows it.
@@ -219,13 +214,8 @@ impl<M: Memory> Array<M> {
 
     /// Time in controller memory of request `id` before it is acknowledged.
     pub(super) fn latency_of(&self, id: u32) -> u64 {
-        let request = &self.requests[id as usize];
-        let Some(cache) = self.cache.as_ref().filter(|_| request.host.kind == RequestKind::Write) else {
-            return self.memory_latency;
-        };
-        let (first, last) = request.pages;
-        let pages = u64::from(self.geometry.chunk_pages);
-        let splits = cache.splits(last / pages - first / pages + 1);
+        let is_write = self.requests[id as usize].host.kind == RequestKind::Write;
+        let splits = is_write && self.cache.as_ref().is_some_and(Cache::splits);
         self.memory_latency + if splits { self.scheme.cache.striping.0 } else { 0 }
     }
 }

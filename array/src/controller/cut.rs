@@ -48,7 +48,7 @@ impl<M: Memory> Array<M> {
             let mut cursor = self.requests[id as usize].cursor;
             let Some(piece) = cursor.next(&self.geometry) else { return Cut::Done };
             let mask = mask_of(&piece);
-            if !self.may_cut(id, kind, piece.row, mask) {
+            if !self.may_cut(kind, piece.row, mask) {
                 return Cut::WantsPlans;
             }
             if is_bounded && !self.has_room_for(kind, piece.row, mask) {
@@ -128,7 +128,7 @@ impl<M: Memory> Array<M> {
 
     /// Writes members `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
     pub(super) fn write_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
-        let absorbs = self.makes_parity_first(id, row, mask);
+        let absorbs = self.makes_parity_first();
         if self.cache.is_some() && !absorbs {
             return self.write_cached(id, row, mask);
         }

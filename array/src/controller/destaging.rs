@@ -113,20 +113,6 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].wanted &= !failed;
     }
 
-    /// What the update `plan` carries and was written anew, with parity, before its turn came, is not written by it: all of its
-    /// row is newer.
-    pub(super) fn drop_overtaken(&mut self, plan: u32) {
-        let Plan { row, carried, .. } = self.plans[plan as usize];
-        let Some(cache) = self.cache.as_mut().filter(|_| carried != 0) else { return };
-        let stays = cache.store.members(row, |chunk| !chunk.is_covered);
-        let slot = &mut self.plans[plan as usize];
-        let overtaken = u64::from((slot.wanted & carried & !stays).count_ones());
-        slot.wanted &= !(carried & !stays);
-        slot.partial &= slot.wanted;
-        cache.counts.destaged -= overtaken;
-        cache.counts.absorbed += overtaken;
-    }
-
     /// The end of a plan: if it wrote what the cache had, that is on its elements now.
     #[inline]
     pub(super) fn destaged(&mut self, plan: u32) {

@@ -27,7 +27,7 @@ impl<M: Memory> Array<M> {
             if encode.is_begun(row) {
                 let overlooks = self.has_bug(Bug::FreshRowRead);
                 let hold = if encode.is_fresh(row) && !overlooks { Hold::Shared } else { Hold::None };
-                if !self.may_cut(id, kind, row, mask) {
+                if !self.may_cut(kind, row, mask) {
                     return Cut::WantsPlans;
                 }
                 if is_bounded && !self.has_room_for(kind, row, mask) {

@@ -21,7 +21,7 @@ impl<M: Memory> Array<M> {
             let run = run_of_row(gather, page, end);
             // What has no row yet takes a page of memory in one that nobody else has.
             let (row, mask) = run.map_or((u64::MAX, 1), |(row, mask, _)| (row, mask));
-            if !self.has_plans_for(kind) || !self.may_cut(id, kind, row, mask) {
+            if !self.has_plans_for(kind) || !self.may_cut(kind, row, mask) {
                 return false;
             }
             let Some(gather) = &self.gather else { return true };

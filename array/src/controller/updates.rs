@@ -21,7 +21,6 @@ impl<M: Memory> Array<M> {
         plan: u32,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
-        self.drop_overtaken(plan);
         let absorbs = self.plans[plan as usize].absorbs;
         if absorbs {
             self.plans[plan as usize].kept = self.take_covered(plan);
