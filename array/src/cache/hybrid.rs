@@ -72,3 +72,31 @@ impl Hybrid {
         (1 << times.min(16)).min(self.most)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::law::Law;
+    use super::*;
+
+    const MS: Nanos = 1_000_000;
+
+    #[test]
+    fn bursts_go_from_half_way_to_the_low_threshold_and_grow_after_the_cache_was_full() {
+        let section = CacheSection::default();
+        let law = Law::new(&section, 100);
+        let mut hybrid = Hybrid::new(&section, 10);
+        let mut rates = |steps: &[(Nanos, u32)]| -> Vec<u32> {
+            let filling = |occupied| Filling { law, occupied, is_pressed: false };
+            steps.iter().map(|&(ms, occupied)| hybrid.rate(ms * MS, &filling(occupied))).collect()
+        };
+        // A light load: half-way is 85 of 100 pages.
+        assert_eq!(rates(&[(0, 80), (1, 84), (2, 85), (3, 82), (4, 80), (5, 84)]), [0, 0, 1, 1, 0, 0]);
+        // Full at 90: twice as much for each 50 ms since, to the end of the burst, and no waiting for the next one.
+        assert_eq!(
+            rates(&[(10, 90), (59, 99), (60, 88), (110, 81), (160, 80), (170, 81)]),
+            [1, 1, 2, 4, 0, 1]
+        );
+        assert_eq!(rates(&[(180, 80), (190, 84)]), [0, 0], "that one was light again");
+        assert_eq!(rates(&[(200, 95), (10_000, 95)]), [1, 20], "no more than WOW's groups");
+    }
+}
