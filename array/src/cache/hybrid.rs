@@ -3,9 +3,10 @@
 //! Source: paper 003, section 4, which wishes for "a hybrid approach that switches between WOW and SIW adaptively to the
 //! workload"; all of it is ours. What it takes from each is what each gains by (docs/paper-003.md). From WOW: writes are
 //! acknowledged at once whatever parity will take, and a group leaves as a whole, so that its SSDs stay in step. From SIW:
-//! little is on its way, a whole group or as many parts of groups, so that reads find short queues. Where SIW's elements wait for each other to collect together, here
-//! groups leave in bursts, from half-way between the thresholds down to the low one: collections that one write makes due
-//! fall to the next write of the burst, not to a read. While the cache stays full, ever more are on their way, as under WOW.
+//! little is on its way, a whole group or as many parts of groups, so that reads find short queues. Where SIW's elements
+//! wait for each other to collect together, here groups leave in bursts, from half-way between the thresholds down to the
+//! low one: a collection that one write makes due is met by the next write of the burst, not by a read. Where the cache was
+//! full, ever more is on its way, up to WOW's groups.
 
 use stripewise_base::Nanos;
 
