@@ -249,6 +249,7 @@ impl<M: Memory> Array<M> {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
         if self.cached_members(row) != 0 {
             // It was written anew, or is on its way, while this waited.
+            self.plans[plan as usize].gave_up = true;
             return;
         }
         let parity = self.geometry.parity_members();

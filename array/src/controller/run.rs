@@ -9,7 +9,7 @@ use crate::driver::Driver;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{OperationKind, Outcome, Timing};
-use crate::plan::{LastOperation, NOT_STARTED, OVER, PlanView, Purpose, Race, Step};
+use crate::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step};
 
 impl<M: Memory> Array<M> {
     /// Begins `plan` with its row held so, now or when the row is free.
@@ -386,8 +386,11 @@ impl<M: Memory> Array<M> {
             Purpose::Merge => self.merged(plan, driver),
             Purpose::Trim => {
                 self.release_versions(plan, driver);
-                self.window.set_stale(self.plans[plan as usize].row, false);
-                self.forget_row(self.plans[plan as usize].row);
+                let Plan { row, gave_up, .. } = self.plans[plan as usize];
+                if !gave_up {
+                    self.window.set_stale(row, false);
+                    self.forget_row(row);
+                }
             }
             Purpose::Read => self.log_read(plan),
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
