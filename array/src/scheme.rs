@@ -12,6 +12,7 @@ use crate::coordination::CoordinationSection;
 use crate::dispatch::Dispatch;
 use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
+use crate::mix::MixSection;
 use crate::placement::elastic::ElasticSection;
 use crate::placement::{LogSection, Placement};
 use crate::read::ReadSection;
@@ -50,6 +51,9 @@ pub struct Scheme {
     /// How hot chunks are told from cold ones, which the placement `elastic` writes apart.
     #[serde(default, skip_serializing_if = "HotnessSection::is_default")]
     pub hotness: HotnessSection,
+    /// How read-intensive blocks are told from write-intensive ones, by placements that keep them apart.
+    #[serde(default, skip_serializing_if = "MixSection::is_default")]
+    pub mix: MixSection,
     /// The streams and segments of the placement `elastic`.
     #[serde(default, skip_serializing_if = "ElasticSection::is_default")]
     pub elastic: ElasticSection,

@@ -90,6 +90,10 @@ impl Scheme {
             let reason = "is asked by placement.policy = \"elastic\" alone; use that, or leave it out";
             return refuse("section", "[hotness]".into(), reason);
         }
+        if !self.mix.is_default() {
+            let reason = "is asked by no placement that this scheme has; leave it out";
+            return refuse("section", "[mix]".into(), reason);
+        }
         if self.placement.policy != PlacementPolicy::ParityLogging && !self.log.is_default() {
             let reason =
                 "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
