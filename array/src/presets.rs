@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 44] = [
+pub const PRESETS: [(&str, &str); 47] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -50,6 +50,9 @@ pub const PRESETS: [(&str, &str); 44] = [
     ("paper003-stow", include_str!("../../schemes/paper003-stow.toml")),
     ("paper003-siw", include_str!("../../schemes/paper003-siw.toml")),
     ("paper003-hybrid", include_str!("../../schemes/paper003-hybrid.toml")),
+    ("paper004-4k", include_str!("../../schemes/paper004-4k.toml")),
+    ("paper004-8k", include_str!("../../schemes/paper004-8k.toml")),
+    ("paper004-32k", include_str!("../../schemes/paper004-32k.toml")),
 ];
 
 impl Scheme {

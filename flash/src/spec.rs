@@ -243,7 +243,7 @@ impl Default for Scheduling {
 }
 
 /// The devices that come with the program, by name.
-pub const PRESETS: [(&str, &str); 14] = [
+pub const PRESETS: [(&str, &str); 15] = [
     ("ssdsim-5+1", include_str!("../presets/ssdsim-5+1.toml")),
     ("ssdsim-7+1", include_str!("../presets/ssdsim-7+1.toml")),
     ("ssdsim-5+1-ldpc", include_str!("../presets/ssdsim-5+1-ldpc.toml")),
@@ -256,6 +256,7 @@ pub const PRESETS: [(&str, &str); 14] = [
     ("paper002", include_str!("../presets/paper002.toml")),
     ("paper003", include_str!("../presets/paper003.toml")),
     ("paper003-preemptive", include_str!("../presets/paper003-preemptive.toml")),
+    ("paper004", include_str!("../presets/paper004.toml")),
     ("mqsim", include_str!("../presets/mqsim.toml")),
     ("mqsim-gc-2gib", include_str!("../presets/mqsim-gc-2gib.toml")),
 ];

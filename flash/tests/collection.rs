@@ -103,7 +103,7 @@ fn preset(name: &str) -> DeviceSpec {
 
 #[test]
 fn disksim_cleans_a_block_with_7_valid_pages_in_3_075_ms() {
-    for name in ["disksim-suite", "paper001", "paper003"] {
+    for name in ["disksim-suite", "paper001", "paper003", "paper004"] {
         for level in [Level::Chip, Level::Ssd] {
             let row = first_collection(preset(name), level, 7);
             // No summary is written on the way: 7 of the 63 pages of a block.

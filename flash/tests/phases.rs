@@ -34,7 +34,7 @@ fn the_ssdsim_fork_reads_8_kib_in_86_us_and_writes_them_in_741_us() {
 
 #[test]
 fn disksim_reads_4_kib_in_130_6_us_and_writes_them_in_305_6_us() {
-    for name in ["disksim-suite", "disksim", "disksim-chips", "paper001", "paper003"] {
+    for name in ["disksim-suite", "disksim", "disksim-chips", "paper001", "paper003", "paper004"] {
         let mut rig = Rig::new(&preset(name), Level::Chip);
         // 8 sectors x 528 bytes x 25 ns + 200 us.
         assert_eq!(rig.one(3, write(0)).end, 305_600, "{name}");

@@ -61,6 +61,15 @@ fn the_ssd_of_paper_002_is_64_chips_of_table_1_whose_bus_is_far_faster_than_thei
 }
 
 #[test]
+fn the_ssd_of_paper_004_has_the_32_gib_of_its_table_1() {
+    let [ours, mut disksim] = ["paper004", "disksim"]
+        .map(|name| DeviceSpec::preset(name).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(raw_gib("paper004"), 32.0);
+    disksim.name.clone_from(&ours.name);
+    assert_eq!(ours, disksim, "the SSD extension's model at these sizes had a preset before the paper had");
+}
+
+#[test]
 fn an_ssd_of_paper_001_is_the_smallest_that_holds_the_working_set_of_256_mib() {
     let mut spec = DeviceSpec::preset("paper001").unwrap_or_else(|error| panic!("{error}"));
     let exported_bytes = |spec: &DeviceSpec| {

@@ -91,7 +91,7 @@ pub enum RunError {
     /// The scheme leaves the choice of routines to the user, and there is none who chooses.
     #[error(
         "scheme `{scheme}`: update.policy = \"custom\" needs a policy of your own, which only a program can give; \
-         use one of baseline, bpu, adaptive, always-rmw, always-rcw"
+         use one of baseline, bpu, adaptive, rmw-vs-reconstruct, always-rmw, always-rcw"
     )]
     NoChooser {
         /// The scheme.

@@ -8,9 +8,11 @@ mod always_rmw;
 mod baseline;
 mod bpu;
 mod custom;
+mod rmw_vs_reconstruct;
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
+use stripewise_base::share::Share;
 
 pub use crate::element_state::ElementState;
 use crate::geometry::{Geometry, Place};
@@ -90,6 +92,10 @@ pub enum Reason {
     Overloaded,
     /// BPU: the most loaded element that it reads is less loaded than that of the other.
     LighterLoad,
+    /// RMW vs. reconstruct: fewer disks are touched than the policy's share of the group.
+    FewTouched,
+    /// RMW vs. reconstruct: as many disks are touched as the policy's share of the group, or more.
+    ManyTouched,
     /// Adaptive: its pre-reads cost less time.
     LowerCost,
     /// Adaptive: both cost the same, which means RMW.
@@ -118,6 +124,8 @@ impl Reason {
             Self::Always => "the policy always takes this routine",
             Self::Overloaded => "the array is overloaded: fewer pre-reads, and RCW if they are equal",
             Self::LighterLoad => "its most loaded element is less loaded",
+            Self::FewTouched => "it touches fewer disks than the policy's share of the group",
+            Self::ManyTouched => "it touches as many disks as the policy's share of the group, or more",
             Self::LowerCost => "its cost is lower",
             Self::EqualCost => "both routines cost the same, which means RMW",
             Self::Custom => "the user's policy chose it",
@@ -236,6 +244,12 @@ pub enum Update {
         #[serde(default)]
         tgc: Tgc,
     },
+    /// By how many disks are touched.
+    RmwVsReconstruct {
+        /// RMW below this share of the group.
+        #[serde(default = "default_point")]
+        point: Share,
+    },
     /// Read-modify-write whenever it is possible.
     AlwaysRmw {},
     /// Read-construct-write whenever it is possible.
@@ -244,11 +258,16 @@ pub enum Update {
     Custom {},
 }
 
+fn default_point() -> Share {
+    rmw_vs_reconstruct::POINT
+}
+
 /// The members of this axis: name in a scheme, and what it does.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("baseline", "the routine with fewest pre-reads (paper 000, section II-B)"),
     ("bpu", "the routine whose most loaded element is less loaded (BPU, ICPADS 2016)"),
     ("adaptive", "the routine that costs less time, queues and collections counted (paper 000, section III)"),
+    ("rmw-vs-reconstruct", "read-modify-write where few disks of the group are touched (DiskSim)"),
     ("always-rmw", "read-modify-write whenever it is possible"),
     ("always-rcw", "read-construct-write whenever it is possible"),
     ("custom", "a policy of the user's own; Baseline where none is given"),
@@ -269,6 +288,7 @@ impl Update {
             Self::Baseline { tie } => free(baseline::choose(choice, *tie)),
             Self::Bpu { weights } => bpu::choose(choice, *weights),
             Self::Adaptive { tgc } => adaptive::choose(choice, *tgc, state),
+            Self::RmwVsReconstruct { point } => free(rmw_vs_reconstruct::choose(choice, *point)),
             Self::AlwaysRmw {} => free(always_rmw::choose()),
             Self::AlwaysRcw {} => free(always_rcw::choose()),
             Self::Custom {} => free(custom::choose(choice, chosen)),
