@@ -67,6 +67,9 @@ pub struct Case {
     /// Whether the elements are taken for such that keep no old versions, so that memory must.
     #[serde(default)]
     pub hides_old_versions: bool,
+    /// Whether the elements are taken for such that neither tell what they do nor collect when they are permitted to.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub tells_nothing: bool,
     /// Whether elements keep acknowledged writes in volatile memory until a flush.
     #[serde(default)]
     pub volatile_elements: bool,
@@ -83,6 +86,10 @@ pub struct Case {
     pub scheme: Scheme,
     /// The device.
     pub device: DeviceSpec,
+}
+
+fn is_off(value: &bool) -> bool {
+    !*value
 }
 
 impl Case {
@@ -118,7 +125,9 @@ impl Case {
     pub fn capabilities(&self, shape: &Shape) -> Elements {
         let elements = stripewise_sim::elements(&self.device, shape);
         let old_versions = if self.hides_old_versions { 0 } else { elements.old_versions };
-        Elements { old_versions, volatile_cache: self.volatile_elements, ..elements }
+        let tells = !self.tells_nothing;
+        let (gc_control, gc_state) = (elements.gc_control && tells, elements.gc_state && tells);
+        Elements { old_versions, volatile_cache: self.volatile_elements, gc_control, gc_state, ..elements }
     }
 
     /// Sectors of the array.

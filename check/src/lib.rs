@@ -11,6 +11,7 @@ mod audit;
 mod audit_log;
 mod bugs;
 mod case;
+pub mod composition;
 mod device;
 mod durable;
 mod log_history;

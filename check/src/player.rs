@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stripewise_array::geometry::Geometry;
-use stripewise_array::update::Routine;
+use stripewise_array::update::{Choice, ElementState, Routine};
 use stripewise_array::{
     Acknowledgement, Hold, HostRequest, Operation, OperationKind, PageMemory, PlanView, Purpose, RequestKind,
     SubmitError, explain,
@@ -348,6 +348,15 @@ impl Host<PageMemory> for Player {
         });
         self.count += 1;
         (HostRequest { arrival: now, ..host }, payload)
+    }
+
+    /// Under the policy `custom`: RMW, RCW and nothing in turn.
+    fn choose(&mut self, choice: &Choice<'_>, _: &dyn ElementState) -> Option<Routine> {
+        match (choice.row + choice.updated) % 3 {
+            0 => Some(Routine::Rmw),
+            1 => Some(Routine::Rcw),
+            _ => None,
+        }
     }
 
     fn refused(&mut self, request: HostRequest, payload: Box<[u8]>, error: SubmitError) {

@@ -5,15 +5,15 @@
 //! write.
 
 mod dispatching;
-mod elastic;
-mod power;
-mod reading;
+pub(crate) mod elastic;
+pub(crate) mod power;
+pub(crate) mod reading;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Geometry, Level as Raid, Membership, Rotation};
-use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, PlacementPolicy};
+use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, Placement, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_array::{Acknowledge, EachElement, Scheme, WindowSize};
 use stripewise_base::prng::Prng;
@@ -80,9 +80,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     let device = device::device(draw, layout, all)?;
     let page_bytes = device.geometry.page_bytes.0;
     let mut scheme = scheme(draw, raid, elements, groups, page_bytes);
-    let is_sized = !matches!(cache.policy, CachePolicy::None | CachePolicy::ParityCaching);
-    let size = if is_sized { Bytes(cache.size.0 * page_bytes) } else { cache.size };
-    scheme.cache = CacheSection { size, ..cache };
+    scheme.cache = in_bytes(cache, page_bytes);
     if is_parity_first {
         scheme.parity.window = WindowSize::default();
         scheme.parity.acknowledge = Acknowledge::AfterParity;
@@ -99,6 +97,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(20),
         hides_old_versions: draw.percent(40),
+        tells_nothing: false,
         volatile_elements: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
@@ -169,6 +168,11 @@ fn membership(seed: u64, raid: Raid, groups: u32) -> Membership {
 /// Elements as devices, or as channels or chips of as few devices as their number allows.
 fn layout(draw: &mut Draw, elements: u32) -> Layout {
     let level = draw.one_of(&[Level::Ssd, Level::Channel, Level::Chip]);
+    layout_of(draw, level, elements)
+}
+
+/// Elements of `level`.
+pub(crate) fn layout_of(draw: &mut Draw, level: Level, elements: u32) -> Layout {
     let divisors: Vec<u32> = (1..=elements).filter(|&count| elements.is_multiple_of(count)).collect();
     let devices = if level == Level::Ssd { elements } else { draw.one_of(&divisors) };
     Layout { level, devices }
@@ -190,8 +194,7 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
     geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
     if raid == Raid::Raid6 {
         scheme.code.kind = draw.one_of(&[None, Some(Kind::Pq), Some(Kind::Rdp), Some(Kind::Evenodd)]);
-        let has_prime = matches!(scheme.code.kind, Some(Kind::Rdp | Kind::Evenodd));
-        scheme.code.prime = if has_prime { draw.one_of(&[None, Some(17), Some(257)]) } else { None };
+        scheme.code.prime = prime(draw, scheme.code.kind);
     }
     scheme.update = draw.one_of(&[
         Update::Baseline { tie: Tie::Rmw },
@@ -204,28 +207,57 @@ fn scheme(draw: &mut Draw, raid: Raid, elements: u32, groups: u32, page_bytes: u
         Update::Adaptive { tgc: Tgc::Remaining },
     ]);
     if draw.percent(35) {
-        let placement = &mut scheme.placement;
-        placement.first_writes = FirstWrites::Gather;
-        placement.gather_wait = Span(draw.one_of(&[0, 1, 50_000, 3_000_000]));
-        placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
-        placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+        first_writes(draw, &mut scheme.placement, FirstWrites::Gather);
     }
+    bounds(draw, &mut scheme);
+    if raid != Raid::Raid0 {
+        scheme.parity.acknowledge = draw.one_of(&[Acknowledge::AfterParity, Acknowledge::AfterData]);
+        if draw.percent(50) {
+            window(draw, &mut scheme, elements / groups);
+        }
+    }
+    scheme
+}
+
+/// The prime of a code that has one.
+pub(crate) fn prime(draw: &mut Draw, kind: Option<Kind>) -> Option<u32> {
+    let has_prime = matches!(kind, Some(Kind::Rdp | Kind::Evenodd));
+    if has_prime { draw.one_of(&[None, Some(17), Some(257)]) } else { None }
+}
+
+/// What becomes of first writes, where they wait in memory.
+pub(crate) fn first_writes(draw: &mut Draw, placement: &mut Placement, first_writes: FirstWrites) {
+    placement.first_writes = first_writes;
+    let wait = Span(draw.one_of(&[0, 1, 50_000, 3_000_000]));
+    match first_writes {
+        FirstWrites::Encode => placement.encode_wait = wait,
+        FirstWrites::InPlace | FirstWrites::Gather => placement.gather_wait = wait,
+    }
+    memory(draw, placement);
+}
+
+/// Controller memory.
+pub(crate) fn memory(draw: &mut Draw, placement: &mut Placement) {
+    placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
+    placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+}
+
+/// Small queues, and the time that parity takes.
+pub(crate) fn bounds(draw: &mut Draw, scheme: &mut Scheme) {
     scheme.dispatch.order = if draw.percent(60) { QueueOrder::ReadFirst } else { QueueOrder::Arrival };
     scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
     scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
     scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);
     scheme.parity.xor = Span(draw.one_of(&[0, 0, 1, 5_000, 300_000]));
-    if raid != Raid::Raid0 {
-        scheme.parity.acknowledge = draw.one_of(&[Acknowledge::AfterParity, Acknowledge::AfterData]);
-        if draw.percent(50) {
-            let chunks = WindowSize::Chunks;
-            let each = WindowSize::Elements(EachElement::Elements);
-            scheme.parity.window = draw.one_of(&[chunks(1), chunks(2), chunks(5), chunks(16), each]);
-            scheme.parity.idle = Span(draw.one_of(&[0, 20_000, 1_000_000, 10_000_000]));
-            scheme.queues.plans = scheme.queues.plans.max(elements / groups);
-        }
-    }
-    scheme
+}
+
+/// A parity window over groups of `members` elements.
+pub(crate) fn window(draw: &mut Draw, scheme: &mut Scheme, members: u32) {
+    let chunks = WindowSize::Chunks;
+    let each = WindowSize::Elements(EachElement::Elements);
+    scheme.parity.window = draw.one_of(&[chunks(1), chunks(2), chunks(5), chunks(16), each]);
+    scheme.parity.idle = Span(draw.one_of(&[0, 20_000, 1_000_000, 10_000_000]));
+    scheme.queues.plans = scheme.queues.plans.max(members);
 }
 
 /// The case of `seed` in which first writes wait until their row can be encoded, where they would go in place.
@@ -238,11 +270,7 @@ pub fn encoding(seed: u64) -> Case {
         && scheme.geometry.level != Raid::Raid0
         && !scheme.cache.policy.makes_parity_first();
     if is_plain {
-        let placement = &mut scheme.placement;
-        placement.first_writes = FirstWrites::Encode;
-        placement.encode_wait = Span(draw.one_of(&[0, 1, 50_000, 3_000_000]));
-        placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
-        placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+        first_writes(&mut draw, &mut scheme.placement, FirstWrites::Encode);
         case.power_losses.clear();
     }
     case
@@ -252,8 +280,14 @@ pub fn encoding(seed: u64) -> Case {
 fn coordination(seed: u64, raid: Raid) -> CoordinationSection {
     let mut draw = Draw(Prng::stream(seed, 0x7475_726E));
     if raid == Raid::Raid0 || !draw.percent(30) {
-        return global(seed);
+        let mut draw = Draw(Prng::stream(seed, 0x676C_6F62));
+        return if draw.percent(25) { global(&mut draw) } else { CoordinationSection::default() };
     }
+    rotating(&mut draw)
+}
+
+/// Who takes turns, and when.
+pub(crate) fn rotating(draw: &mut Draw) -> CoordinationSection {
     CoordinationSection {
         policy: CoordinationPolicy::Rotating,
         turn: draw.one_of(&[Turn::Token, Turn::Window]),
@@ -263,12 +297,8 @@ fn coordination(seed: u64, raid: Raid) -> CoordinationSection {
     }
 }
 
-/// Who collects together, where nobody takes turns; from numbers of its own.
-fn global(seed: u64) -> CoordinationSection {
-    let mut draw = Draw(Prng::stream(seed, 0x676C_6F62));
-    if !draw.percent(25) {
-        return CoordinationSection::default();
-    }
+/// When all collect together.
+pub(crate) fn global(draw: &mut Draw) -> CoordinationSection {
     let start = draw.one_of(&[Start::Reactive, Start::Proactive]);
     let default = CoordinationSection::default();
     let (trigger, idle) = match start {
@@ -292,17 +322,23 @@ fn global(seed: u64) -> CoordinationSection {
 
 /// A write cache, mostly none, mostly smaller than a stripe or two; what has a size has it in pages.
 fn cache(draw: &mut Draw) -> CacheSection {
-    if !draw.percent(30) {
-        return CacheSection::default();
-    }
+    if draw.percent(30) { cache_of(draw, None) } else { CacheSection::default() }
+}
+
+/// A write cache of the policy that is given, or of any.
+pub(crate) fn cache_of(draw: &mut Draw, given: Option<CachePolicy>) -> CacheSection {
     let persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
     let latency = Span(draw.one_of(&[0, 1_000, 100_000]));
-    if draw.percent(70) {
+    let has_size = match given {
+        Some(policy) => policy != CachePolicy::ParityCaching,
+        None => draw.percent(70),
+    };
+    if has_size {
         let policies =
             [CachePolicy::Isc, CachePolicy::Wow, CachePolicy::Stow, CachePolicy::Siw, CachePolicy::Hybrid];
         let (low, high) = draw.one_of(&[(80, 90), (80, 90), (0, 0), (0, 100), (100, 100), (50, 50)]);
         return CacheSection {
-            policy: draw.one_of(&policies),
+            policy: given.unwrap_or_else(|| draw.one_of(&policies)),
             size: Bytes(draw.one_of(&[1, 2, 3, 5, 8, 13, 40, 1000])),
             low_threshold: Share(low * 10_000),
             high_threshold: Share(high * 10_000),
@@ -325,8 +361,16 @@ fn cache(draw: &mut Draw) -> CacheSection {
     }
 }
 
+/// A write cache whose size was given in pages.
+pub(crate) fn in_bytes(cache: CacheSection, page_bytes: u64) -> CacheSection {
+    match cache.policy {
+        CachePolicy::None | CachePolicy::ParityCaching => cache,
+        _ => CacheSection { size: Bytes(cache.size.0 * page_bytes), ..cache },
+    }
+}
+
 /// A log of few slots, or of all that there are.
-fn log_section(draw: &mut Draw, page_bytes: u64) -> LogSection {
+pub(crate) fn log_section(draw: &mut Draw, page_bytes: u64) -> LogSection {
     let pages = draw.one_of(&[0, 1, 2, 3, 5, 8]);
     let percent = |percent: u32| Share(percent * 10_000);
     let (high, low) = draw.one_of(&[(75, 50), (75, 50), (0, 0), (100, 0), (50, 50), (20, 10)]);
@@ -356,7 +400,13 @@ struct Manners {
 }
 
 /// Requests over `pages` pages of `page` sectors each, as many as one of `counts` says.
-fn requests(draw: &mut Draw, geometry: &Geometry, pages: u64, page: u64, counts: &[u64]) -> Vec<Ask> {
+pub(crate) fn requests(
+    draw: &mut Draw,
+    geometry: &Geometry,
+    pages: u64,
+    page: u64,
+    counts: &[u64],
+) -> Vec<Ask> {
     let sectors = pages * page;
     let stripe = u64::from(geometry.data) * u64::from(geometry.chunk_pages) * page;
     let hot = (0..draw.between(1, 3))
@@ -410,7 +460,7 @@ fn request(draw: &mut Draw, manners: &Manners) -> Ask {
     Ask { gap_ns, what, sector, sectors: length.min(sectors - sector) }
 }
 
-fn faults(draw: &mut Draw) -> Faults {
+pub(crate) fn faults(draw: &mut Draw) -> Faults {
     let rates = [0, 0, 1_000, 10_000, 50_000];
     Faults {
         lost_ppm: draw.one_of(&rates),
@@ -421,7 +471,7 @@ fn faults(draw: &mut Draw) -> Faults {
 }
 
 /// Sometimes elements stall: what is read or written there is long done when the controller hears of it.
-fn late_answers(draw: &mut Draw, faults: &mut Faults) {
+pub(crate) fn late_answers(draw: &mut Draw, faults: &mut Faults) {
     if draw.percent(40) {
         faults.late_ppm = draw.one_of(&[10_000, 100_000, 500_000]);
         faults.late = Span(draw.one_of(&[20_000, 500_000, 10_000_000]));
@@ -429,7 +479,7 @@ fn late_answers(draw: &mut Draw, faults: &mut Faults) {
 }
 
 /// Mostly as many losses as the code bears, in each group. Sometimes more.
-fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
+pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
     let is_beyond = draw.percent(if geometry.parity() == 0 { 30 } else { 15 });
     let mut losses = Vec::new();
     for group in 0..geometry.groups {
@@ -452,7 +502,7 @@ fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec<Loss> {
 }
 
 /// Sometimes a log element is lost, mostly in the place of another one: the code bears no more for it.
-fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
+pub(crate) fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
     if !draw.percent(35) {
         return;
     }

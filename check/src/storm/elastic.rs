@@ -2,16 +2,15 @@
 //! the last chunk, and all that else is drawn.
 
 use stripewise_array::Scheme;
-use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Geometry, Level as Raid};
-use stripewise_array::hotness::HotnessPolicy;
+use stripewise_array::hotness::{HotnessPolicy, HotnessSection};
+use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Survivors};
-use stripewise_array::placement::{Persistence, PlacementPolicy};
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::Kind;
 
-use super::{Draw, array, faults, layout, losses, membership, requests};
+use super::{Draw, array, bounds, faults, layout, losses, membership, memory, prime, requests};
 use crate::case::{Ask, Case, What};
 use crate::device;
 use crate::media::Faults;
@@ -34,6 +33,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(40),
         hides_old_versions: false,
+        tells_nothing: false,
         volatile_elements: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
@@ -63,7 +63,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
 }
 
 /// Writes that fill the whole array, one behind the other.
-fn filling(draw: &mut Draw, geometry: &Geometry, pages: u64, page: u64) -> Vec<Ask> {
+pub(crate) fn filling(draw: &mut Draw, geometry: &Geometry, pages: u64, page: u64) -> Vec<Ask> {
     let data = u64::from(geometry.data);
     // The last fills memory faster than it drains.
     let grain = page * draw.one_of(&[data, 3 * data + 1, 40 * data]);
@@ -79,13 +79,20 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
     scheme.geometry.groups = groups;
     if raid == Raid::Raid6 {
         scheme.code.kind = draw.one_of(&[None, Some(Kind::Pq), Some(Kind::Rdp), Some(Kind::Evenodd)]);
-        let has_prime = matches!(scheme.code.kind, Some(Kind::Rdp | Kind::Evenodd));
-        scheme.code.prime = if has_prime { draw.one_of(&[None, Some(17), Some(257)]) } else { None };
+        scheme.code.prime = prime(draw, scheme.code.kind);
     }
-    let placement = &mut scheme.placement;
-    placement.policy = PlacementPolicy::Elastic;
-    placement.buffer_latency = Span(draw.one_of(&[0, 1_000, 100_000]));
-    placement.buffer_persistence = draw.one_of(&[Persistence::Persistent, Persistence::Volatile]);
+    scheme.placement.policy = PlacementPolicy::Elastic;
+    memory(draw, &mut scheme.placement);
+    scheme.elastic = section(draw);
+    let policy =
+        draw.one_of(&[HotnessPolicy::None, HotnessPolicy::Glru, HotnessPolicy::Hca, HotnessPolicy::Direct]);
+    scheme.hotness = hotness(draw, policy, page_bytes);
+    bounds(draw, &mut scheme);
+    scheme
+}
+
+/// Segments of a few rows.
+pub(crate) fn section(draw: &mut Draw) -> ElasticSection {
     let acknowledge = draw.one_of(&[
         AcknowledgeWrites::TriggerWaits,
         AcknowledgeWrites::TriggerWaits,
@@ -97,7 +104,7 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         _ => &[0, 0, 1, 50_000, 3_000_000],
     };
     let percent = |percent: u32| Share(percent * 10_000);
-    scheme.elastic = ElasticSection {
+    ElasticSection {
         segment_rows: draw.one_of(&[2, 2, 3, 4, 8]),
         buffer: draw.one_of(&[BufferUnit::Stripe, BufferUnit::Group]),
         wait: Span(draw.one_of(waits)),
@@ -106,15 +113,16 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         collect_above: percent(draw.one_of(&[100, 100, 90, 75, 40])),
         reserve: percent(draw.one_of(&[0, 5, 15, 40])),
         device_streams: false,
-    };
-    let hotness = &mut scheme.hotness;
-    hotness.policy =
-        draw.one_of(&[HotnessPolicy::None, HotnessPolicy::Glru, HotnessPolicy::Hca, HotnessPolicy::Direct]);
-    if hotness.policy != HotnessPolicy::None {
+    }
+}
+
+/// A hotness section of a policy, with the keys that it reads.
+pub(crate) fn hotness(draw: &mut Draw, policy: HotnessPolicy, page_bytes: u64) -> HotnessSection {
+    let mut hotness = HotnessSection { policy, ..HotnessSection::default() };
+    if policy != HotnessPolicy::None {
         hotness.tiers = draw.one_of(&[1, 2, 2, 3, 4]);
         hotness.sequential_shortcut = draw.percent(50);
     }
-    // A policy is given the settings that it reads.
     match hotness.policy {
         HotnessPolicy::Glru => {
             hotness.lists = draw.one_of(&[1, 4, 128]);
@@ -125,10 +133,5 @@ fn scheme(draw: &mut Draw, raid: Raid, groups: u32, page_bytes: u64) -> Scheme {
         HotnessPolicy::Hca => hotness.extent = Bytes(page_bytes * draw.one_of(&[1, 4, 16])),
         HotnessPolicy::None => {}
     }
-    scheme.dispatch.order = if draw.percent(60) { QueueOrder::ReadFirst } else { QueueOrder::Arrival };
-    scheme.dispatch.lookahead = draw.one_of(&[1, 2, 64]);
-    scheme.queues.requests = draw.one_of(&[1, 2, 3, 4, 8, 64]);
-    scheme.queues.plans = draw.one_of(&[1, 2, 3, 5, 16, 64]);
-    scheme.parity.xor = Span(draw.one_of(&[0, 0, 1, 5_000, 300_000]));
-    scheme
+    hotness
 }

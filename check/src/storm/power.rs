@@ -8,7 +8,7 @@ use crate::case::{Ask, Case, What};
 
 /// Gives a case whose scheme finds everything again losses of power, and elements with volatile caches, from numbers of its
 /// own: what is drawn beside them is what it was without.
-pub(super) fn power(seed: u64, case: &mut Case) {
+pub(crate) fn power(seed: u64, case: &mut Case) {
     let mut draw = Draw(Prng::stream(seed, 0x706F_7765));
     if case.scheme.check_restart().is_err() {
         return;

@@ -10,11 +10,10 @@ use super::Draw;
 /// The read section of the case of `seed`, from numbers of its own: what is drawn beside it is what it was without.
 pub(super) fn reading(seed: u64, level: Level) -> ReadSection {
     let mut draw = Draw(Prng::stream(seed, 0x7265_6164));
-    let mut section = ReadSection::default();
     if level == Level::Raid0 {
-        return section;
+        return ReadSection::default();
     }
-    section.policy = draw.one_of(&[
+    let policy = draw.one_of(&[
         ReadPolicy::Direct,
         ReadPolicy::Brr,
         ReadPolicy::GcAvoiding,
@@ -22,6 +21,12 @@ pub(super) fn reading(seed: u64, level: Level) -> ReadSection {
         ReadPolicy::Hedged,
         ReadPolicy::LeastFinish,
     ]);
+    keys(&mut draw, policy)
+}
+
+/// The read section of a policy, with its keys.
+pub(crate) fn keys(draw: &mut Draw, policy: ReadPolicy) -> ReadSection {
+    let mut section = ReadSection { policy, ..ReadSection::default() };
     section.state = draw.one_of(&[StateSource::Model, StateSource::Observed]);
     section.slow = draw.one_of(&[1, 1, 2, 3]);
     match section.policy {

@@ -1,0 +1,255 @@
+//! The axes and their members: one list, from which everything about composition is made.
+//!
+//! The first member of each axis is what a scheme has that says nothing about it. Other members say so by the keys of a scheme
+//! that they set, or by what the elements are. An axis owns the keys that its members set, so that members of several axes can
+//! be put together.
+
+use stripewise_array::Scheme;
+use stripewise_flash::Level;
+
+/// How many axes there are.
+pub const COUNT: usize = 13;
+
+/// An axis.
+#[derive(Debug)]
+pub struct Axis {
+    /// Its name.
+    pub name: &'static str,
+    /// What is chosen on it.
+    pub about: &'static str,
+    /// Its members, the default first; 16 at most.
+    pub members: &'static [Member],
+    /// Copies the keys that this axis owns into the first scheme from the second.
+    pub(crate) take: fn(&mut Scheme, &Scheme),
+}
+
+/// A member of an axis.
+#[derive(Debug)]
+pub struct Member {
+    /// Its name, as the array names it.
+    pub name: &'static str,
+    /// What makes an array one of it.
+    pub sets: Sets,
+}
+
+/// What a member sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sets {
+    /// These keys of a scheme.
+    Keys(&'static str),
+    /// What the elements are.
+    Level(Level),
+    /// Devices that let host operations in while they collect.
+    Preemption,
+    /// What elements can do for the controller.
+    Elements(Ability),
+}
+
+/// What elements can do for the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ability {
+    /// They keep old versions, tell what they do and collect when they are permitted to.
+    Everything,
+    /// The same, but they keep no old versions.
+    NoOldVersions,
+    /// None of it, as files and block devices.
+    Nothing,
+}
+
+impl Sets {
+    /// For people to read.
+    pub fn words(&self) -> String {
+        let words = match self {
+            Self::Keys("") => "(nothing)",
+            Self::Keys(keys) => {
+                let keys = keys.trim().lines().map(|key| format!("`{}`", key.replace('\'', "\"")));
+                return keys.collect::<Vec<_>>().join(", ");
+            }
+            Self::Level(Level::Ssd) => "each element is an SSD",
+            Self::Level(Level::Channel) => "each element is a channel with its chips",
+            Self::Level(Level::Chip) => "each element is a chip",
+            Self::Preemption => "`gc.preemption = \"moves\"` or `\"phases\"` of the device",
+            Self::Elements(Ability::Everything) => {
+                "they keep old versions, tell what they do, and collect when they are permitted to"
+            }
+            Self::Elements(Ability::NoOldVersions) => "the same without old versions: memory keeps them",
+            Self::Elements(Ability::Nothing) => "none of it, as files and block devices",
+        };
+        words.to_owned()
+    }
+}
+
+const fn keys(name: &'static str, keys: &'static str) -> Member {
+    Member { name, sets: Sets::Keys(keys) }
+}
+
+/// Elastic striping, over elements as small as those of the checking simulation: chunks leave memory a stripe at a time, as
+/// eSAP's, or those of a segment together, as those of WAS.
+const STRIPE: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4\nelastic.buffer = 'stripe'";
+const GROUP: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4";
+
+/// The axes.
+pub static AXES: [Axis; COUNT] = [
+    Axis {
+        name: "geometry",
+        about: "redundancy, where parity lies, which elements form a group",
+        members: &[
+            keys("raid5", ""),
+            keys("raid0", "geometry.level = 'raid0'"),
+            keys("raid4", "geometry.rotation = 'none'"),
+            keys("raid5-groups", "geometry.groups = 2\ngeometry.rotation = 'right-symmetric'"),
+            keys(
+                "raid5-lci",
+                "geometry.groups = 2\ngeometry.membership = 'longest-code-interval'\ngeometry.rotation = 'right-asymmetric'",
+            ),
+            keys("raid6", "geometry.level = 'raid6'"),
+            keys(
+                "raid6-groups",
+                "geometry.level = 'raid6'\ngeometry.groups = 2\ngeometry.rotation = 'left-asymmetric'",
+            ),
+            keys(
+                "raid6-lci",
+                "geometry.level = 'raid6'\ngeometry.groups = 2\ngeometry.membership = 'longest-code-interval'",
+            ),
+        ],
+        take: |to, from| to.geometry = from.geometry,
+    },
+    Axis {
+        name: "code",
+        about: "by which code parity is made",
+        members: &[
+            keys("by-level", ""),
+            keys("xor", "code.kind = 'xor'"),
+            keys("pq", "code.kind = 'pq'"),
+            keys("rdp", "code.kind = 'rdp'"),
+            keys("evenodd", "code.kind = 'evenodd'"),
+            keys("x-code", "code.kind = 'x-code'"),
+        ],
+        take: |to, from| to.code = from.code,
+    },
+    Axis {
+        name: "update",
+        about: "by which routine parity is updated",
+        members: &[
+            keys("baseline", ""),
+            keys("bpu", "update.policy = 'bpu'"),
+            keys("adaptive", "update.policy = 'adaptive'"),
+            keys("always-rmw", "update.policy = 'always-rmw'"),
+            keys("always-rcw", "update.policy = 'always-rcw'"),
+            keys("custom", "update.policy = 'custom'"),
+        ],
+        take: |to, from| to.update = from.update,
+    },
+    Axis {
+        name: "parity",
+        about: "when parity is updated, and when the host hears of a write",
+        members: &[
+            keys("with-data", ""),
+            keys("window", "parity.window = 'elements'"),
+            keys("after-data", "parity.acknowledge = 'after-data'"),
+        ],
+        take: |to, from| to.parity = from.parity,
+    },
+    Axis {
+        name: "placement",
+        about: "where written chunks go",
+        members: &[
+            keys("in-place", ""),
+            keys("parity-logging", "placement.policy = 'parity-logging'"),
+            keys("elastic-stripe", STRIPE),
+            keys("elastic-group", GROUP),
+        ],
+        take: |to, from| (to.placement.policy, to.elastic) = (from.placement.policy, from.elastic),
+    },
+    Axis {
+        name: "first-writes",
+        about: "what the first write of a row does",
+        members: &[
+            keys("in-place", ""),
+            keys("gather", "placement.first_writes = 'gather'"),
+            keys("encode", "placement.first_writes = 'encode'"),
+        ],
+        take: |to, from| to.placement.first_writes = from.placement.first_writes,
+    },
+    Axis {
+        name: "hotness",
+        about: "how hot chunks are told from cold ones",
+        members: &[
+            keys("none", ""),
+            keys("glru", "hotness.policy = 'glru'"),
+            keys("hca", "hotness.policy = 'hca'\nhotness.tiers = 3"),
+            keys("direct", "hotness.policy = 'direct'\nhotness.tiers = 4"),
+        ],
+        take: |to, from| to.hotness = from.hotness.clone(),
+    },
+    Axis {
+        name: "read",
+        about: "from where a chunk is read",
+        members: &[
+            keys("direct", ""),
+            keys("brr", "read.policy = 'brr'"),
+            keys("gc-avoiding", "read.policy = 'gc-avoiding'"),
+            keys("gc-avoiding-observed", "read.policy = 'gc-avoiding'\nread.state = 'observed'"),
+            keys("hedged", "read.policy = 'hedged'"),
+            keys("least-finish", "read.policy = 'least-finish'"),
+        ],
+        take: |to, from| to.read = from.read,
+    },
+    Axis {
+        name: "dispatch",
+        about: "when a request is issued",
+        members: &[
+            keys("async-fifo", ""),
+            keys("async-fifo-bounded", "dispatch.queue = 2"),
+            keys("sync-fifo", "dispatch.policy = 'sync-fifo'"),
+            keys("sync-fifo-apart", "dispatch.policy = 'sync-fifo'\ndispatch.strict = false"),
+            keys("piq", "dispatch.policy = 'piq'"),
+        ],
+        take: |to, from| to.dispatch = from.dispatch,
+    },
+    Axis {
+        name: "cache",
+        about: "what is kept in memory before it goes to the elements",
+        members: &[
+            keys("none", ""),
+            keys("parity-caching", "cache.policy = 'parity-caching'"),
+            keys("isc", "cache.policy = 'isc'"),
+            keys("wow", "cache.policy = 'wow'"),
+            keys("stow", "cache.policy = 'stow'"),
+            keys("siw", "cache.policy = 'siw'"),
+            keys("hybrid", "cache.policy = 'hybrid'"),
+        ],
+        take: |to, from| to.cache = from.cache,
+    },
+    Axis {
+        name: "collection",
+        about: "which elements collect garbage when",
+        members: &[
+            keys("none", ""),
+            Member { name: "semi-preemptive", sets: Sets::Preemption },
+            keys("rotating", "coordination.policy = 'rotating'"),
+            keys("global", "coordination.policy = 'global'"),
+        ],
+        take: |to, from| to.coordination = from.coordination,
+    },
+    Axis {
+        name: "level",
+        about: "what an element is",
+        members: &[
+            Member { name: "ssd", sets: Sets::Level(Level::Ssd) },
+            Member { name: "channel", sets: Sets::Level(Level::Channel) },
+            Member { name: "chip", sets: Sets::Level(Level::Chip) },
+        ],
+        take: |_, _| {},
+    },
+    Axis {
+        name: "elements",
+        about: "what elements can do for the controller",
+        members: &[
+            Member { name: "all", sets: Sets::Elements(Ability::Everything) },
+            Member { name: "no-old-versions", sets: Sets::Elements(Ability::NoOldVersions) },
+            Member { name: "as-files", sets: Sets::Elements(Ability::Nothing) },
+        ],
+        take: |_, _| {},
+    },
+];

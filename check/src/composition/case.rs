@@ -1,0 +1,205 @@
+//! A case of a combination: the storm with its scheme given. What the members leave open is drawn from the seed: settings of
+//! the policies, devices, how small the queues are, requests and faults.
+
+use stripewise_array::Scheme;
+use stripewise_array::WindowSize;
+use stripewise_array::cache::CachePolicy;
+use stripewise_array::coordination::CoordinationPolicy;
+use stripewise_array::dispatch::{Discipline, QueueOrder};
+use stripewise_array::geometry::{Geometry, Level as Raid};
+use stripewise_array::placement::elastic::ElasticSection;
+use stripewise_array::placement::{FirstWrites, PlacementPolicy};
+use stripewise_array::update::{Tgc, Tie, Update, Weights};
+use stripewise_base::prng::Prng;
+use stripewise_base::units::Bytes;
+use stripewise_flash::DeviceSpec;
+use stripewise_flash::spec::{GcSpan, Preemption};
+
+use super::axes::Ability;
+use super::{Combination, Space};
+use crate::case::{Case, Loss};
+use crate::media::{Faults, Manner};
+use crate::storm::elastic::{filling, hotness, section};
+use crate::storm::{self, Draw};
+use crate::{device, stamp};
+
+/// Devices are drawn so many times until one can be what the combination needs. Of ten about three cannot.
+const ATTEMPTS: u32 = 10_000;
+
+/// The most pages of a log: it is filled more than once.
+const LOG_PAGES_MAX: u64 = 500;
+
+/// The case of a combination and a seed. Even seeds lose an element while requests are under way, where there is parity; odd
+/// ones lose power, where the scheme finds its content again.
+///
+/// # Errors
+/// Why the array refuses the combination; or that no device was found for it.
+pub fn case(space: &Space, combination: &Combination, seed: u64) -> Result<Case, String> {
+    if let Some(reason) = space.reason(combination) {
+        return Err(reason);
+    }
+    let number = combination.0.iter().fold(0, |number, &member| number << 4 | u64::from(member));
+    let mut draw = Draw(Prng::stream(seed, number));
+    let found = (0..ATTEMPTS).find_map(|_| attempt(space, combination, seed, &mut draw));
+    found.ok_or_else(|| format!("no device in {ATTEMPTS} can be what {combination} needs"))
+}
+
+fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw) -> Option<Case> {
+    let mut scheme = space.scheme(combination);
+    let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
+    let members = members(draw, &scheme);
+    let elements = members * scheme.geometry.groups + scheme.log_elements();
+    let layout = storm::layout_of(draw, combination.level(), elements);
+    let mut device = device::device(draw, layout, elements)?;
+    if is_log {
+        // Segments need more room than rows do.
+        device.geometry.blocks = draw.between(10, 24) as u32;
+    }
+    if combination.preempts() || draw.percent(20) {
+        preempt(draw, &mut device);
+    }
+    device.validate().ok()?;
+    let page_bytes = device.geometry.page_bytes.0;
+    settings(draw, &mut scheme, members, page_bytes);
+    let mut case = Case {
+        seed,
+        elements: layout,
+        depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
+        fail_each: draw.percent(20),
+        hides_old_versions: combination.ability() != Ability::Everything,
+        tells_nothing: combination.ability() == Ability::Nothing,
+        volatile_elements: false,
+        power_losses: Vec::new(),
+        faults: Faults::default(),
+        losses: Vec::new(),
+        requests: Vec::new(),
+        scheme,
+        device,
+    };
+    let geometry = case.geometry().ok()?;
+    let (pages, page) = (case.scheme.pages(&geometry), page_bytes / stamp::SECTOR as u64);
+    if geometry.rows() < 2 || is_log && pages > LOG_PAGES_MAX {
+        return None;
+    }
+    if is_log && draw.percent(50) {
+        case.requests = filling(draw, &geometry, pages, page);
+    }
+    case.requests.extend(storm::requests(draw, &geometry, pages, page, &[60, 120, 200]));
+    if draw.percent(40) {
+        case.faults = storm::faults(draw);
+    }
+    storm::late_answers(draw, &mut case.faults);
+    let requests = case.requests.len() as u64;
+    case.losses = storm::losses(draw, &geometry, requests);
+    if case.scheme.log_elements() > 0 {
+        storm::log_losses(draw, &geometry, requests, &mut case.losses);
+    }
+    storm::power::power(seed, &mut case);
+    if seed.is_multiple_of(2) {
+        lose_an_element(draw, &geometry, &mut case);
+    } else if case.scheme.check_restart().is_ok() && case.power_losses.is_empty() {
+        case.power_losses.push(draw.between(0, 10 * requests));
+    }
+    Some(case)
+}
+
+/// Elements of a group.
+fn members(draw: &mut Draw, scheme: &Scheme) -> u32 {
+    let least = match scheme.geometry.level {
+        Raid::Raid0 => return draw.between(1, 6) as u32,
+        Raid::Raid5 | Raid::Raid6 => 2 + scheme.geometry.level.parity(),
+    };
+    least + draw.one_of(if scheme.geometry.groups > 1 { &[0, 1][..] } else { &[0, 0, 1, 2, 3, 4] })
+}
+
+/// A device that lets host operations in while it collects.
+fn preempt(draw: &mut Draw, device: &mut DeviceSpec) {
+    device.gc.preemption = draw.one_of(&[Preemption::Moves, Preemption::Phases]);
+    device.gc.preemption_batch = draw.one_of(&[1, 1, 8]);
+    device.gc.span = GcSpan::Steps;
+    device.gc.hard_watermark = if draw.percent(30) { Some(device.gc.low_watermark) } else { None };
+}
+
+/// The keys that no member sets.
+fn settings(draw: &mut Draw, scheme: &mut Scheme, members: u32, page_bytes: u64) {
+    let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
+    if !is_log {
+        scheme.geometry.chunk = Some(Bytes(page_bytes * draw.one_of(&[1, 1, 2, 3, 4])));
+        scheme.update = update(draw, scheme.update);
+    }
+    scheme.geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
+    scheme.code.prime = storm::prime(draw, scheme.code.kind);
+    storm::bounds(draw, scheme);
+    if scheme.parity.window != WindowSize::default() {
+        storm::window(draw, scheme, members);
+    }
+    match scheme.placement.first_writes {
+        FirstWrites::InPlace if is_log => storm::memory(draw, &mut scheme.placement),
+        FirstWrites::InPlace => {}
+        waits => storm::first_writes(draw, &mut scheme.placement, waits),
+    }
+    match scheme.placement.policy {
+        PlacementPolicy::InPlace => {}
+        PlacementPolicy::ParityLogging => scheme.log = storm::log_section(draw, page_bytes),
+        PlacementPolicy::Elastic => {
+            scheme.elastic = ElasticSection { buffer: scheme.elastic.buffer, ..section(draw) };
+        }
+    }
+    scheme.hotness = hotness(draw, scheme.hotness.policy, page_bytes);
+    let state = scheme.read.state;
+    scheme.read = storm::reading::keys(draw, scheme.read.policy);
+    scheme.read.state = state;
+    dispatch(draw, scheme);
+    if scheme.cache.policy != CachePolicy::None {
+        scheme.cache = storm::in_bytes(storm::cache_of(draw, Some(scheme.cache.policy)), page_bytes);
+    }
+    scheme.coordination = match scheme.coordination.policy {
+        CoordinationPolicy::None => scheme.coordination,
+        CoordinationPolicy::Rotating => storm::rotating(draw),
+        CoordinationPolicy::Global => storm::global(draw),
+    };
+}
+
+fn update(draw: &mut Draw, update: Update) -> Update {
+    match update {
+        Update::Baseline { .. } => Update::Baseline { tie: draw.one_of(&[Tie::Rmw, Tie::Rcw]) },
+        Update::Bpu { .. } => Update::Bpu { weights: draw.one_of(&[Weights::Published, Weights::Scaled]) },
+        Update::Adaptive { .. } => Update::Adaptive { tgc: draw.one_of(&[Tgc::Average, Tgc::Remaining]) },
+        others => others,
+    }
+}
+
+fn dispatch(draw: &mut Draw, scheme: &mut Scheme) {
+    let dispatch = &mut scheme.dispatch;
+    if draw.percent(30) {
+        dispatch.order = QueueOrder::Rounds;
+    }
+    let may_bound = dispatch.policy == Discipline::Piq || !dispatch.strict;
+    if dispatch.queue.is_some() || may_bound && draw.percent(50) {
+        dispatch.queue = draw.one_of(&[Some(1), Some(1), Some(2), Some(5)]);
+    }
+    if dispatch.policy == Discipline::Piq {
+        dispatch.sync = draw.percent(30);
+        dispatch.overtake = draw.one_of(&[0, 1, 2, 16, 1000]);
+    }
+}
+
+/// If no element is lost while requests are under way, one is.
+fn lose_an_element(draw: &mut Draw, geometry: &Geometry, case: &mut Case) {
+    if geometry.parity() == 0 {
+        return;
+    }
+    let event = draw.between(0, 8 * case.requests.len() as u64);
+    let is_early = |loss: &Loss| loss.event <= 8 * case.requests.len() as u64;
+    if case.losses.iter().any(is_early) {
+        return;
+    }
+    match case.losses.first_mut() {
+        Some(loss) => loss.event = event,
+        None => {
+            let element = draw.between(0, u64::from(geometry.elements) - 1) as u16;
+            let manner = draw.one_of(&[Manner::Gone, Manner::Silent, Manner::FailedWrite]);
+            case.losses.push(Loss { event, element, manner });
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Composition: any member of an axis with any member of every other one.
+//!
+//! [`axes`] lists the axes. A [`Combination`] has one member of each; it is *accepted* when the array resolves it, by the very
+//! code that every run begins with, and *refused* with that code's reason. [`Pairs`] finds out which two members refuse each
+//! other; every refusal is one of a pair, which a test holds over all combinations. [`covering()`] makes a
+//! covering array of strength 3: few combinations in which any three members occur together that ever do. [`case()`] makes a
+//! case of a combination and a seed, and [`table::document`] the document.
+
+pub mod axes;
+mod bits;
+pub mod case;
+pub mod covering;
+pub mod pairs;
+pub mod table;
+
+use std::fmt;
+
+use stripewise_array::geometry::Level as Raid;
+use stripewise_array::{Elements, Scheme, SchemeError};
+use stripewise_flash::Level;
+
+use axes::{AXES, Ability, COUNT, Sets};
+pub use case::case;
+pub use covering::{covering, is_feasible};
+pub use pairs::{Pairs, Refusal};
+
+/// A member: the number of its axis, and its own there.
+pub type At = (usize, u8);
+
+/// One member of each axis, by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Combination(pub [u8; COUNT]);
+
+impl Combination {
+    /// The combination with another member on one axis.
+    pub fn with(mut self, axis: usize, member: u8) -> Self {
+        self.0[axis] = member;
+        self
+    }
+
+    /// Its member of an axis.
+    pub fn member(&self, axis: usize) -> &'static axes::Member {
+        &AXES[axis].members[self.0[axis] as usize]
+    }
+
+    fn sets(&self) -> impl Iterator<Item = Sets> {
+        (0..COUNT).map(|axis| self.member(axis).sets)
+    }
+
+    /// What an element is.
+    pub fn level(&self) -> Level {
+        let level = |sets| if let Sets::Level(level) = sets { Some(level) } else { None };
+        self.sets().find_map(level).unwrap_or(Level::Ssd)
+    }
+
+    /// Whether devices let host operations in while they collect.
+    pub fn preempts(&self) -> bool {
+        self.sets().any(|sets| sets == Sets::Preemption)
+    }
+
+    /// What elements can do.
+    pub fn ability(&self) -> Ability {
+        let ability = |sets| if let Sets::Elements(ability) = sets { Some(ability) } else { None };
+        self.sets().find_map(ability).unwrap_or(Ability::Everything)
+    }
+
+    /// Reads what [`Combination`] displays: `geometry=raid6,cache=wow`; axes that are not named have their first member.
+    ///
+    /// # Errors
+    /// An axis or a member that does not exist, and those that do.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut combination = Self::default();
+        for part in text.split(',').filter(|part| !matches!(*part, "" | "defaults")) {
+            let (axis, member) =
+                part.split_once('=').ok_or_else(|| format!("`{part}`: expected AXIS=MEMBER"))?;
+            let names = |names: Vec<&str>| names.join(", ");
+            let axis = AXES.iter().position(|known| known.name == axis).ok_or_else(|| {
+                format!(
+                    "`{axis}` is no axis; there are {}",
+                    names(AXES.iter().map(|axis| axis.name).collect())
+                )
+            })?;
+            let members = AXES[axis].members;
+            let member = members.iter().position(|known| known.name == member).ok_or_else(|| {
+                let known = names(members.iter().map(|member| member.name).collect());
+                format!("`{member}` is no member of {}; there are {known}", AXES[axis].name)
+            })?;
+            combination.0[axis] = member as u8;
+        }
+        Ok(combination)
+    }
+}
+
+impl fmt::Display for Combination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let others: Vec<String> = (0..COUNT)
+            .filter(|&axis| self.0[axis] != 0)
+            .map(|axis| format!("{}={}", AXES[axis].name, self.member(axis).name))
+            .collect();
+        f.write_str(if others.is_empty() { "defaults" } else { "" })?;
+        f.write_str(&others.join(","))
+    }
+}
+
+/// The members' schemes, read once.
+#[derive(Debug)]
+pub struct Space {
+    /// Of each axis and member: a scheme that has only its keys.
+    schemes: Vec<Vec<Scheme>>,
+}
+
+impl Default for Space {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Space {
+    /// Reads what members set.
+    ///
+    /// # Panics
+    /// If a member's keys are not a scheme's.
+    pub fn new() -> Self {
+        let scheme = |member: &axes::Member| {
+            let keys = if let Sets::Keys(keys) = member.sets { keys } else { "" };
+            Scheme::from_toml(member.name, &format!("name = 'composed'\n{keys}"))
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        Self { schemes: AXES.iter().map(|axis| axis.members.iter().map(scheme).collect()).collect() }
+    }
+
+    /// The scheme of a combination, with no more keys than its members set.
+    pub fn scheme(&self, combination: &Combination) -> Scheme {
+        let mut scheme = self.schemes[0][0].clone();
+        for (axis, &member) in combination.0.iter().enumerate().filter(|(_, member)| **member != 0) {
+            (AXES[axis].take)(&mut scheme, &self.schemes[axis][member as usize]);
+        }
+        scheme
+    }
+
+    /// Whether a combination has a meaning.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn resolve(&self, combination: &Combination) -> Result<(), SchemeError> {
+        let scheme = self.scheme(combination);
+        let elements = elements(&scheme, combination.ability());
+        scheme.resolve(&elements, true).map(|_| ())
+    }
+
+    /// Why a combination is refused, without the scheme's name.
+    pub fn reason(&self, combination: &Combination) -> Option<String> {
+        let text = self.resolve(combination).err()?.to_string();
+        Some(
+            text.strip_prefix("scheme `composed`")
+                .unwrap_or(&text)
+                .trim_start_matches([':', ',', ' '])
+                .to_owned(),
+        )
+    }
+}
+
+/// The elements over which a scheme is asked whether it has a meaning: enough of them for its groups, and for what they are to
+/// do. How large they are decides nothing here.
+fn elements(scheme: &Scheme, ability: Ability) -> Elements {
+    let members = match scheme.geometry.level {
+        Raid::Raid0 => 4,
+        Raid::Raid5 | Raid::Raid6 => 3 + scheme.geometry.level.parity(),
+    };
+    let tells = ability != Ability::Nothing;
+    Elements {
+        count: members * scheme.geometry.groups + scheme.log_elements(),
+        page_bytes: 4096,
+        pages: 256,
+        volatile_cache: false,
+        discard: true,
+        old_versions: if ability == Ability::Everything { 64 } else { 0 },
+        gc_control: tells,
+        gc_state: tells,
+        streams: 1,
+    }
+}
