@@ -261,10 +261,10 @@ impl<M: Memory> Array<M> {
 
     /// The end of a row's resync.
     pub(super) fn resynced(&mut self, plan: u32) {
-        let Plan { row, purpose, gave_up, decision, .. } = self.plans[plan as usize];
+        let Plan { row, purpose, gave_up, .. } = self.plans[plan as usize];
         if gave_up {
             self.window.set_stale(row, true);
-        } else if purpose == Purpose::Resync && decision.routine != Routine::Plain {
+        } else if purpose == Purpose::Resync {
             self.forget_cached_parity(plan);
         }
         if let Some(resync) = &mut self.resync {
@@ -272,7 +272,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Parity that was made anew is on its elements: what the cache had of it is older.
+    /// Parity that was made anew is on its elements, and what the cache had of it is older. Nor is parity right that nothing was
+    /// made of because its element is gone: the data that it covers may never have reached its own.
     fn forget_cached_parity(&mut self, plan: u32) {
         let Plan { row, missing, .. } = self.plans[plan as usize];
         let made = self.geometry.parity_members() & !self.sources(missing);
