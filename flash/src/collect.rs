@@ -55,7 +55,9 @@ impl<M: Media> Flash<M> {
             // Pins and valid pages fill every written block: somebody has to let go first.
             self.dies[die as usize].collecting &= !(1 << local);
             self.stalled.push(plane);
-            self.elements[self.shape.element_of_die(die) as usize].counters.gc_stalls += 1;
+            let element = self.shape.element_of_die(die);
+            self.elements[element as usize].counters.gc_stalls += 1;
+            self.note_stalled(element);
             self.reroute(now, plane, agenda);
         }
         self.end_collection(now, die, agenda);

@@ -201,6 +201,11 @@ impl<M: Media> Flash<M> {
         self.tell_of(element);
     }
 
+    /// A plane of an element has nothing to collect after all: the permission that it had for that is somebody else's.
+    pub(crate) fn note_stalled(&mut self, element: u32) {
+        self.tell_of(element);
+    }
+
     /// Whether a plane that was collected goes on for being permitted to run ahead.
     pub(crate) fn runs_ahead(&self, die: u32, plane: u32) -> bool {
         self.control.as_ref().is_some_and(|control| {
