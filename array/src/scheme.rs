@@ -204,6 +204,15 @@ impl Default for WindowSize {
     }
 }
 
+impl std::fmt::Display for WindowSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Chunks(chunks) => chunks.fmt(f),
+            Self::Elements(_) => f.write_str("\"elements\""),
+        }
+    }
+}
+
 impl WindowSize {
     /// Slots in an array of `elements` elements.
     pub fn slots(self, elements: u32) -> u32 {

@@ -374,7 +374,8 @@ impl<'a> Run<'a> {
         let pages = ask.sector / sectors_per_page..(ask.sector + ask.sectors).div_ceil(sectors_per_page);
         if ended.failed {
             let faults = &self.media().log()[ended.request.faults_before..];
-            let since = ended.request.event;
+            // What was so when the event before it was over was so when it was submitted.
+            let since = ended.request.event.saturating_sub(1);
             let may = match ask.what {
                 // A row whose parity could not be told may have been healed by a later write meanwhile.
                 What::Flush => {

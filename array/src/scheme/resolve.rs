@@ -68,7 +68,7 @@ impl Scheme {
         }
         if self.geometry.level == Level::Raid0 && self.parity.window != WindowSize::default() {
             let reason = "has no meaning without parity; use 0 with RAID-0";
-            return refuse("parity.window", window.to_string(), reason);
+            return refuse("parity.window", self.parity.window.to_string(), reason);
         }
         if self.geometry.level == Level::Raid0 && self.placement.first_writes == FirstWrites::Encode {
             let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
@@ -169,13 +169,13 @@ impl Scheme {
         if self.parity.window != WindowSize::default() {
             let reason =
                 "leaves parity late, and this write cache makes it first; use 0, or cache.policy = \"wow\"";
-            return refuse("parity.window", &self.parity.window.slots(0), reason);
+            return refuse("parity.window", &self.parity.window, reason);
         }
         if self.parity.acknowledge == Acknowledge::AfterData {
             let reason = "has no meaning where writes are acknowledged from the write cache; leave it out";
             return refuse("parity.acknowledge", &"\"after-data\"", reason);
         }
-        if self.placement.policy != PlacementPolicy::InPlace {
+        if self.placement.policy == PlacementPolicy::ParityLogging {
             let reason = "logs what this write cache has made parity of before; use \"in-place\", or cache.policy = \"wow\"";
             return refuse("placement.policy", &"\"parity-logging\"", reason);
         }
@@ -221,7 +221,7 @@ impl Scheme {
         }
         if self.parity.window != WindowSize::default() {
             let reason = "has no meaning where parity is never updated; use 0";
-            return refuse("parity.window", &self.parity.window.slots(elements.count), reason);
+            return refuse("parity.window", &self.parity.window, reason);
         }
         if self.parity.acknowledge == Acknowledge::AfterData {
             let reason = "has no meaning where parity is never updated; use elastic.acknowledge";
@@ -353,7 +353,7 @@ impl Scheme {
         if self.parity.window != WindowSize::default() {
             let reason =
                 "leaves parity late, as a log does; use 0 with placement.policy = \"parity-logging\"";
-            return refuse("parity.window", self.parity.window.slots(elements.count).to_string(), reason);
+            return refuse("parity.window", self.parity.window.to_string(), reason);
         }
         if row_deltas == 0 || row_deltas > ROW_DELTAS_MAX {
             return refuse("log.row_deltas", row_deltas.to_string(), "must be 1 to 64");
@@ -450,6 +450,9 @@ mod tests {
         assert!(
             refused(&format!("{raid0}acknowledge = 'after-data'")).contains("has no meaning without parity")
         );
+        assert!(
+            refused(&format!("{raid0}window = 'elements'")).contains("parity.window = \"elements\" has no")
+        );
         assert!(refused("name = 'test'\n[parity]\nwindow = 2000").contains("at most 1024"));
         assert!(refused("name = 'test'\n[parity]\nwindow = 2\n[queues]\nplans = 5").contains("data chunks"));
     }
@@ -502,7 +505,10 @@ mod tests {
         assert!(elastic("[parity]\nwindow = 2").contains("where parity is never updated"));
         assert!(elastic("[parity]\nacknowledge = 'after-data'").contains("use elastic.acknowledge"));
         assert!(elastic("first_writes = 'gather'").contains("is what elastic striping does"));
-        assert!(elastic("[cache]\npolicy = 'parity-caching'").contains("of which elastic striping has none"));
+        for cache in ["parity-caching", "isc", "wow"] {
+            let text = elastic(&format!("[cache]\npolicy = '{cache}'"));
+            assert!(text.contains("of which elastic striping has none"), "{text}");
+        }
         assert!(elastic("[hotness]\npolicy = 'glru'\ntiers = 5").contains("hotness.tiers = 5 must be"));
         let section = |text: &str| elastic(&format!("[elastic]\nsegment_rows = 4\n{text}"));
         assert!(section("collect_above = '0%'").contains("more than 0%"));

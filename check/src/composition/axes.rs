@@ -134,6 +134,7 @@ pub static AXES: [Axis; COUNT] = [
             keys("baseline", ""),
             keys("bpu", "update.policy = 'bpu'"),
             keys("adaptive", "update.policy = 'adaptive'"),
+            keys("rmw-vs-reconstruct", "update.policy = 'rmw-vs-reconstruct'"),
             keys("always-rmw", "update.policy = 'always-rmw'"),
             keys("always-rcw", "update.policy = 'always-rcw'"),
             keys("custom", "update.policy = 'custom'"),

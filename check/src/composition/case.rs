@@ -26,8 +26,8 @@ use crate::{device, stamp};
 /// Devices are drawn so many times until one can be what the combination needs. Of ten about three cannot.
 const ATTEMPTS: u32 = 10_000;
 
-/// The most pages of a log: it is filled more than once.
-const LOG_PAGES_MAX: u64 = 500;
+/// The most pages of an array that is filled to the last one, and of any log.
+const FULL_PAGES_MAX: u64 = 500;
 
 /// The case of a combination and a seed. Even seeds lose an element while requests are under way, where there is parity; odd
 /// ones lose power, where the scheme finds its content again.
@@ -35,8 +35,8 @@ const LOG_PAGES_MAX: u64 = 500;
 /// # Errors
 /// Why the array refuses the combination; or that no device was found for it.
 pub fn case(space: &Space, combination: &Combination, seed: u64) -> Result<Case, String> {
-    if let Some(reason) = space.reason(combination) {
-        return Err(reason);
+    if let Some(why) = space.why(combination) {
+        return Err(why.to_string());
     }
     let number = combination.0.iter().fold(0, |number, &member| number << 4 | u64::from(member));
     let mut draw = Draw(Prng::stream(seed, number));
@@ -78,10 +78,11 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     };
     let geometry = case.geometry().ok()?;
     let (pages, page) = (case.scheme.pages(&geometry), page_bytes / stamp::SECTOR as u64);
-    if geometry.rows() < 2 || is_log && pages > LOG_PAGES_MAX {
+    if geometry.rows() < 2 || is_log && pages > FULL_PAGES_MAX {
         return None;
     }
-    if is_log && draw.percent(50) {
+    // Blocks must be written to their end before any is collected.
+    if pages <= FULL_PAGES_MAX && draw.percent(60) {
         case.requests = filling(draw, &geometry, pages, page);
     }
     case.requests.extend(storm::requests(draw, &geometry, pages, page, &[60, 120, 200]));

@@ -11,6 +11,7 @@ mod bits;
 pub mod case;
 pub mod covering;
 pub mod pairs;
+mod review;
 pub mod table;
 
 use std::fmt;
@@ -23,6 +24,7 @@ use axes::{AXES, Ability, COUNT, Sets};
 pub use case::case;
 pub use covering::{covering, is_feasible};
 pub use pairs::{Pairs, Refusal};
+pub use review::{REVIEW, Reviewed, Verdict, review};
 
 /// A member: the number of its axis, and its own there.
 pub type At = (usize, u8);
@@ -148,15 +150,38 @@ impl Space {
         scheme.resolve(&elements, true).map(|_| ())
     }
 
-    /// Why a combination is refused, without the scheme's name.
-    pub fn reason(&self, combination: &Combination) -> Option<String> {
-        let text = self.resolve(combination).err()?.to_string();
-        Some(
-            text.strip_prefix("scheme `composed`")
-                .unwrap_or(&text)
-                .trim_start_matches([':', ',', ' '])
-                .to_owned(),
-        )
+    /// Why a combination is refused.
+    pub fn why(&self, combination: &Combination) -> Option<Why> {
+        Some(match self.resolve(combination).err()? {
+            SchemeError::Setting { key: "section", value, reason, .. } => {
+                Why { setting: value, reason: reason.into() }
+            }
+            SchemeError::Setting { key, value, reason, .. } => {
+                Why { setting: format!("{key} = {value}"), reason: reason.into() }
+            }
+            SchemeError::Geometry { reason, .. } => {
+                Why { setting: "section [geometry]".into(), reason: reason.to_string() }
+            }
+            SchemeError::Code { reason, .. } => {
+                Why { setting: "section [code]".into(), reason: reason.to_string() }
+            }
+            SchemeError::Syntax(text) => Why { setting: "the scheme".into(), reason: text },
+        })
+    }
+}
+
+/// Why a combination is refused, in the array's own words.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Why {
+    /// What it refuses.
+    pub setting: String,
+    /// The reason, which goes on behind that.
+    pub reason: String,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.setting, self.reason)
     }
 }
 

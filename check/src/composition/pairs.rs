@@ -7,7 +7,7 @@
 
 use super::axes::{AXES, COUNT};
 use super::bits::Numbers;
-use super::{At, Combination, Space};
+use super::{At, Combination, Space, Why};
 
 /// Why two members do not go together, or why one is refused with whatever it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Refusal {
     /// The other one; none if `one` is always refused.
     pub other: Option<At>,
     /// The array's own words.
-    pub reason: String,
+    pub why: Why,
 }
 
 /// Which members go together.
@@ -47,20 +47,19 @@ impl Pairs {
         for &one in &all {
             let is_alone = pairs.with[numbers.of(one)].count_ones() == 1;
             if is_alone {
-                let reason = |combination: Combination| {
-                    heals(space, &combination, one.0).then(|| space.reason(&combination))
+                let why = |combination: Combination| {
+                    if heals(space, &combination, one.0) { space.why(&combination) } else { None }
                 };
-                let reason =
-                    all.iter().filter(|at| at.0 != one.0).find_map(|&at| around(one, at).find_map(reason));
-                let reason = reason.flatten().expect("each axis has a member that is accepted");
-                pairs.refusals.push(Refusal { one, other: None, reason });
+                let why = all.iter().filter(|at| at.0 != one.0).find_map(|&at| around(one, at).find_map(why));
+                let why = why.expect("each axis has a member that is accepted");
+                pairs.refusals.push(Refusal { one, other: None, why });
                 continue;
             }
             for &other in all.iter().filter(|other| other.0 > one.0) {
                 if !pairs.go_together(one, other)
-                    && let Some(reason) = direct(space, one, other)
+                    && let Some(why) = direct(space, one, other)
                 {
-                    pairs.refusals.push(Refusal { one, other: Some(other), reason });
+                    pairs.refusals.push(Refusal { one, other: Some(other), why });
                 }
             }
         }
@@ -159,8 +158,8 @@ fn heals(space: &Space, combination: &Combination, axis: usize) -> bool {
 }
 
 /// Why two members that never come together refuse each other, if they do so directly.
-fn direct(space: &Space, one: At, other: At) -> Option<String> {
+fn direct(space: &Space, one: At, other: At) -> Option<Why> {
     let to_blame =
         |combination: &Combination| heals(space, combination, one.0) && heals(space, combination, other.0);
-    around(one, other).find(to_blame).and_then(|combination| space.reason(&combination))
+    around(one, other).find(to_blame).and_then(|combination| space.why(&combination))
 }

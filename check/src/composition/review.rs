@@ -1,0 +1,189 @@
+//! The refusals, reviewed: which of them have no meaning, and which could have one and are not built.
+//!
+//! Each of the array's reasons has a line here, and each line a reason that occurs: a test holds both. So a new refusal is
+//! reviewed when it is made, and one that was lifted goes.
+
+/// What a review came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The members contradict each other, or one would have nothing to do.
+    NoMeaning,
+    /// They could be had together, and nobody has built it.
+    NotBuilt,
+}
+
+impl Verdict {
+    /// For people to read.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoMeaning => "no meaning",
+            Self::NotBuilt => "not built",
+        }
+    }
+}
+
+/// A reason that was reviewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reviewed {
+    /// What the refused setting begins with; empty for any.
+    pub setting: &'static str,
+    /// What the reason begins with.
+    pub reason: &'static str,
+    /// What it is.
+    pub verdict: Verdict,
+    /// Why.
+    pub because: &'static str,
+}
+
+const fn line(
+    setting: &'static str,
+    reason: &'static str,
+    verdict: Verdict,
+    because: &'static str,
+) -> Reviewed {
+    Reviewed { setting, reason, verdict, because }
+}
+
+use Verdict::{NoMeaning, NotBuilt};
+
+/// All of them; the first that fits a reason is its review.
+pub const REVIEW: &[Reviewed] = &[
+    line("code.kind", "makes two parity chunks", NoMeaning, "RAID-5 has one parity chunk to write"),
+    line("code.kind", "makes one parity chunk", NoMeaning, "RAID-6 has two parity chunks to write"),
+    line("code.kind", "has no meaning without parity", NoMeaning, "RAID-0 has no parity to make"),
+    line(
+        "code.kind",
+        "has stripes as many pages deep",
+        NotBuilt,
+        "X-Code keeps parity in the data columns: it wants a log whose stripes are as many rows deep as there are elements",
+    ),
+    line("parity.window", "has no meaning without parity", NoMeaning, "RAID-0 has no parity to be late"),
+    line(
+        "parity.acknowledge",
+        "has no meaning without parity",
+        NoMeaning,
+        "RAID-0 has no parity to wait for",
+    ),
+    line(
+        "placement.first_writes",
+        "has no meaning without parity",
+        NoMeaning,
+        "without parity a first write pre-reads nothing that encoding could spare",
+    ),
+    line(
+        "placement.policy = \"parity-logging\"",
+        "has no meaning without parity",
+        NoMeaning,
+        "without parity there is no change of it to log",
+    ),
+    line(
+        "placement.policy = \"elastic\"",
+        "has no meaning without parity",
+        NoMeaning,
+        "it spares parity updates, of which RAID-0 has none; a log over RAID-0 would do over what the flash does below",
+    ),
+    line("read.policy", "has nothing to decode a chunk from", NoMeaning, "RAID-0 has one copy of a chunk"),
+    line(
+        "coordination.policy",
+        "has no meaning without parity",
+        NoMeaning,
+        "turns are taken within a parity group, so that the others can serve",
+    ),
+    line(
+        "[update]",
+        "has no meaning where parity is never updated",
+        NoMeaning,
+        "a stripe of a log is written once, whole",
+    ),
+    line(
+        "parity.window",
+        "has no meaning where parity is never updated",
+        NoMeaning,
+        "a stripe's parity is written with it; what waits is data, in `elastic.buffer`",
+    ),
+    line(
+        "parity.acknowledge",
+        "has no meaning where parity is never updated",
+        NoMeaning,
+        "`elastic.acknowledge` says when a write is acknowledged",
+    ),
+    line(
+        "parity.window",
+        "leaves parity late, as a log does",
+        NoMeaning,
+        "two answers to one question: what becomes of a change of parity until it is made",
+    ),
+    line(
+        "parity.window",
+        "leaves parity late, and this write cache makes it first",
+        NoMeaning,
+        "a cache that makes parity first leaves none late",
+    ),
+    line(
+        "parity.acknowledge",
+        "has no meaning where writes are acknowledged from",
+        NoMeaning,
+        "such a cache acknowledges when it has data and parity, and neither is on an element by then",
+    ),
+    line(
+        "[hotness]",
+        "is asked by placement.policy",
+        NoMeaning,
+        "nobody would ask: in place there is one place for a chunk, hot or cold",
+    ),
+    line(
+        "placement.policy = \"parity-logging\"",
+        "logs what this write cache has made parity of before",
+        NoMeaning,
+        "the log is for changes whose parity is not made; this cache makes it at once",
+    ),
+    line(
+        "placement.first_writes",
+        "is what elastic striping does with every write",
+        NoMeaning,
+        "every write of elastic striping waits in memory until there is a stripe of them",
+    ),
+    line(
+        "placement.policy = \"elastic\"",
+        "needs to know the elements of a write that waits",
+        NotBuilt,
+        "reads of a log have elements that could be known; a write has none until its stripe is made",
+    ),
+    line(
+        "placement.first_writes",
+        "needs to know the elements of a write that waits",
+        NotBuilt,
+        "reads and later writes have elements; a first write has none until its row is full",
+    ),
+    line(
+        "[cache]",
+        "makes up for parity updates",
+        NotBuilt,
+        "elastic striping gathers writes in memory of its own, as much as it needs; a cache before it could absorb more",
+    ),
+    line(
+        "placement.first_writes",
+        "gives pages their row after this write cache has made parity of them",
+        NotBuilt,
+        "encoding could spare such a cache the pre-reads of rows that were never written",
+    ),
+    line(
+        "read.policy",
+        "needs elements that tell what they do",
+        NoMeaning,
+        "what is not told can only be observed: `read.state = \"observed\"`",
+    ),
+    line(
+        "coordination.policy",
+        "needs elements that collect garbage only when they are permitted to",
+        NoMeaning,
+        "nobody can permit what a file or a block device does by itself",
+    ),
+];
+
+/// The review of a reason: a line of [`REVIEW`].
+pub fn review(why: &super::Why) -> Option<usize> {
+    REVIEW
+        .iter()
+        .position(|line| why.setting.starts_with(line.setting) && why.reason.starts_with(line.reason))
+}
