@@ -3,11 +3,11 @@
 CARGO ?= cargo
 # Cases of each property test under `make fuzz`.
 CASES ?= 20000
-# Length of `make storm`, and of each target of `make fuzz-readers`; first seed of `make storm`.
+# Length of `make storm`, of `make compose`, and of each target of `make fuzz-readers`; first seed of `make storm`.
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm lint fmt speed bench bench-codes bench-caches bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -50,6 +50,9 @@ test-python: python ## Run the tests of the Python package
 
 storm: ## Run new seeds through the checking simulation (MINUTES=5 FROM=1000000)
 	$(CARGO) run --release --locked -p stripewise-check -- --minutes $(MINUTES) --from $(FROM)
+
+compose: ## Run combinations of members of all axes through the checking simulation (MINUTES=5 ROWS=0..10000000)
+	$(CARGO) run --release --locked -p stripewise-check -- compose --all --minutes $(MINUTES) --rows $(or $(ROWS),0..10000000)
 
 lint: ## Check the format and the lints
 	$(CARGO) fmt --all --check

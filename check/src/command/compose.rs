@@ -94,7 +94,7 @@ impl Compose {
                 rows.push(combination);
                 true
             });
-            let mut random = Prng::stream(0, 0x616C_6C);
+            let mut random = Prng::stream(0, 0x616C_6C6C);
             for place in (1..rows.len()).rev() {
                 rows.swap(place, random.below(place as u64 + 1) as usize);
             }

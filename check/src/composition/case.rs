@@ -26,8 +26,9 @@ use crate::{device, stamp};
 /// Devices are drawn so many times until one can be what the combination needs. Of ten about three cannot.
 const ATTEMPTS: u32 = 10_000;
 
-/// The most pages of an array that is filled to the last one, and of any log.
-const FULL_PAGES_MAX: u64 = 500;
+/// The most pages of an array, so that it can be filled; of a log fewer, because much is looked up of it at every event.
+const PAGES_MAX: u64 = 2000;
+const LOG_PAGES_MAX: u64 = 500;
 
 /// The case of a combination and a seed. Even seeds lose an element while requests are under way, where there is parity; odd
 /// ones lose power, where the scheme finds its content again.
@@ -78,12 +79,12 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     };
     let geometry = case.geometry().ok()?;
     let (pages, page) = (case.scheme.pages(&geometry), page_bytes / stamp::SECTOR as u64);
-    if geometry.rows() < 2 || is_log && pages > FULL_PAGES_MAX {
+    if geometry.rows() < 2 || pages > if is_log { LOG_PAGES_MAX } else { PAGES_MAX } {
         return None;
     }
     // Blocks must be written to their end before any is collected.
-    if pages <= FULL_PAGES_MAX && draw.percent(60) {
-        case.requests = filling(draw, &geometry, pages, page);
+    for _ in 0..draw.one_of(&[0, 1, 1, 2]) {
+        case.requests.extend(filling(draw, &geometry, pages, page));
     }
     case.requests.extend(storm::requests(draw, &geometry, pages, page, &[60, 120, 200]));
     if draw.percent(40) {

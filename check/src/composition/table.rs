@@ -61,15 +61,18 @@ fn members(text: &mut String) {
     }
 }
 
+/// Members of one axis that go with the same members of another one, or with none at all.
+type Block = (usize, Option<usize>, Vec<&'static str>);
+
 /// Members by axes: `geometry raid5, raid4 with code pq, rdp`.
 fn who(refusals: &[&Refusal]) -> String {
     // Of each first member and other axis the members there, then first members with the same ones together.
-    let mut others: BTreeMap<(At, Option<usize>), Vec<&str>> = BTreeMap::new();
+    let mut others: BTreeMap<(At, Option<usize>), Vec<&'static str>> = BTreeMap::new();
     for refusal in refusals {
         let of = others.entry((refusal.one, refusal.other.map(|at| at.0))).or_default();
         of.extend(refusal.other.map(name));
     }
-    let mut groups: BTreeMap<(usize, Option<usize>, Vec<&str>), Vec<&str>> = BTreeMap::new();
+    let mut groups: BTreeMap<Block, Vec<&str>> = BTreeMap::new();
     for ((one, axis), others) in others {
         groups.entry((one.0, axis, others)).or_default().push(name(one));
     }
