@@ -29,12 +29,32 @@ fn a_verbose_run_prints_its_case_and_every_event_and_is_the_same_each_time() {
 }
 
 #[test]
+fn rows_of_the_covering_array_are_run_listed_and_named_by_their_members() {
+    let output = check(&["compose", "--rows", "3..5", "--seeds", "2", "--jobs", "2"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output).starts_with("4 of 4 runs pass, 2 of 2 rows"), "{}", text(&output));
+
+    let list = text(&check(&["compose", "--list", "--rows", "3..4"]));
+    let (number, row) = list.trim_end().split_once(' ').expect("a number and a row");
+    assert_eq!(number, "3");
+    let output = text(&check(&["compose", "--of", row, "--seed", "1", "--verbose"]));
+    assert!(output.contains("[device.geometry]"), "{output}");
+    assert!(output.contains(&format!("{row}, seed 1 passes")), "{output}");
+}
+
+#[test]
 fn what_cannot_be_done_is_told_with_exit_code_2() {
     for (arguments, told) in [
         (&["--case", "no/such/file"][..], "cannot read no/such/file"),
         (&["--seeds", "9"], "0..1000"),
         (&["--case", "Cargo.toml"], "Cargo.toml"),
         (&[], "--seed"),
+        (&["compose", "--of", "cash=wow"], "`cash` is no axis; there are geometry"),
+        (
+            &["compose", "--of", "geometry=raid0,read=brr"],
+            "is refused: read.policy = \"brr\" has nothing to decode",
+        ),
+        (&["compose", "--verbose"], "--of"),
     ] {
         let output = check(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

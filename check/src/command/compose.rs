@@ -133,6 +133,9 @@ impl Compose {
             while !ends.load(Ordering::Relaxed) && begin.elapsed() < limit {
                 let Some((number, row)) = rows.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 for seed in self.seeds(if self.all { 1 } else { 4 }) {
+                    if ends.load(Ordering::Relaxed) {
+                        break;
+                    }
                     let name = format!("row {number}, {row}, seed {seed}");
                     let case =
                         case(space, row, seed).map_err(|reason| anyhow!(reason)).context(name.clone())?;
