@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use stripewise_base::prng::Prng;
-use stripewise_check::composition::{Combination, Pairs, Space, case, covering, table};
+use stripewise_check::composition::{Combination, Pairs, Space, case, covering, shuffle, table};
 use stripewise_check::{Planted, Summary};
 
 use super::progress::Progress;
@@ -94,10 +94,7 @@ impl Compose {
                 rows.push(combination);
                 true
             });
-            let mut random = Prng::stream(0, 0x616C_6C6C);
-            for place in (1..rows.len()).rev() {
-                rows.swap(place, random.below(place as u64 + 1) as usize);
-            }
+            shuffle(&mut rows, &mut Prng::stream(0, 0x616C_6C6C));
         } else {
             rows = covering(pairs);
         }

@@ -66,7 +66,16 @@ pub fn covering(pairs: &Pairs) -> Vec<Combination> {
         triples_of(&best.1).for_each(|triple| missing.remove(triple));
         rows.push(best.1);
     }
+    // Any part of them is a sample.
+    shuffle(&mut rows, &mut random);
     rows
+}
+
+/// Puts `items` into a random order.
+pub fn shuffle<T>(items: &mut [T], random: &mut Prng) {
+    for place in (1..items.len()).rev() {
+        items.swap(place, random.below(place as u64 + 1) as usize);
+    }
 }
 
 fn all_of(triples: &Triples) -> Vec<[At; 3]> {
@@ -86,9 +95,7 @@ fn candidate(pairs: &Pairs, missing: &Triples, first: [At; 3], random: &mut Prng
     let mut chosen = [None; COUNT];
     first.into_iter().for_each(|(axis, member)| chosen[axis] = Some(member));
     let mut order: Vec<usize> = (0..COUNT).filter(|&axis| chosen[axis].is_none()).collect();
-    for place in (1..order.len()).rev() {
-        order.swap(place, random.below(place as u64 + 1) as usize);
-    }
+    shuffle(&mut order, random);
     for axis in order {
         let may = pairs.may(&chosen);
         let members = AXES[axis].members.len() as u8;

@@ -22,7 +22,7 @@ use stripewise_flash::Level;
 
 use axes::{AXES, Ability, COUNT, Sets};
 pub use case::case;
-pub use covering::{covering, is_feasible};
+pub use covering::{covering, is_feasible, shuffle};
 pub use pairs::{Pairs, Refusal};
 pub use review::{REVIEW, Reviewed, Verdict, review};
 
