@@ -12,29 +12,35 @@ const PAGE: u64 = 4096;
 const STRIP: u64 = 4;
 const ALL: [&str; 5] = ["isc", "wow", "stow", "siw", "hybrid"];
 
-/// Writes, far enough apart that each meets idle SSDs: first page, number of pages.
-struct Writes(Vec<(u64, u32)>, usize);
+/// Requests, and how many of them are out.
+struct Requests(Vec<Request>, usize);
 
-impl Source for Writes {
+impl Source for Requests {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
-        let room = batch.capacity();
-        for &(page, pages) in self.0[self.1..].iter().take(room) {
-            let time_ns = self.1 as u64 * 20_000_000;
-            let (offset, bytes) = (page * PAGE, pages * PAGE as u32);
-            batch.push(Request { time_ns, offset, bytes, volume: 0, kind: Kind::Write });
-            self.1 += 1;
-        }
+        batch.extend(self.0[self.1..].iter().take(batch.capacity()));
+        self.1 += batch.len();
         Ok(())
     }
+}
+
+fn request(kind: Kind, time_ns: u64, (page, pages): (u64, u32)) -> Request {
+    Request { time_ns, offset: page * PAGE, bytes: pages * PAGE as u32, volume: 0, kind }
 }
 
 struct Nothing;
 
 impl Sink for Nothing {}
 
-/// The preset of `cache` with strips of four pages and `settings`, over 4 SSDs (RAID-0) or 4 and one.
+/// The preset of `cache` with strips of four pages and `settings`, over 4 SSDs (RAID-0) or 4 and one. Writes: first page, number
+/// of pages; far enough apart that each meets idle SSDs.
 fn totals(cache: &str, level: &str, settings: &str, writes: &[(u64, u32)]) -> Totals {
+    let every_20_ms = writes.iter().zip((0u64..).step_by(20_000_000));
+    replayed(cache, level, settings, every_20_ms.map(|(&at, time)| request(Kind::Write, time, at)).collect())
+}
+
+/// The same of any requests.
+fn replayed(cache: &str, level: &str, settings: &str, requests: Vec<Request>) -> Totals {
     let mut device = DeviceSpec::preset("paper003").expect("a preset");
     device.geometry.blocks = 32;
     let text = format!(
@@ -49,7 +55,7 @@ fn totals(cache: &str, level: &str, settings: &str, writes: &[(u64, u32)]) -> To
             if level == "raid0" { "ssd:4" } else { "ssd:5" }.parse().expect("a layout"),
         )
     };
-    run(&config, &mut Writes(writes.to_vec(), 0), &mut Nothing, &mut |_| true).expect("a run")
+    run(&config, &mut Requests(requests, 0), &mut Nothing, &mut |_| true).expect("a run")
 }
 
 /// Pages read before updates, pages of data and pages of parity written.
@@ -165,5 +171,27 @@ fn writes_wait_for_room_when_the_cache_is_smaller_than_they_are_and_all_arrive()
             assert!(totals.cache.waits > 0, "{cache}, {level}");
             assert_eq!(totals.cache.written, 768, "{cache}, {level}");
         }
+    }
+}
+
+/// Volleys of 40 pages, a tenth of a millisecond apart, every 50 ms; three writes and then a read. Light, but dense.
+fn volleys() -> Vec<Request> {
+    let mut prng = stripewise_base::prng::Prng::new(11);
+    (0..12_000u64)
+        .map(|nth| {
+            let kind = if nth % 4 == 3 { Kind::Read } else { Kind::Write };
+            request(kind, nth / 40 * 50_000_000 + nth % 40 * 100_000, (prng.below(16_000), 1))
+        })
+        .collect()
+}
+
+#[test]
+fn small_writes_of_a_light_load_delay_reads_less_under_the_hybrid_than_under_wow() {
+    for level in ["raid0", "raid5"] {
+        let of = |cache| replayed(cache, level, "size = '1MiB'", volleys());
+        let [wow, hybrid] = ["wow", "hybrid"].map(of);
+        let [before, found] = [&wow, &hybrid].map(|totals| totals.requests.reads.mean_ns());
+        assert!(found * 10 < before * 9, "{level}: {found} ns, WOW {before} ns");
+        assert_eq!([wow.cache.waits, hybrid.cache.waits], [0, 0], "{level}: no write waits for room");
     }
 }

@@ -3,10 +3,10 @@
 //! Source: paper 003, section 4, which wishes for "a hybrid approach that switches between WOW and SIW adaptively to the
 //! workload"; all of it is ours. What it takes from each is what each gains by (docs/paper-003.md). From WOW: writes are
 //! acknowledged at once whatever parity will take, and a group leaves as a whole, so that its SSDs stay in step. From SIW:
-//! little is on its way, a whole group or as many parts of groups, so that reads find short queues. Where SIW's elements
-//! wait for each other to collect together, here groups leave in bursts, from half-way between the thresholds down to the
-//! low one: a collection that one write makes due is met by the next write of the burst, not by a read. Where the cache was
-//! full, ever more is on its way, up to WOW's groups.
+//! little is on its way, one group, so that reads find short queues. Where SIW's elements wait for each other to collect
+//! together, here groups leave in bursts, from half-way between the thresholds down to the low one: a collection that one
+//! write makes due is met by the next write of the burst, not by a read. The time for which the cache was full lately says
+//! whether that is enough; where it is not, ever more is on its way, up to WOW's groups.
 
 use stripewise_base::Nanos;
 
@@ -21,10 +21,13 @@ pub(super) struct Hybrid {
     group_pages: u32,
     most: u32,
     patience: Nanos,
-    full_since: Option<Nanos>,
+    /// For how long the cache was full lately; [`Self::weigh`] says how lately.
+    load: Nanos,
+    weighed: Nanos,
+    is_full: bool,
     is_burst: bool,
-    /// The last burst, or this one, met a full cache: the next does not wait until it is worth it.
-    was_full: bool,
+    /// This burst, or between bursts the last one, met a full cache.
+    is_heavy: bool,
 }
 
 impl Hybrid {
@@ -34,9 +37,11 @@ impl Hybrid {
             group_pages,
             most: section.outstanding,
             patience: section.patience.0.max(1),
-            full_since: None,
+            load: 0,
+            weighed: 0,
+            is_full: false,
             is_burst: false,
-            was_full: false,
+            is_heavy: false,
         }
     }
 
@@ -49,28 +54,40 @@ impl Hybrid {
         filling: &Filling,
         leaving: u32,
     ) -> Option<u32> {
-        let pages = self.rate(now, filling).saturating_mul(self.group_pages);
-        let next = rings.next(ring)?;
-        // Once it is full, the next group begins before the last has quite arrived.
-        let fits = leaving + rings.unit(next).kept <= pages || self.full_since.is_some() && leaving < pages;
-        let is_room = fits && rings.rings[ring as usize].leaving < self.most;
+        let (groups, whole) = self.rate(now, filling);
+        let is_room =
+            rings.rings[ring as usize].leaving < groups && leaving < whole.saturating_mul(self.group_pages);
         is_room.then(|| rings.advance(ring)).flatten()
     }
 
-    /// What may be on its way, in whole groups.
-    fn rate(&mut self, now: Nanos, filling: &Filling) -> u32 {
-        let begins = if self.was_full { !filling.is_low() } else { filling.is_half() };
-        self.is_burst = if self.is_burst { !filling.is_low() } else { begins };
+    /// How many groups may be on their way, and how many whole ones their pages may come to before the next begins.
+    fn rate(&mut self, now: Nanos, filling: &Filling) -> (u32, u32) {
+        self.weigh(now - self.weighed);
+        (self.weighed, self.is_full) = (now, filling.is_full());
         if !self.is_burst {
-            self.full_since = None;
-            return 0;
+            let has_load = self.is_heavy || self.load > 0;
+            self.is_burst = if has_load { !filling.is_low() } else { filling.is_half() };
+            self.is_heavy &= !self.is_burst;
         }
-        if filling.is_full() {
-            self.full_since.get_or_insert(now);
+        self.is_burst &= !filling.is_low();
+        self.is_heavy |= self.is_full;
+        match (self.is_burst, self.is_heavy || self.load > 0) {
+            (false, _) => (0, 0),
+            (true, false) => (1, 1),
+            (true, true) => (self.most, (1 << (self.load / self.patience).min(16)).min(self.most)),
         }
-        self.was_full = self.full_since.is_some();
-        let times = self.full_since.map_or(0, |since| (now - since) / self.patience);
-        (1 << times.min(16)).min(self.most)
+    }
+
+    /// The load after `time` more: it grows while the cache is full, and falls while it is not, half as fast while a burst
+    /// goes on and twice as fast between bursts (choices). So it lasts where the cache is full for a third of the time and
+    /// never has a rest. It is no more than one `patience` for each of the most groups, which bounds how long it is remembered.
+    fn weigh(&mut self, time: Nanos) {
+        if self.is_full {
+            let most = self.patience.saturating_mul(self.most.into());
+            self.load = self.load.saturating_add(time).min(most);
+        } else {
+            self.load = self.load.saturating_sub(if self.is_burst { time / 2 } else { time * 2 });
+        }
     }
 }
 
@@ -81,23 +98,40 @@ mod tests {
 
     const MS: Nanos = 1_000_000;
 
+    /// What leaves at these milliseconds and pages held, of 100: groups, and how many whole ones they may come to.
+    fn rates(hybrid: &mut Hybrid, steps: &[(Nanos, u32)]) -> Vec<(u32, u32)> {
+        let law = Law::new(&CacheSection::default(), 100);
+        let filling = |occupied| Filling { law, occupied, is_pressed: false };
+        steps.iter().map(|&(ms, occupied)| hybrid.rate(ms * MS, &filling(occupied))).collect()
+    }
+
     #[test]
-    fn bursts_go_from_half_way_to_the_low_threshold_and_grow_after_the_cache_was_full() {
-        let section = CacheSection::default();
-        let law = Law::new(&section, 100);
-        let mut hybrid = Hybrid::new(&section, 10);
-        let mut rates = |steps: &[(Nanos, u32)]| -> Vec<u32> {
-            let filling = |occupied| Filling { law, occupied, is_pressed: false };
-            steps.iter().map(|&(ms, occupied)| hybrid.rate(ms * MS, &filling(occupied))).collect()
-        };
-        // A light load: half-way is 85 of 100 pages.
-        assert_eq!(rates(&[(0, 80), (1, 84), (2, 85), (3, 82), (4, 80), (5, 84)]), [0, 0, 1, 1, 0, 0]);
-        // Full at 90: twice as much for each 50 ms since, to the end of the burst, and no waiting for the next one.
-        assert_eq!(
-            rates(&[(10, 90), (59, 99), (60, 88), (110, 81), (160, 80), (170, 81)]),
-            [1, 1, 2, 4, 0, 1]
-        );
-        assert_eq!(rates(&[(180, 80), (190, 84)]), [0, 0], "that one was light again");
-        assert_eq!(rates(&[(200, 95), (10_000, 95)]), [1, 20], "no more than WOW's groups");
+    fn under_a_light_load_one_group_leaves_after_another_from_half_way_to_the_low_threshold() {
+        let mut hybrid = Hybrid::new(&CacheSection::default(), 10);
+        // Half-way is 85 of 100 pages.
+        let found = rates(&mut hybrid, &[(0, 80), (1, 84), (2, 85), (3, 82), (4, 80), (5, 84)]);
+        assert_eq!(found, [(0, 0), (0, 0), (1, 1), (1, 1), (0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn what_is_on_its_way_doubles_for_each_patience_that_the_cache_was_full_and_halves_when_it_is_no_more() {
+        let mut hybrid = Hybrid::new(&CacheSection::default(), 10);
+        // Full at 90 for 50 ms, and not for 50 ms, which take half as many back; then full for 100 ms, on top of 24.5.
+        let steps = [(10, 90), (59, 99), (60, 88), (110, 88), (111, 90), (211, 85)];
+        assert_eq!(rates(&mut hybrid, &steps), [(20, 1), (20, 1), (20, 2), (20, 1), (20, 1), (20, 4)]);
+        // The burst ends with 119.5 ms, of which 10 ms between bursts take 20; the next does not wait for half-way.
+        assert_eq!(rates(&mut hybrid, &[(221, 80), (231, 81), (241, 80)]), [(0, 0), (20, 2), (0, 0)]);
+        assert_eq!(rates(&mut hybrid, &[(300, 80), (301, 84)]), [(0, 0); 2], "it is forgotten");
+        // No more than WOW's groups; half a second between bursts forgets however long it was.
+        assert_eq!(rates(&mut hybrid, &[(400, 95), (10_000, 95)]), [(20, 1), (20, 20)]);
+        assert_eq!(rates(&mut hybrid, &[(10_001, 80), (10_501, 81)]), [(0, 0), (1, 1)]);
+    }
+
+    #[test]
+    fn a_burst_that_met_a_full_cache_goes_on_with_many_small_groups_and_the_next_begins_at_once() {
+        let mut hybrid = Hybrid::new(&CacheSection::default(), 10);
+        let steps = [(0, 90), (10, 85), (40, 85), (41, 80), (42, 81), (43, 80), (44, 81)];
+        let found = rates(&mut hybrid, &steps);
+        assert_eq!(found, [(20, 1), (20, 1), (20, 1), (0, 0), (1, 1), (0, 0), (0, 0)]);
     }
 }
