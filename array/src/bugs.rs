@@ -4,6 +4,16 @@
 /// A known bug of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
+    /// The map of zones names a page's new place before it is written there.
+    MoveBeforeWritten,
+    /// A write of a part of a page does not wait for the write that moves the page.
+    MoveNotAwaited,
+    /// A page of a zone that was left is used anew while requests may be on the way to it.
+    LeftPageReused,
+    /// A block goes home as it was read, though a host has written it since.
+    EvictionNotStopped,
+    /// After a loss of power the map of zones names places whose content no flush had covered.
+    UnflushedMoveKept,
     /// What a chunk's new version replaces in the log goes on counting as valid.
     OldSlotStaysValid,
     /// A stripe that was on its way when one of its chunks was written anew makes the older version the current one.
@@ -247,6 +257,11 @@ impl Bug {
         Self::FlushSkipsDestages,
         Self::CachedMembersIgnored,
         Self::AbsorbNotHeld,
+        Self::MoveBeforeWritten,
+        Self::MoveNotAwaited,
+        Self::LeftPageReused,
+        Self::EvictionNotStopped,
+        Self::UnflushedMoveKept,
         Self::OldSlotStaysValid,
         Self::OlderChunkInstalled,
         Self::ReserveIgnored,

@@ -18,6 +18,8 @@ pub trait Memory {
     fn take(&mut self) -> PageId;
     /// Returns a buffer.
     fn give(&mut self, page: PageId);
+    /// Room for so many bytes, as a host would bring it, for requests of the controller's own.
+    fn payload(&self, bytes: usize) -> Self::Host;
     /// Copies `bytes` of the payload from `from` into the page at `at`.
     fn load(&mut self, page: PageId, at: usize, host: &Self::Host, from: usize, bytes: usize);
     /// Copies `bytes` of the page from `at` into the payload at `to`.
@@ -50,6 +52,7 @@ impl Memory for NoMemory {
         0
     }
     fn give(&mut self, _: PageId) {}
+    fn payload(&self, _: usize) {}
     fn load(&mut self, _: PageId, _: usize, (): &(), _: usize, _: usize) {}
     fn store(&self, _: PageId, _: usize, (): &mut (), _: usize, _: usize) {}
     fn copy(&mut self, _: PageId, _: PageId, _: usize, _: usize) {}
@@ -128,6 +131,10 @@ impl Memory for PageMemory {
     fn give(&mut self, page: PageId) {
         debug_assert!(!self.free.contains(&page), "page {page} was returned twice");
         self.free.push(page);
+    }
+
+    fn payload(&self, bytes: usize) -> Box<[u8]> {
+        vec![0; bytes].into()
     }
 
     fn load(&mut self, page: PageId, at: usize, host: &Box<[u8]>, from: usize, bytes: usize) {

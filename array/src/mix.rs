@@ -4,8 +4,6 @@
 //! read-intensive, and a reclassified block moves when it is written again. Thresholds, the least history and its ageing are
 //! not printed; they are our choices, named here.
 
-#![allow(dead_code, reason = "the placements that ask for it follow")]
-
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
 

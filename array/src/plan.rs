@@ -334,6 +334,13 @@ impl Plan {
         self.current + 1 >= self.step_count
     }
 
+    /// Hosts that are not acknowledged yet are so after the last step.
+    pub(crate) fn acknowledge_last(&mut self) {
+        if self.current <= self.ack_after {
+            self.ack_after = self.step_count - 1;
+        }
+    }
+
     /// Hosts are acknowledged after the step that was pushed last.
     #[inline]
     pub(crate) fn acknowledge_here(&mut self) {

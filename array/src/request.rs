@@ -62,6 +62,11 @@ pub(crate) struct RequestSlot {
     pub(crate) is_sequential: bool,
     /// What is left to be cut into plans.
     pub(crate) cursor: RowCursor,
+    /// Over zones: of what was translated to pages of the array, the rest that is left to be cut.
+    pub(crate) extent: RowCursor,
+    /// Over zones: when it began, as they count, and the moves that there were before it.
+    pub(crate) epoch: u64,
+    pub(crate) moves: u64,
     /// Plans not yet complete, plus one while cutting goes on.
     pub(crate) remaining: u32,
     pub(crate) failed: bool,

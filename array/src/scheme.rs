@@ -14,6 +14,7 @@ use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
 use crate::mix::MixSection;
 use crate::placement::elastic::ElasticSection;
+use crate::placement::mc_rais::ZonesSection;
 use crate::placement::{LogSection, Placement};
 use crate::read::ReadSection;
 use crate::update::Update;
@@ -54,6 +55,9 @@ pub struct Scheme {
     /// How read-intensive blocks are told from write-intensive ones, by placements that keep them apart.
     #[serde(default, skip_serializing_if = "MixSection::is_default")]
     pub mix: MixSection,
+    /// The zones of the placement `mc-rais`.
+    #[serde(default, skip_serializing_if = "ZonesSection::is_default")]
+    pub zones: ZonesSection,
     /// The streams and segments of the placement `elastic`.
     #[serde(default, skip_serializing_if = "ElasticSection::is_default")]
     pub elastic: ElasticSection,

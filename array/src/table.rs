@@ -15,6 +15,17 @@ impl Table {
         Self { slots: vec![(0, NONE); (count.max(8) * 2).next_power_of_two()], count: 0 }
     }
 
+    /// How many values it has.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        size_of_val(&self.slots[..]) as u64
+    }
+
     #[inline]
     fn home(&self, key: u64) -> usize {
         (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.slots.len() - 1)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stripewise_array::cache::CachePolicy;
+use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{Acknowledge, Array, PageMemory};
 use stripewise_flash::Flash;
 
@@ -238,7 +239,8 @@ impl Audit<'_> {
     ) -> Result<(), String> {
         let sectors_per_page = (self.flash.media().page_bytes() / SECTOR) as u64;
         let first = page * sectors_per_page;
-        let Some((row, member)) = self.array.locate(page) else {
+        let at = if must_be_there { self.array.locate_durable(page) } else { self.array.locate(page) };
+        let Some((row, member)) = at else {
             let promised = (first..first + sectors_per_page).find(|&sector| floor(sector) > 0);
             return match promised {
                 Some(sector) if must_be_there => {
@@ -325,16 +327,22 @@ impl Audit<'_> {
         self.array.scheme().placement.first_writes != stripewise_array::placement::FirstWrites::InPlace
     }
 
+    /// Whether pages of hosts move from row to row.
+    pub(crate) fn moves(&self) -> bool {
+        self.array.scheme().placement.policy == PlacementPolicy::McRais
+    }
+
     /// Every row, every page, and the device's own state.
     ///
     /// # Errors
     /// The first thing that is wrong.
     pub(crate) fn everything(&self) -> Result<(), String> {
         let geometry = self.array.geometry();
-        (0..geometry.pages())
+        (0..self.array.host_pages())
             .try_for_each(|page| self.page(page, false, |sector| self.model.floor(sector)))?;
         (0..geometry.rows()).try_for_each(|row| self.row(row))?;
         self.array.lost_content().try_for_each(|(row, _)| self.lost_too_much(row))?;
+        self.array.audit_zones().map_err(|what| format!("the map of zones disagrees with itself: {what}"))?;
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
     }
 
@@ -361,7 +369,7 @@ impl Audit<'_> {
         was_lost: impl Fn(u64, u32) -> bool,
     ) -> bool {
         let geometry = self.array.geometry();
-        pages.filter_map(|page| self.array.locate(page)).any(|(row, member)| {
+        pages.flat_map(|page| self.array.places_of(page)).any(|(row, member)| {
             let place = geometry.place(row);
             let is_lost = |member: u32| {
                 let element = geometry.element(place, member);

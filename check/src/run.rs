@@ -395,7 +395,7 @@ impl<'a> Run<'a> {
             What::Read => Ok(()),
             What::Write | What::Trim => {
                 // A gathered write is acknowledged before it is anywhere.
-                let in_place = !audit.gathers() && !audit.caches();
+                let in_place = !audit.gathers() && !audit.caches() && !audit.moves();
                 let is_alone =
                     in_place && audit.waits_for_parity() && self.simulation.world.host.is_alone(ask);
                 let audit = Audit { is_alone, ..audit };
@@ -410,8 +410,7 @@ impl<'a> Run<'a> {
                 let is_volatile = (!audit.gathers() || placement.buffer_persistence == Persistence::Volatile)
                     && (!audit.caches() || cache.persistence == Persistence::Volatile);
                 let floor = |sector: u64| ended.request.floors[sector as usize];
-                (0..audit.array.geometry().pages())
-                    .try_for_each(|page| audit.page(page, is_volatile, floor))?;
+                (0..audit.array.host_pages()).try_for_each(|page| audit.page(page, is_volatile, floor))?;
                 let rows = 0..audit.array.geometry().rows();
                 let mut covered = rows
                     .filter(|&row| !audit.gathers() && is_volatile && self.is_covered(row, &ended.request));
@@ -423,7 +422,12 @@ impl<'a> Run<'a> {
     /// Whether a flush covers all that was ever written to the stripe of `row`: nothing was under way there when it was
     /// submitted, and nothing came since.
     fn is_covered(&self, row: u64, flush: &Submitted) -> bool {
-        let geometry = self.simulation.array.geometry();
+        let array = &self.simulation.array;
+        let geometry = array.geometry();
+        if self.audit().moves() && !array.is_quiet() {
+            // A block on its way home may share the row.
+            return false;
+        }
         let sectors_per_page = (self.media().page_bytes() / crate::stamp::SECTOR) as u64;
         let chunk_pages = u64::from(geometry.chunk_pages);
         let first_row = row - row % chunk_pages;
@@ -433,6 +437,7 @@ impl<'a> Run<'a> {
                 self.model().touches(update, first, chunk_pages * sectors_per_page)
             })
         };
+        let is_within = |update| self.audit().moves() || is_within(update);
         let mut uncovered = flush.open.iter().copied().chain(flush.update + 1..self.model().next_update());
         !uncovered.any(is_within)
     }
@@ -490,7 +495,12 @@ impl<'a> Run<'a> {
         // a log.
         let array = &self.simulation.array;
         let has_marks = array.stale_rows().next().is_some() || array.lost_content().next().is_some();
-        if self.is_elastic() || self.audit().gathers() || has_marks || array.log_pages_taken() > 0 {
+        if self.is_elastic()
+            || self.audit().gathers()
+            || self.audit().moves()
+            || has_marks
+            || array.log_pages_taken() > 0
+        {
             let Some(lost) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());
             };
@@ -503,7 +513,7 @@ impl<'a> Run<'a> {
             let options = Options { tracer, bug: self.bug };
             let mut other = Run::over(self.case, flash, self.model().clone(), options, self.event)?;
             other.not_before = self.simulation.now();
-            other.simulation.array.assume_written(self.simulation.array.geometry().pages());
+            other.simulation.array.assume_written(self.simulation.array.host_pages());
             let elements = 0..self.simulation.array.elements() as u16;
             let before = elements.filter(|&element| self.simulation.array.is_failed(element));
             before.chain(lost.iter().copied()).for_each(|element| other.lose(gone(element)));

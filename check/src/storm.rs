@@ -8,6 +8,7 @@ mod dispatching;
 pub(crate) mod elastic;
 pub(crate) mod power;
 pub(crate) mod reading;
+mod zones;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};
@@ -58,6 +59,7 @@ pub fn case(seed: u64) -> Case {
             false => attempt(seed, &mut draw, logs.then_some(&mut log)),
         };
         if let Some(mut case) = case {
+            zones::zones(seed, &mut case);
             dispatching::dispatch(seed, &mut case.scheme);
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);

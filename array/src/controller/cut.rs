@@ -30,6 +30,9 @@ impl<M: Memory> Array<M> {
         if self.gather.is_some() {
             return over(self.cut_gathering(id, driver));
         }
+        if self.zones.is_some() {
+            return self.cut_zones(id, kind, driver);
+        }
         self.cutting = id;
         let cut = self.cut_rows(id, kind, driver);
         self.cutting = NONE;
@@ -130,7 +133,8 @@ impl<M: Memory> Array<M> {
     pub(super) fn write_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let absorbs = self.makes_parity_first();
         if self.cache.is_some() && !absorbs {
-            return self.write_cached(id, row, mask);
+            self.write_cached(id, row, mask);
+            return self.cached_in_zones(id, row, mask);
         }
         let skips = if absorbs { Bug::AbsorbNotHeld } else { Bug::HoldSkipped };
         if self.has_bug(skips) {
@@ -375,7 +379,7 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    fn is_attached(&self, plan: u32, id: u32) -> bool {
+    pub(super) fn is_attached(&self, plan: u32, id: u32) -> bool {
         let mut node = self.plans[plan as usize].first_request;
         while node != NONE && self.attachments[node as usize].request != id {
             node = self.attachments[node as usize].next;
@@ -439,13 +443,14 @@ impl<M: Memory> Array<M> {
         sectors
     }
 
-    /// The page of the array that `member` of `row` holds.
+    /// The page of hosts that `member` of `row` holds.
     #[inline]
     pub(super) fn array_page(&self, row: u64, member: u32) -> u64 {
-        match &self.gather {
-            None => self.geometry.array_page(row, member),
-            Some(gather) => gather.page(row, member),
+        if let Some(gather) = &self.gather {
+            return gather.page(row, member);
         }
+        let page = self.geometry.array_page(row, member);
+        self.zones.as_ref().map_or(page, |zones| zones.owner(page))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Acknowledging host requests.
 
+use super::zones::Internal;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
@@ -12,6 +13,10 @@ impl<M: Memory> Array<M> {
     /// What `plan` was to do for hosts is done: each of its requests loses one thing to wait for. While the plan `goes_on`,
     /// with parity that follows data, flushes wait on: what they cover must bear the loss of an element.
     pub(super) fn acknowledge_plan<D: Driver<M>>(&mut self, plan: u32, goes_on: bool, driver: &mut D) {
+        let Plan { current, ack_after, .. } = self.plans[plan as usize];
+        if current <= ack_after {
+            self.plan_written_in_zones(plan);
+        }
         let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
         while node != NONE {
             let attachment = self.attachments[node as usize];
@@ -159,17 +164,26 @@ impl<M: Memory> Array<M> {
                 + acknowledgement.buffer_ns,
             "the parts of a response time add up to it: {acknowledgement:?}"
         );
-        self.requests[id as usize].next = self.free_request;
-        self.free_request = id;
         self.under_way -= 1;
-        if let Some(fifo) = &mut self.sync_fifo {
-            fifo.ended(id);
-        }
         self.last_active = self.now;
+        let is_own = id == self.internal_id();
+        if is_own {
+            self.internal = Internal::Over { failed: acknowledgement.failed };
+        } else {
+            self.end_in_zones(id, acknowledgement.failed);
+            self.requests[id as usize].next = self.free_request;
+            self.free_request = id;
+            if let Some(fifo) = &mut self.sync_fifo {
+                fifo.ended(id);
+            }
+        }
         if self.under_way == 0
             && let Some(coordination) = &mut self.coordination
         {
             coordination.rests(self.now, driver);
+        }
+        if is_own {
+            return;
         }
         if let Some(payload) = self.payloads[id as usize].take() {
             driver.acknowledge(acknowledgement, payload);

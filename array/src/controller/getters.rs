@@ -4,6 +4,7 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use super::Array;
+use super::zones::Internal;
 use crate::geometry::{Geometry, RowCursor};
 use crate::loads::Loads;
 use crate::memory::Memory;
@@ -73,6 +74,7 @@ impl<M: Memory> Array<M> {
             && self.resync.is_none()
             && self.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
             && self.buffered.is_empty()
+            && self.internal == Internal::Idle
             && self.woken.is_empty()
             && self.holds.len() == 0
             && (0..self.elements.count as usize).all(|element| self.loads.total(element) == 0)
@@ -96,6 +98,9 @@ impl<M: Memory> Array<M> {
         if self.elastic.is_some() {
             return None;
         }
+        if let Some(zones) = &self.zones {
+            return Some(self.geometry.slot(zones.place(page)));
+        }
         match &self.gather {
             None => {
                 let piece = RowCursor::new(page, 1).next(&self.geometry)?;
@@ -103,6 +108,33 @@ impl<M: Memory> Array<M> {
                 is_begun.then_some((piece.row, piece.first))
             }
             Some(gather) => gather.slot(page),
+        }
+    }
+
+    /// [`Self::locate`], as a controller after a loss of power now would find the page.
+    pub fn locate_durable(&self, page: u64) -> Option<(u64, u32)> {
+        match &self.zones {
+            None => self.locate(page),
+            Some(zones) => Some(self.geometry.slot(zones.durable_place(page))),
+        }
+    }
+
+    /// The page of hosts that `member` (a data member) of `row` holds; `None` where placement leaves it unused.
+    pub fn host_page(&self, row: u64, member: u32) -> Option<u64> {
+        let page = self.array_page(row, member);
+        (page < self.host_pages() && self.locate(page) == Some((row, member))).then_some(page)
+    }
+
+    /// Pages that the array offers.
+    pub fn host_pages(&self) -> u64 {
+        self.capacity / u64::from(self.elements.page_bytes)
+    }
+
+    /// Every row and member where `page` is, or was and nothing else has been since.
+    pub fn places_of(&self, page: u64) -> Vec<(u64, u32)> {
+        match &self.zones {
+            None => self.locate(page).into_iter().collect(),
+            Some(zones) => zones.places_of(page).map(|place| self.geometry.slot(place)).collect(),
         }
     }
 

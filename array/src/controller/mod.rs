@@ -29,9 +29,11 @@ mod redirect;
 mod restart;
 mod run;
 mod updates;
+mod zones;
 
 pub use elastic::{StripeMember, StripeView};
 use std::collections::VecDeque;
+use zones::Internal;
 
 use stripewise_base::Nanos;
 use stripewise_code::Code;
@@ -48,6 +50,7 @@ use crate::operation::{OperationId, OperationKind, Outcome, Timing};
 use crate::placement::elastic::{AcknowledgeWrites, Elastic};
 use crate::placement::encode::Encode;
 use crate::placement::gather::Gather;
+use crate::placement::mc_rais::Zones;
 use crate::placement::parity_logging::ParityLog;
 use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
 use crate::plan::{Attachment, Plan, Slot};
@@ -127,6 +130,10 @@ pub struct Array<M: Memory> {
     memory_latency: Nanos,
     log: Option<ParityLog>,
     elastic: Option<Elastic>,
+    zones: Option<Zones>,
+    /// The controller's own request, which has the slot behind those of hosts, and room for its bytes while it has none.
+    internal: Internal,
+    spare_payload: Option<M::Host>,
     window: Window,
     reads: Reads,
     coordination: Option<Coordination>,
@@ -160,6 +167,9 @@ impl<M: Memory> Array<M> {
         let cache = Cache::new(&scheme.cache, &geometry, elements.page_bytes);
         let is_elastic = scheme.placement.policy == PlacementPolicy::Elastic;
         let elastic = is_elastic.then(|| Elastic::new(scheme, &geometry, elements.page_bytes));
+        let awaits_flush = elements.volatile_cache || cache.as_ref().is_some_and(|cache| cache.is_volatile);
+        let zones = (scheme.placement.policy == PlacementPolicy::McRais)
+            .then(|| Zones::new(scheme, &geometry, elements.page_bytes, awaits_flush));
         let pages = scheme.pages(&geometry);
         let buffers = if M::CARRIES_DATA { plans as usize * buffers_each as usize } else { 0 };
         // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
@@ -171,10 +181,10 @@ impl<M: Memory> Array<M> {
             whole_page: u64::MAX >> (64 - sectors),
             memory,
             now: 0,
-            requests: (0..requests)
+            requests: (0..=requests)
                 .map(|index| RequestSlot { next: link_to(index + 1, requests), ..RequestSlot::default() })
                 .collect(),
-            payloads: (0..requests).map(|_| None).collect(),
+            payloads: (0..=requests).map(|_| None).collect(),
             free_request: 0,
             pending: VecDeque::with_capacity(requests as usize),
             sync_fifo: (dispatch.policy == Discipline::SyncFifo)
@@ -217,6 +227,9 @@ impl<M: Memory> Array<M> {
             destaging_plans: 0,
             log,
             elastic,
+            zones,
+            internal: Internal::Idle,
+            spare_payload: None,
             window: Window::new(
                 scheme.parity.window.slots(geometry.elements),
                 plans,
@@ -279,6 +292,7 @@ impl<M: Memory> Array<M> {
         let fresh = RequestSlot { remaining: 1, next: NONE, ..RequestSlot::default() };
         *slot = RequestSlot { host, cursor, pages, in_part, is_sequential, ..fresh };
         self.payloads[id as usize] = Some(payload);
+        self.begin_in_zones(id);
         self.under_way += 1;
         self.last_active = now;
         self.take_request(id, driver);
@@ -478,6 +492,8 @@ impl<M: Memory> Array<M> {
                 // It waits for nothing but its time.
             } else if self.resync_one(driver) {
                 // Parity must be right before anything relies on it.
+            } else if self.evict_one(driver) {
+                // A host that comes to a block on its way home waits for it.
             } else if self.destage_due(driver) || self.encode_due() {
                 // What must leave goes first: writes that wait for its room are behind it.
             } else if !self.issue_front(driver)

@@ -59,7 +59,8 @@ impl<M: Memory> Array<M> {
         if wanted & lost == 0 {
             // What was noted of the cache stands for what elements cannot read.
             let rest = wanted & !(unreadable & held);
-            self.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
+            let class = self.class_of(plan, Class::HostRead);
+            self.push_operations(plan, rest, OperationKind::Read, |_| class, place);
             self.plans[plan as usize].acknowledge_here();
             if lost == 0 && rest == wanted {
                 self.arm_hedge(plan);
@@ -85,8 +86,8 @@ impl<M: Memory> Array<M> {
             let rest = if self.window.pins() { sources } else { sources & !late };
             let rest = rest & !self.take_covered(plan);
             self.plans[plan as usize].pinned = late;
-            let class =
-                move |member: u32| if wanted >> member & 1 != 0 { Class::HostRead } else { Class::Decode };
+            let hosts = self.class_of(plan, Class::HostRead);
+            let class = move |member: u32| if wanted >> member & 1 != 0 { hosts } else { Class::Decode };
             self.push_operations(plan, rest, OperationKind::Read, class, place);
             self.plans[plan as usize].pinned = 0;
             let parity = sources & self.geometry.parity_members();

@@ -12,7 +12,7 @@ use crate::driver::Driver;
 use crate::holds::Hold;
 use crate::memory::{Memory, PageId};
 use crate::operation::{Class, OperationKind};
-use crate::placement::{FirstWrites, PlacementPolicy};
+use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
 use crate::plan::{Plan, Purpose, Step};
 use crate::scheme::{Scheme, SchemeError};
 use crate::update::{Decision, Reason, Routine};
@@ -49,6 +49,11 @@ impl Scheme {
         let reason = "keeps its map in memory alone, which a loss of power erases; use \"in-place\"";
         match self.placement.policy {
             PlacementPolicy::InPlace => {}
+            PlacementPolicy::McRais if self.placement.buffer_persistence == Persistence::Persistent => {}
+            PlacementPolicy::McRais => {
+                let reason = "loses the map of zones with power; use \"persistent\"";
+                return refuse("placement.buffer_persistence", "\"volatile\"", reason);
+            }
             PlacementPolicy::ParityLogging => {
                 return refuse("placement.policy", "\"parity-logging\"", reason);
             }
@@ -81,11 +86,18 @@ impl<M: Memory> Array<M> {
         let is_kept = self.cache.as_ref().is_some_and(|cache| !cache.is_volatile);
         let resync = if is_kept { self.interrupted() } else { Resync::default() };
         let before = self.erase_memory(is_kept);
+        let zones = self.zones.take().map(|mut zones| {
+            if self.has_bug(Bug::UnflushedMoveKept) {
+                zones.keep_unflushed();
+            }
+            zones.restarted()
+        });
         let mut array = Self::new(&self.scheme, self.elements, self.memory)?;
         #[cfg(feature = "planted-bugs")]
         array.plant(self.bug);
         array.any_failed = self.any_failed;
         array.failed = self.failed;
+        array.zones = zones;
         if let Some(before) = before {
             array.cache = before.restarted(&self.scheme.cache, &array.geometry, self.elements.page_bytes);
             self.window.stale().for_each(|row| array.window.set_stale(row, true));

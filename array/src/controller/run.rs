@@ -329,6 +329,10 @@ impl<M: Memory> Array<M> {
                     // Every chunk stands for itself.
                     self.fail_requests(plan, lost);
                 }
+                if lost & self.plans[plan as usize].wanted != 0 {
+                    // What was written there is in parity alone, which may follow the mark.
+                    self.plans[plan as usize].acknowledge_last();
+                }
                 lost.count_ones() > self.geometry.parity() && self.geometry.parity() > 0
             }
             Purpose::Append => {

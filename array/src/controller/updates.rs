@@ -119,7 +119,8 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::QLeftOld) || (lost != 0 && self.has_bug(Bug::DegradedQSkipped)) {
             targets &= !second;
         }
-        let class = move |member| if member < data { Class::HostWrite } else { Class::Parity };
+        let hosts = self.class_of(plan, Class::HostWrite);
+        let class = move |member| if member < data { hosts } else { Class::Parity };
         // What is written to a lost chunk is in the parity alone.
         let after_data =
             self.scheme.parity.acknowledge == Acknowledge::AfterData && lost == 0 && written == 0;

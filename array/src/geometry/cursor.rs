@@ -49,26 +49,43 @@ impl RowCursor {
         if self.is_done() {
             return None;
         }
+        let is_behind = !geometry.zones.is_empty() && self.page >= geometry.first_zone_pages();
+        let (piece, next) = if is_behind {
+            geometry.piece_behind(self.page, self.end, self.given)
+        } else {
+            geometry.piece(self.page, self.end, self.given)
+        };
+        match next {
+            None => self.given += 1,
+            Some(next) => {
+                self.page = next;
+                self.given = 0;
+            }
+        }
+        Some(piece)
+    }
+}
+
+impl Geometry {
+    /// Of pages `page..end`, whose first stripe has had `given` of its rows given: the next row, and the page behind the stripe
+    /// if that was its last one.
+    #[inline]
+    pub(super) fn piece(&self, page: u64, end: u64, given: u32) -> (RowPiece, Option<u64>) {
         // A chunk of each group in turn counts here as one chunk, of one stripe that spans them all.
-        let chunk = geometry.member_pages();
-        let stripe_pages = geometry.round_pages();
-        let stripe = self.page / stripe_pages;
-        let start = self.page % stripe_pages;
-        let end = (self.end - stripe * stripe_pages).min(stripe_pages);
+        let chunk = self.member_pages();
+        let stripe_pages = self.round_pages();
+        let stripe = page / stripe_pages;
+        let start = page % stripe_pages;
+        let end = (end - stripe * stripe_pages).min(stripe_pages);
         let rows = (end - start).min(chunk) as u32;
         let piece = if chunk == 1 {
             RowPiece { row: stripe, first: start as u32, last: (end - 1) as u32 }
         } else {
-            let page_in_chunk = (start + u64::from(self.given)) % chunk;
+            let page_in_chunk = (start + u64::from(given)) % chunk;
             let first = (start + chunk - 1 - page_in_chunk) / chunk;
             let last = (end - 1 - page_in_chunk) / chunk;
             RowPiece { row: stripe * chunk + page_in_chunk, first: first as u32, last: last as u32 }
         };
-        self.given += 1;
-        if self.given == rows {
-            self.page = (stripe + 1) * stripe_pages;
-            self.given = 0;
-        }
-        Some(piece)
+        (piece, (given + 1 == rows).then_some((stripe + 1) * stripe_pages))
     }
 }

@@ -11,12 +11,14 @@ mod raid0;
 mod raid5;
 mod raid6;
 mod rotation;
+mod zones;
 
 use serde::{Deserialize, Serialize};
 
 pub use cursor::{RowCursor, RowPiece};
 pub use membership::Membership;
 pub use rotation::Rotation;
+pub use zones::Zone;
 
 /// The most members a parity group can have: sets of members are 64-bit masks.
 pub const MEMBERS_MAX: u32 = 64;
@@ -79,7 +81,7 @@ pub struct Geometry {
     pub members: u32,
     /// Data chunks of one stripe.
     pub data: u32,
-    /// Pages of one chunk.
+    /// Pages of one chunk, of the first zone.
     pub chunk_pages: u32,
     /// How parity moves from stripe to stripe.
     pub rotation: Rotation,
@@ -90,8 +92,10 @@ pub struct Geometry {
     /// From one member of a group to the next it is so many elements, and the array's addresses walk over so many stripes
     /// before they come back to the first one: 1, or the number of groups.
     pub stride: u32,
-    /// Stripes of the whole array.
+    /// Stripes of the first zone: of the whole array, where there is but one.
     pub stripes: u64,
+    /// Zones of other chunks behind the first one.
+    zones: Vec<Zone>,
 }
 
 /// Where a row lies: enough to name the element and page of each of its members.
@@ -215,6 +219,7 @@ impl Geometry {
             membership,
             stride: membership.stride(groups),
             stripes,
+            zones: Vec::new(),
         })
     }
 
@@ -224,19 +229,25 @@ impl Geometry {
         self.members - self.data
     }
 
-    /// Pages that the array offers.
+    /// Pages for data that the array has.
     pub fn pages(&self) -> u64 {
-        self.stripes * u64::from(self.data) * u64::from(self.chunk_pages)
+        self.rows() * u64::from(self.data)
     }
 
     /// Rows of the array.
     pub fn rows(&self) -> u64 {
-        self.stripes * u64::from(self.chunk_pages)
+        match self.zones.last() {
+            None => self.first_zone_rows(),
+            Some(zone) => zone.row + zone.stripes * u64::from(zone.chunk_pages),
+        }
     }
 
     /// Where `row` lies.
     #[inline]
     pub fn place(&self, row: u64) -> Place {
+        if !self.zones.is_empty() && row >= self.first_zone_rows() {
+            return self.place_behind(row);
+        }
         let chunk_pages = u64::from(self.chunk_pages);
         let (stripe, page_in_chunk) =
             if chunk_pages == 1 { (row, 0) } else { (row / chunk_pages, row % chunk_pages) };
@@ -302,12 +313,18 @@ impl Geometry {
 
     /// The page of the array that `member` (a data member) of `row` holds.
     pub fn array_page(&self, row: u64, member: u32) -> u64 {
+        if !self.zones.is_empty() && row >= self.first_zone_rows() {
+            return self.array_page_behind(row, member);
+        }
         let pages = self.member_pages();
         (row / pages * u64::from(self.data) + u64::from(member)) * pages + row % pages
     }
 
     /// The row of the array's `page`, and the data member of it that holds the page.
     pub fn slot(&self, page: u64) -> (u64, u32) {
+        if !self.zones.is_empty() && page >= self.first_zone_pages() {
+            return self.slot_behind(page);
+        }
         let pages = self.member_pages();
         let (unit, offset) = (page / pages, page % pages);
         let data = u64::from(self.data);

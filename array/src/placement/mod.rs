@@ -3,6 +3,7 @@
 pub mod elastic;
 pub(crate) mod encode;
 pub(crate) mod gather;
+pub mod mc_rais;
 pub(crate) mod parity_logging;
 
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,8 @@ pub enum PlacementPolicy {
     ParityLogging,
     /// A written chunk goes to a new stripe at the end of a log over all elements; parity is never updated.
     Elastic,
+    /// A chunk is rewritten in the zone of its block's tendency, each of which has a chunk size of its own.
+    McRais,
 }
 
 /// The members of this axis: name in a scheme, and what it does.
@@ -80,6 +83,10 @@ pub const MEMBERS: &[(&str, &str)] = &[
     (
         "elastic",
         "written chunks form new stripes at the end of a log: eSAP, and with a hotness policy WAS (paper 001)",
+    ),
+    (
+        "mc-rais",
+        "blocks that are mostly read, mixed or mostly written lie in zones of large, middle and small chunks (paper 004)",
     ),
 ];
 

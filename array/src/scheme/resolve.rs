@@ -8,6 +8,7 @@ use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
 use crate::placement::elastic::{AcknowledgeWrites, Dimensions};
+use crate::placement::mc_rais::{ZONES, ZonePages};
 use crate::placement::parity_logging::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
 
@@ -90,7 +91,12 @@ impl Scheme {
             let reason = "is asked by placement.policy = \"elastic\" alone; use that, or leave it out";
             return refuse("section", "[hotness]".into(), reason);
         }
-        if !self.mix.is_default() {
+        let is_zoned = self.placement.policy == PlacementPolicy::McRais;
+        if !is_zoned && !self.zones.is_default() {
+            let reason = "has no meaning without zones; use placement.policy = \"mc-rais\", or leave it out";
+            return refuse("section", "[zones]".into(), reason);
+        }
+        if !is_zoned && !self.mix.is_default() {
             let reason = "is asked by no placement that this scheme has; leave it out";
             return refuse("section", "[mix]".into(), reason);
         }
@@ -100,18 +106,23 @@ impl Scheme {
             return refuse("section", "[log]".into(), reason);
         }
         self.check_coordination(elements)?;
-        let geometry = Geometry::new(&Shape {
+        let zones = self.zones_over(elements)?;
+        let chunk = if is_zoned { self.zones.reads.chunk.0 } else { u64::from(elements.page_bytes) };
+        let mut geometry = Geometry::new(&Shape {
             level: self.geometry.level,
             elements: elements.count.saturating_sub(logs),
             groups: self.geometry.groups,
-            chunk_bytes: self.geometry.chunk.map_or(u64::from(elements.page_bytes), |chunk| chunk.0),
+            chunk_bytes: self.geometry.chunk.map_or(chunk, |chunk| chunk.0),
             page_bytes: elements.page_bytes,
-            element_pages: elements.pages,
+            element_pages: zones.map_or(elements.pages, |zones| zones[0].1),
             rotation: self.geometry.rotation,
             rotate_every: self.geometry.rotate_every,
             membership: self.geometry.membership,
         })
         .map_err(|reason| SchemeError::Geometry { scheme: self.name.clone(), reason })?;
+        if let Some(zones) = zones {
+            geometry = geometry.with_zones(zones[0].1, &zones[1..]);
+        }
         self.code(&geometry, elements.page_bytes)?;
         if window > 0 && self.queues.plans <= geometry.data {
             // A write of a whole row may make as many parity updates due as it has chunks.
@@ -122,6 +133,7 @@ impl Scheme {
             PlacementPolicy::InPlace => {}
             PlacementPolicy::ParityLogging => self.check_log(&geometry, elements)?,
             PlacementPolicy::Elastic => self.check_elastic(&geometry, elements)?,
+            PlacementPolicy::McRais => self.check_zones(&geometry)?,
         }
         Ok(geometry)
     }
@@ -146,15 +158,16 @@ impl Scheme {
         if let Some((key, value, reason)) = dispatch.idle_setting() {
             return refuse(key, value, reason);
         }
-        let is_log = self.placement.policy == PlacementPolicy::Elastic;
-        if dispatch.asks_targets() && (is_log || self.placement.first_writes == FirstWrites::Gather) {
+        let policy = self.placement.policy;
+        let looks = matches!(policy, PlacementPolicy::Elastic | PlacementPolicy::McRais);
+        if dispatch.asks_targets() && (looks || self.placement.first_writes == FirstWrites::Gather) {
             let reason = "needs to know the elements of a write that waits, which a placement that looks for a place when \
                 it writes does not; use first_writes = \"in-place\", or dispatch.policy = \"async-fifo\" without \
                 dispatch.queue";
-            let (key, value) = if is_log {
-                ("placement.policy", "\"elastic\"")
-            } else {
-                ("placement.first_writes", "\"gather\"")
+            let (key, value) = match policy {
+                PlacementPolicy::Elastic => ("placement.policy", "\"elastic\""),
+                PlacementPolicy::McRais => ("placement.policy", "\"mc-rais\""),
+                _ => ("placement.first_writes", "\"gather\""),
             };
             return refuse(key, format!("{value} with this section [dispatch]"), reason);
         }
@@ -192,6 +205,7 @@ impl Scheme {
     pub fn pages(&self, geometry: &Geometry) -> u64 {
         match self.placement.policy {
             PlacementPolicy::InPlace | PlacementPolicy::ParityLogging => geometry.pages(),
+            PlacementPolicy::McRais => geometry.first_zone_pages(),
             PlacementPolicy::Elastic => Dimensions::new(&self.elastic, geometry, self.tiers()).capacity,
         }
     }
@@ -272,6 +286,38 @@ impl Scheme {
         Ok(())
     }
 
+    /// The zones of this scheme, if it has any: of each its chunk and what it takes of each element, in pages.
+    fn zones_over(&self, elements: &Elements) -> Result<Option<[ZonePages; ZONES]>, SchemeError> {
+        if self.placement.policy != PlacementPolicy::McRais {
+            return Ok(None);
+        }
+        let refuse = |(key, value, reason)| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if let Some(chunk) = self.geometry.chunk {
+            let reason = "is one size for all, and each zone has its own; leave it out, and set zones.reads.chunk and so on";
+            return refuse(("geometry.chunk", format!("\"{chunk}\""), reason));
+        }
+        self.zones.pages(elements.page_bytes, elements.pages).map(Some).or_else(refuse)
+    }
+
+    /// Whether zones have a meaning here, once they are laid out.
+    fn check_zones(&self, geometry: &Geometry) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if self.placement.first_writes != FirstWrites::InPlace {
+            let reason = "looks for a place for pages that zones have a home for; use \"in-place\"";
+            let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
+            return refuse("placement.first_writes", format!("\"{value}\""), reason);
+        }
+        if geometry.pages() >= u64::from(u32::MAX) {
+            let reason = "can tell 4294967294 pages of the array apart; use larger pages or smaller elements";
+            return refuse("placement.policy", "\"mc-rais\"".into(), reason);
+        }
+        self.mix.check().or_else(|(key, value, reason)| refuse(key, value, reason))
+    }
+
     /// Whether coordination of garbage collection has a meaning here.
     fn check_coordination(&self, elements: &Elements) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
@@ -329,7 +375,7 @@ impl Scheme {
     /// the others.
     pub fn log_elements(&self) -> u32 {
         match self.placement.policy {
-            PlacementPolicy::InPlace | PlacementPolicy::Elastic => 0,
+            PlacementPolicy::InPlace | PlacementPolicy::Elastic | PlacementPolicy::McRais => 0,
             PlacementPolicy::ParityLogging => self.geometry.level.parity(),
         }
     }

@@ -162,11 +162,10 @@ impl Run<'_> {
         let page_sectors = (self.media().page_bytes() / SECTOR) as u64;
         let mut lost = BTreeSet::new();
         for &row in &torn {
-            for member in (0..geometry.data).filter(|&member| self.is_gone(row, member)) {
-                lost.insert(geometry.array_page(row, member));
-            }
+            let gone = (0..geometry.data).filter(|&member| self.is_gone(row, member));
+            lost.extend(gone.filter_map(|member| self.simulation.array.host_page(row, member)));
         }
-        let pages = geometry.pages();
+        let pages = self.simulation.array.host_pages();
         self.simulation.world.host.seen.holes += lost.len() as u64;
         for &page in &lost {
             let model = &mut self.simulation.world.host.model;

@@ -11,8 +11,8 @@ use super::Draw;
 pub(super) fn dispatch(seed: u64, scheme: &mut Scheme) {
     let mut draw = Draw(Prng::stream(seed, 0x6469_7370));
     // Elsewhere a request does not say which elements it is for.
-    let has_targets = scheme.placement.policy != PlacementPolicy::Elastic
-        && scheme.placement.first_writes == FirstWrites::InPlace;
+    let looks = matches!(scheme.placement.policy, PlacementPolicy::Elastic | PlacementPolicy::McRais);
+    let has_targets = !looks && scheme.placement.first_writes == FirstWrites::InPlace;
     let dispatch = &mut scheme.dispatch;
     dispatch.policy = draw.one_of(&[
         Discipline::AsyncFifo,

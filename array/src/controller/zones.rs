@@ -1,0 +1,300 @@
+//! Requests over zones: the host's pages are translated, run by run, to pages of the array; and blocks that leave a full
+//! zone are read and written by the controller itself.
+
+use super::cut::mask_of;
+use super::issue::Cut;
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::geometry::RowCursor;
+use crate::holds::{Hold, NONE};
+use crate::memory::Memory;
+use crate::operation::Class;
+use crate::placement::mc_rais::{Run, ZoneCounts, Zones};
+use crate::plan::{Plan, Purpose};
+use crate::request::{HostRequest, RequestKind, RequestSlot};
+
+/// Where the controller is with its own request, of which there is at most one at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Internal {
+    /// There is none.
+    #[default]
+    Idle,
+    /// It is not yet wholly cut into plans.
+    Cutting,
+    /// It waits for its plans.
+    UnderWay,
+    /// It is over.
+    Over {
+        /// Something of it was lost.
+        failed: bool,
+    },
+}
+
+impl<M: Memory> Array<M> {
+    /// Request `id` is taken.
+    #[inline]
+    pub(super) fn begin_in_zones(&mut self, id: u32) {
+        let Some(zones) = &mut self.zones else { return };
+        let slot = &mut self.requests[id as usize];
+        slot.epoch = zones.begin(slot.host.kind, slot.pages);
+        slot.moves = zones.moves();
+    }
+
+    /// Request `id` is over.
+    #[inline]
+    pub(super) fn end_in_zones(&mut self, id: u32, failed: bool) {
+        let Some(zones) = &mut self.zones else { return };
+        let RequestSlot { host, pages, epoch, moves, .. } = self.requests[id as usize];
+        if host.kind == RequestKind::Flush && !failed {
+            zones.flushed(moves);
+        }
+        zones.end(id, host.kind, pages, epoch);
+    }
+
+    /// [`Array::cut`] run by run.
+    pub(super) fn cut_zones<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Cut {
+        loop {
+            let RequestSlot { mut extent, cursor, .. } = self.requests[id as usize];
+            let Some(piece) = extent.next(&self.geometry) else {
+                if cursor.is_done() {
+                    return Cut::Done;
+                }
+                if !self.translate(id, kind) {
+                    return Cut::WantsPlans;
+                }
+                continue;
+            };
+            let mask = mask_of(&piece);
+            if !self.may_cut(kind, piece.row, mask) {
+                return Cut::WantsPlans;
+            }
+            self.requests[id as usize].extent = extent;
+            match kind {
+                RequestKind::Read => self.read_row(id, piece.row, mask, Hold::None, driver),
+                RequestKind::Write => self.write_row(id, piece.row, mask, driver),
+                RequestKind::Trim => self.trim_row(id, piece.row, mask, driver),
+                RequestKind::Flush => unreachable!("flushes touch no rows"),
+            }
+        }
+    }
+
+    /// Finds out where the next run of request `id` is. False if it must wait for that.
+    fn translate(&mut self, id: u32, kind: RequestKind) -> bool {
+        let (page, end) = self.requests[id as usize].cursor.remaining();
+        let is_own = id == self.internal_id();
+        let whole_end = self.whole_end(id, page, end);
+        let is_whole = kind == RequestKind::Write && whole_end > page;
+        let ignores = self.has_bug(Bug::MoveNotAwaited);
+        let Some(zones) = &mut self.zones else { return false };
+        if kind != RequestKind::Read && !is_own && !ignores && zones.is_moving(page, id) {
+            return false;
+        }
+        let Run { page: first, count } = match kind {
+            // Blocks go home.
+            RequestKind::Write if is_own => Run { page, count: end - page },
+            RequestKind::Write if is_whole && !ignores => zones.write_run(id, page, whole_end),
+            RequestKind::Write => zones.read_run(page, page + 1),
+            RequestKind::Read | RequestKind::Flush => zones.read_run(page, end),
+            RequestKind::Trim => zones.change_run(page, end),
+        };
+        let slot = &mut self.requests[id as usize];
+        slot.extent = RowCursor::new(first, count);
+        slot.cursor = RowCursor::new(page + count, end - page - count);
+        if self.has_bug(Bug::MoveBeforeWritten) && is_whole {
+            (first..first + count).for_each(|page| self.moved_in_zones(page));
+        }
+        true
+    }
+
+    /// The end of those of pages `page..end` that request `id` covers as a whole; `page`, if not even the first.
+    fn whole_end(&self, id: u32, page: u64, end: u64) -> u64 {
+        let slot = &self.requests[id as usize];
+        if !slot.in_part {
+            return end;
+        }
+        let is_whole = |page: &u64| self.sectors_of_page(id, *page) == self.whole_page;
+        // Pages between the first and the last one are whole anyway.
+        if !is_whole(&page) {
+            page
+        } else if !is_whole(&(end - 1)) {
+            end - 1
+        } else {
+            end
+        }
+    }
+
+    #[inline]
+    fn moved_in_zones(&mut self, page: u64) {
+        let is_early = self.has_bug(Bug::LeftPageReused);
+        let Some(zones) = self.zones.as_mut().filter(|zones| zones.mover_to(page).is_some()) else { return };
+        zones.moved_to(page);
+        if is_early {
+            zones.free_at_once();
+        }
+    }
+
+    fn mover_to(&self, page: u64) -> Option<u32> {
+        self.zones.as_ref()?.mover_to(page)
+    }
+
+    /// The write cache holds what request `id` writes to members `mask` of `row`.
+    #[inline]
+    pub(super) fn cached_in_zones(&mut self, id: u32, row: u64, mask: u64) {
+        if self.zones.is_none() {
+            return;
+        }
+        for member in members(mask) {
+            let page = self.geometry.array_page(row, member);
+            if self.mover_to(page) == Some(id) {
+                self.moved_in_zones(page);
+            }
+        }
+    }
+
+    /// What `plan` writes for hosts is written, as far as it could be.
+    #[inline]
+    pub(super) fn plan_written_in_zones(&mut self, plan: u32) {
+        let Plan { row, purpose, wanted, carried, gave_up, .. } = self.plans[plan as usize];
+        if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
+            return;
+        }
+        // Without parity every chunk stands for itself.
+        let lost = if self.geometry.parity() == 0 { self.members_on_failed(plan) } else { 0 };
+        for member in members(wanted & !lost) {
+            let page = self.geometry.array_page(row, member);
+            if self.mover_to(page).is_some_and(|id| self.is_attached(plan, id)) {
+                self.moved_in_zones(page);
+            }
+        }
+    }
+
+    /// Goes on with the controller's own request, before those of hosts, or begins one if a zone has too little room. False if
+    /// there is nothing that can be done.
+    pub(super) fn evict_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        match self.internal {
+            Internal::Idle => {}
+            Internal::Cutting => return self.cut_internal(driver),
+            Internal::UnderWay => return false,
+            Internal::Over { failed } => {
+                self.internal = Internal::Idle;
+                self.internal_over(failed, driver);
+                return true;
+            }
+        }
+        if self.resync.is_some() {
+            return false;
+        }
+        let Some((first, count)) = self.zones.as_mut().and_then(Zones::evict) else { return false };
+        let block = self.scheme.zones.block.0 as usize;
+        let payload = self.spare_payload.take().unwrap_or_else(|| self.memory.payload(block));
+        self.begin_internal(RequestKind::Read, first, count, payload, driver);
+        true
+    }
+
+    /// Begins an internal request about `count` pages from `first` on.
+    fn begin_internal<D: Driver<M>>(
+        &mut self,
+        kind: RequestKind,
+        first: u64,
+        count: u64,
+        payload: M::Host,
+        driver: &mut D,
+    ) {
+        let page = u64::from(self.elements.page_bytes);
+        let host = HostRequest {
+            tag: u64::MAX,
+            arrival: self.now,
+            offset: first * page,
+            bytes: (count * page) as u32,
+            kind,
+        };
+        let id = self.internal_id();
+        self.requests[id as usize] = RequestSlot {
+            host,
+            cursor: RowCursor::new(first, count),
+            pages: (first, first + count - 1),
+            remaining: 1,
+            next: NONE,
+            ..RequestSlot::default()
+        };
+        self.payloads[id as usize] = Some(payload);
+        self.under_way += 1;
+        self.internal = Internal::Cutting;
+        self.cut_internal(driver);
+    }
+
+    fn cut_internal<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let id = self.internal_id();
+        let kind = self.requests[id as usize].host.kind;
+        if self.cut_zones(id, kind, driver) != Cut::Done {
+            return false;
+        }
+        self.internal = Internal::UnderWay;
+        self.cutting_done(id, driver);
+        true
+    }
+
+    /// The controller's own request is over: what was read is written at home.
+    fn internal_over<D: Driver<M>>(&mut self, failed: bool, driver: &mut D) {
+        let id = self.internal_id() as usize;
+        let RequestSlot { host, pages: (first, last), .. } = self.requests[id];
+        let payload = self.payloads[id].take();
+        let ignores = self.has_bug(Bug::EvictionNotStopped);
+        let Some(zones) = &mut self.zones else { return };
+        let goes_on = host.kind == RequestKind::Read && !failed && (!zones.is_stopped() || ignores);
+        if let Some(payload) = payload {
+            if goes_on {
+                zones.bring_home(id as u32);
+                return self.begin_internal(RequestKind::Write, first, last - first + 1, payload, driver);
+            }
+            self.spare_payload = Some(payload);
+        }
+        zones.brought_home(id as u32, failed);
+    }
+
+    /// The slot of the controller's own request, behind those of hosts.
+    #[inline]
+    pub(super) fn internal_id(&self) -> u32 {
+        self.scheme.queues.requests
+    }
+
+    /// The class of what `plan` reads or writes: the controller's own where it brings a block home.
+    #[inline]
+    pub(super) fn class_of(&self, plan: u32, hosts: Class) -> Class {
+        let first = self.plans[plan as usize].first_request;
+        if self.zones.is_none()
+            || first == NONE
+            || self.attachments[first as usize].request != self.internal_id()
+        {
+            return hosts;
+        }
+        if hosts == Class::HostRead { Class::ArrayGcRead } else { Class::ArrayGcWrite }
+    }
+}
+
+/// Getters.
+impl<M: Memory> Array<M> {
+    /// What the zones did so far; nothing without any.
+    pub fn zone_counts(&self) -> ZoneCounts {
+        self.zones.as_ref().map_or_else(ZoneCounts::default, Zones::counts)
+    }
+
+    /// Bytes of the map of zones and of what else tells where pages are; 0 without zones.
+    pub fn zone_map_bytes(&self) -> u64 {
+        self.zones.as_ref().map_or(0, Zones::bytes)
+    }
+
+    /// Blocks that the map of zones knows; 0 without zones.
+    pub fn zone_map_blocks(&self) -> u64 {
+        self.zones.as_ref().map_or(0, Zones::blocks)
+    }
+
+    /// Looks for contradictions in the map of zones.
+    ///
+    /// # Errors
+    /// The first that it finds.
+    pub fn audit_zones(&self) -> Result<(), String> {
+        self.zones.as_ref().map_or(Ok(()), Zones::audit)
+    }
+}

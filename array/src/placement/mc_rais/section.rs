@@ -1,0 +1,126 @@
+//! What a scheme's file says about zones, and what of it means something.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::share::Share;
+use stripewise_base::units::Bytes;
+
+/// The zones section of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ZonesSection {
+    /// The zone of read-intensive blocks and of new ones. Hosts may fill as much as it holds.
+    pub reads: ZoneSection,
+    /// The zone of mixed blocks.
+    pub mixed: ZoneSection,
+    /// The zone of write-intensive blocks.
+    pub writes: ZoneSection,
+    /// What is classified as a whole (choice; the largest chunk).
+    pub block: Bytes,
+    /// While less of a zone is free, blocks that were not written for longest go back to the zone of reads; 0 lets a full
+    /// zone take no more (choice).
+    pub evict_below: Share,
+}
+
+/// One zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneSection {
+    /// Its chunk size.
+    pub chunk: Bytes,
+    /// What it takes of each element, to the sum over the zones.
+    #[serde(default = "one")]
+    pub parts: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Default for ZonesSection {
+    fn default() -> Self {
+        // Printed: paper 004, section 3.1 and figure 3, and zones of one size in section 4.1.
+        let zone = |chunk: u64| ZoneSection { chunk: Bytes(chunk << 10), parts: 1 };
+        Self {
+            reads: zone(32),
+            mixed: zone(8),
+            writes: zone(4),
+            block: Bytes(32 << 10),
+            evict_below: Share(10_000),
+        }
+    }
+}
+
+/// A zone over given elements, in pages: its chunk, and what it takes of each element.
+pub(crate) type ZonePages = (u32, u32);
+
+/// Blocks of more pages are refused.
+const BLOCK_PAGES_MAX: u64 = 4096;
+
+/// Parts of a zone beyond which they are refused.
+const PARTS_MAX: u32 = 1 << 16;
+
+impl ZonesSection {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The zones in their order on the elements: of reads, mixed, of writes.
+    pub(crate) fn zones(&self) -> [(&'static str, ZoneSection); super::ZONES] {
+        [("zones.reads", self.reads), ("zones.mixed", self.mixed), ("zones.writes", self.writes)]
+    }
+
+    /// Pages of a block.
+    pub(crate) fn block_pages(&self, page_bytes: u32) -> u64 {
+        self.block.0 / u64::from(page_bytes)
+    }
+
+    /// The zones over elements of `element_pages` pages each. Every zone takes whole chunks of the first.
+    ///
+    /// # Errors
+    /// The first setting that has no meaning over these elements: key, value and why.
+    pub(crate) fn pages(
+        &self,
+        page_bytes: u32,
+        element_pages: u32,
+    ) -> Result<[ZonePages; super::ZONES], (&'static str, String, &'static str)> {
+        let page = u64::from(page_bytes);
+        let zones = self.zones();
+        let largest = self.reads.chunk.0;
+        let mut found = [(0, 0); super::ZONES];
+        let parts: u64 = zones.iter().map(|(_, zone)| u64::from(zone.parts)).sum();
+        for ((key, zone), found) in zones.into_iter().zip(&mut found) {
+            let refuse = |reason| Err((key, format!("{{ chunk = \"{}\" }}", zone.chunk), reason));
+            let chunk = zone.chunk.0;
+            if chunk == 0 || !chunk.is_multiple_of(page) || chunk > u64::from(element_pages) * page {
+                return refuse("must be a multiple of the element's page, and no more than an element");
+            }
+            if !largest.is_multiple_of(chunk) {
+                return refuse("must divide the chunk of zones.reads");
+            }
+            if zone.parts == 0 || zone.parts > PARTS_MAX {
+                let reason = "must be 1 to 65536 parts: every class of blocks has a zone";
+                return Err((key, format!("{{ parts = {} }}", zone.parts), reason));
+            }
+            let chunks = u64::from(element_pages) * u64::from(zone.parts) / parts / (largest / page);
+            if chunks == 0 {
+                return refuse(
+                    "leaves no zone a chunk on these elements; use smaller chunks or larger elements",
+                );
+            }
+            *found = ((chunk / page) as u32, (chunks * (largest / page)) as u32);
+        }
+        let block = self.block_pages(page_bytes);
+        if !self.block.0.is_multiple_of(page) || block == 0 || block > BLOCK_PAGES_MAX {
+            let reason = "must be 1 to 4096 whole pages of the element";
+            return Err(("zones.block", format!("\"{}\"", self.block), reason));
+        }
+        if self.evict_below >= Share::ALL {
+            return Err((
+                "zones.evict_below",
+                self.evict_below.to_string(),
+                "leaves no zone anything to hold",
+            ));
+        }
+        Ok(found)
+    }
+}

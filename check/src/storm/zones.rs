@@ -1,0 +1,53 @@
+//! The storm over zones: small blocks that change their tendency with every few accesses, and zones so small that they are
+//! full most of the time.
+
+use stripewise_array::MixSection;
+use stripewise_array::placement::mc_rais::{ZoneSection, ZonesSection};
+use stripewise_array::placement::{FirstWrites, PlacementPolicy};
+use stripewise_base::prng::Prng;
+use stripewise_base::share::Share;
+use stripewise_base::units::Bytes;
+
+use super::{Draw, losses, requests};
+use crate::case::Case;
+use crate::stamp::SECTOR;
+
+/// Gives some of the cases whose chunks are rewritten in place zones, from numbers of their own. Then requests and losses
+/// are drawn anew, since the array is smaller.
+pub(super) fn zones(seed: u64, case: &mut Case) {
+    let mut draw = Draw(Prng::stream(seed, 0x7A6F_6E65));
+    let placement = case.scheme.placement;
+    let is_plain =
+        placement.policy == PlacementPolicy::InPlace && placement.first_writes == FirstWrites::InPlace;
+    if !draw.percent(30) || !is_plain {
+        return;
+    }
+    let before = case.scheme.clone();
+    let page = u64::from(case.page_bytes());
+    let mut zone = |chunk: u64| ZoneSection { chunk: Bytes(chunk * page), parts: draw.one_of(&[1, 1, 2, 5]) };
+    let (reads, mixed, writes) = (zone(4), zone(2), zone(1));
+    let largest = draw.one_of(&[1, 2, 4, 4]);
+    let within = |zone: ZoneSection| ZoneSection { chunk: Bytes(zone.chunk.0.min(largest * page)), ..zone };
+    case.scheme.placement.policy = PlacementPolicy::McRais;
+    case.scheme.geometry.chunk = None;
+    case.scheme.zones = ZonesSection {
+        reads: within(reads),
+        mixed: within(mixed),
+        writes: within(writes),
+        block: Bytes(page * draw.one_of(&[1, 2, 3, 4, 8])),
+        evict_below: draw.one_of(&[Share::NONE, Share(10_000), Share(300_000), Share(900_000)]),
+    };
+    let below = draw.one_of(&[100_000, 300_000, 500_000]);
+    case.scheme.mix = MixSection {
+        history: draw.one_of(&[1, 1, 2, 4]) as u32,
+        reads_below: Share(below),
+        writes_above: Share(below + draw.one_of(&[1, 200_000, 400_000]) as u32),
+    };
+    let Ok(geometry) = case.geometry() else {
+        case.scheme = before;
+        return;
+    };
+    let pages = case.scheme.pages(&geometry);
+    case.requests = requests(&mut draw, &geometry, pages, page / SECTOR as u64, &[30, 60, 120, 200, 400]);
+    case.losses = losses(&mut draw, &geometry, case.requests.len() as u64);
+}
