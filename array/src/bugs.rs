@@ -6,7 +6,7 @@
 pub enum Bug {
     /// The map of zones names a page's new place before it is written there.
     MoveBeforeWritten,
-    /// A write of a part of a page does not wait for the write that moves the page.
+    /// A write of a page does not wait for the one that moves it.
     MoveNotAwaited,
     /// A page of a zone that was left is used anew while requests may be on the way to it.
     LeftPageReused,

@@ -1,6 +1,7 @@
 //! A scheme: one policy on every axis, as a TOML file.
 
 mod resolve;
+mod zones;
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::read_toml;

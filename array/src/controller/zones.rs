@@ -87,13 +87,14 @@ impl<M: Memory> Array<M> {
         let is_whole = kind == RequestKind::Write && whole_end > page;
         let ignores = self.has_bug(Bug::MoveNotAwaited);
         let Some(zones) = &mut self.zones else { return false };
-        if kind != RequestKind::Read && !is_own && !ignores && zones.is_moving(page, id) {
+        let is_moving = kind != RequestKind::Read && !is_own && zones.is_moving(page, id);
+        if is_moving && !ignores {
             return false;
         }
         let Run { page: first, count } = match kind {
             // Blocks go home.
             RequestKind::Write if is_own => Run { page, count: end - page },
-            RequestKind::Write if is_whole && !ignores => zones.write_run(id, page, whole_end),
+            RequestKind::Write if is_whole && !is_moving => zones.write_run(id, page, whole_end),
             RequestKind::Write => zones.read_run(page, page + 1),
             RequestKind::Read | RequestKind::Flush => zones.read_run(page, end),
             RequestKind::Trim => zones.change_run(page, end),

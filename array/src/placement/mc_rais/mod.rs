@@ -18,8 +18,10 @@
 //! - A page leaves a full zone as an internal read and write of the controller, begun only while no host writes its block. A
 //!   host that comes while it is read stops it; one that comes later waits.
 
+mod eviction;
 mod filter;
 mod map;
+mod moves;
 mod section;
 mod space;
 
@@ -249,31 +251,6 @@ impl Zones {
         self.over(epoch);
     }
 
-    /// Something that began in `epoch` is over: a request, or what the controller does by itself.
-    fn over(&mut self, epoch: u64) {
-        self.begun[(epoch & 1) as usize] -= 1;
-        self.is_stuck = false;
-        // The epoch ends when nobody is left of the one before.
-        while self.begun[(self.epoch + 1 & 1) as usize] == 0
-            && self.left.front().is_some_and(|&(left, _)| left <= self.epoch)
-        {
-            self.epoch += 1;
-            self.free_left();
-        }
-    }
-
-    /// Frees what was left two epochs ago: whoever may have been sent there is gone.
-    fn free_left(&mut self) {
-        while let Some(&(epoch, page)) = self.left.front()
-            && epoch + 2 <= self.epoch
-        {
-            self.left.pop_front();
-            let zone = self.zone_of(page.into());
-            self.leaving[zone] -= 1;
-            self.spaces[zone - 1].give(page.into());
-        }
-    }
-
     /// The zone of the array's `page`.
     #[inline]
     fn zone_of(&self, page: u64) -> usize {
@@ -284,67 +261,10 @@ impl Zones {
         }
     }
 
-    /// A page that is left will be free, once nobody can be sent there any more. At home there is nothing to free.
-    fn leave(&mut self, place: u32) {
-        if place != HOME {
-            self.left.push_back((self.epoch, place));
-        }
-    }
-
-    /// `place` will be left.
-    fn will_leave(&mut self, place: u32) {
-        if place != HOME {
-            let zone = self.zone_of(place.into());
-            self.leaving[zone] += 1;
-        }
-    }
-
-    /// What `mover` was to move of the host's pages `first..=last`, and has not, stays where it is.
-    fn give_up(&mut self, mover: u32, first: u64, last: u64) {
-        if self.moving.len() == 0 {
-            return;
-        }
-        for page in first..=last {
-            if self.move_of(page).is_some_and(|under_way| under_way.mover == mover) {
-                self.stays(page);
-            }
-        }
-    }
-
-    /// The host's `page`, which is moving, stays where it is.
-    fn stays(&mut self, page: u64) {
-        let target = self.arrived(page);
-        let place = self.place_of(target as u32, page);
-        self.will_leave(place);
-        self.leave(place);
-    }
-
-    /// The host's `page`, which is moving, moves no more. Returns its target.
-    fn arrived(&mut self, page: u64) -> u64 {
-        let number = self.moving.put(page, NONE);
-        self.free_moves.push(number);
-        self.moves[number as usize].target
-    }
-
-    /// A page of the array as the map notes it for the host's `page`.
-    #[inline]
-    fn place_of(&self, array_page: u32, page: u64) -> u32 {
-        if u64::from(array_page) == page { HOME } else { array_page }
-    }
-
     /// The host's page that the array's `page` holds, or held last.
     #[inline]
     pub(crate) fn owner(&self, page: u64) -> u64 {
         if page < self.home { page } else { self.owners[(page - self.home) as usize].into() }
-    }
-
-    /// The page of the array where the host's `page` would be found after a loss of power now.
-    pub(crate) fn durable_place(&self, page: u64) -> u64 {
-        match self.unflushed.iter().find(|unflushed| unflushed.page == page) {
-            None => self.place(page),
-            Some(unflushed) if unflushed.from == HOME => page,
-            Some(unflushed) => unflushed.from.into(),
-        }
     }
 
     /// Every page of the array that holds the host's `page`, or held it last.
@@ -370,19 +290,6 @@ impl Zones {
     /// Where the host's pages from `page` on are read, as far as they follow each other before `end`.
     pub(crate) fn read_run(&mut self, page: u64, end: u64) -> Run {
         self.run(page, end, |zones, id, page| zones.placed(id, page))
-    }
-
-    /// The move of the host's `page`, if it is moving.
-    #[inline]
-    fn move_of(&self, page: u64) -> Option<Move> {
-        let number = if self.moving.len() == 0 { NONE } else { self.moving.get(page) };
-        (number != NONE).then(|| self.moves[number as usize])
-    }
-
-    /// Whether a change of the host's `page` by the request `mover` must wait: another one moves it.
-    #[inline]
-    pub(crate) fn is_moving(&self, page: u64, mover: u32) -> bool {
-        self.move_of(page).is_some_and(|other| other.mover != mover)
     }
 
     /// Where the host's pages from `page` on, which is not moving, are changed where they are.
@@ -420,21 +327,6 @@ impl Zones {
         target
     }
 
-    /// `mover` moves the host's `page` to `target`.
-    fn aim(&mut self, mover: u32, page: u64, target: u64) {
-        if target >= self.home {
-            self.owners[(target - self.home) as usize] = page as u32;
-        }
-        let one = Move { target, mover };
-        let number = self.free_moves.pop().unwrap_or(self.moves.len() as u32);
-        if number as usize == self.moves.len() {
-            self.moves.push(one);
-        } else {
-            self.moves[number as usize] = one;
-        }
-        self.moving.put(page, number);
-    }
-
     /// A run of pages by what `find` says of each: first the one at `page`, then those behind it that follow it, before `end`
     /// and the end of the zone.
     fn run(&mut self, page: u64, end: u64, mut find: impl FnMut(&mut Self, u32, u64) -> u64) -> Run {
@@ -455,119 +347,6 @@ impl Zones {
             count += 1;
         }
         Run { page: first, count }
-    }
-
-    /// The request that moves a host's page to the array's `page`, if one does.
-    #[inline]
-    pub(crate) fn mover_to(&self, page: u64) -> Option<u32> {
-        if self.moving.len() == 0 {
-            return None;
-        }
-        let under_way = self.move_of(self.owner(page))?;
-        (under_way.target == page).then_some(under_way.mover)
-    }
-
-    /// What was moving to the array's `page` is written there by its mover, and is there now. (At home, older writes may
-    /// arrive while a newer one moves there.)
-    pub(crate) fn moved_to(&mut self, page: u64) {
-        let host = self.owner(page);
-        self.arrived(host);
-        let id = self.map.peek(host);
-        let to = self.place_of(page as u32, host);
-        let from = self.map.set_place(id, host, to);
-        if self.eviction.is_some_and(|eviction| eviction.is_writing && eviction.entry == id) {
-            self.counts.evicted += 1;
-        } else {
-            self.counts.moved += 1;
-        }
-        self.will_leave(from);
-        if self.awaits_flush {
-            self.unflushed.push_back(Unflushed { page: host, from, to });
-        } else {
-            self.leave(from);
-        }
-    }
-
-    /// Part of a planted bug: pages that were left are free, whoever may be on the way to them.
-    pub(crate) fn free_at_once(&mut self) {
-        self.left.iter_mut().for_each(|(epoch, _)| *epoch = 0);
-        self.epoch += 2 * u64::from(self.epoch < 2);
-        self.free_left();
-    }
-
-    /// Part of a planted bug: no move is taken back.
-    pub(crate) fn keep_unflushed(&mut self) {
-        self.flushed(self.moves());
-    }
-
-    /// How many moves there were: a flush that is asked for now covers them.
-    pub(crate) fn moves(&self) -> u64 {
-        self.flushed + self.unflushed.len() as u64
-    }
-
-    /// A flush has covered the first so many moves.
-    pub(crate) fn flushed(&mut self, moves: u64) {
-        while self.flushed < moves
-            && let Some(Unflushed { from, .. }) = self.unflushed.pop_front()
-        {
-            self.flushed += 1;
-            self.leave(from);
-        }
-    }
-
-    /// The next pages to be brought home, where a zone has too little room: a run of a block of it that no host writes. It is
-    /// to be read, then written after [`Self::bring_home`].
-    pub(crate) fn evict(&mut self) -> Option<(u64, u64)> {
-        if self.eviction.is_some() || self.is_stuck || self.trims > 0 {
-            return None;
-        }
-        let wanting = |&zone: &usize| self.spaces[zone - 1].count() + self.leaving[zone] < self.reserve[zone];
-        let zone = (1..ZONES).find(wanting)?;
-        let is_idle = |&id: &u32| self.map.get(id).writers == 0 && self.map.get(id).away > 0;
-        let found = self.map.oldest_first(zone).take(CANDIDATES).find(is_idle);
-        self.is_stuck = found.is_none();
-        let (entry, epoch) = (found?, self.epoch);
-        let run = self.away_run(entry);
-        self.eviction = Some(Eviction { entry, run, epoch, is_writing: false, is_stopped: false });
-        self.begun[(self.epoch & 1) as usize] += 1;
-        Some(run)
-    }
-
-    /// The first pages of an entry that are not at home and follow each other.
-    fn away_run(&self, id: u32) -> (u64, u64) {
-        let is_away = |page: &u64| self.map.place(id, *page) != HOME;
-        let pages = self.map.pages(id);
-        let first = pages.clone().find(is_away).unwrap_or(pages.start);
-        (first, (first..pages.end).take_while(is_away).count() as u64)
-    }
-
-    /// Whether a host changes the block that is brought home.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.eviction.is_some_and(|eviction| eviction.is_stopped)
-    }
-
-    /// What is brought home is read, and is to be written there by the request `mover`.
-    pub(crate) fn bring_home(&mut self, mover: u32) {
-        let Some(eviction) = &mut self.eviction else { return };
-        eviction.is_writing = true;
-        let (first, count) = eviction.run;
-        for page in first..first + count {
-            self.aim(mover, page, page);
-        }
-    }
-
-    /// What `mover` was to bring home is there, or is not because it `failed` or a host came first.
-    pub(crate) fn brought_home(&mut self, mover: u32, failed: bool) {
-        let Some(Eviction { entry, epoch, run: (first, count), .. }) = self.eviction.take() else { return };
-        self.give_up(mover, first, first + count - 1);
-        if failed {
-            // It is not tried again before the block is written again.
-            self.map.forget_order(entry);
-        }
-        if self.map.get(entry).away == 0 && self.map.get(entry).writers == 0 {
-            self.map.remove(entry);
-        }
-        self.over(epoch);
     }
 
     /// The zones after a loss of power: the map is persistent (paper 004, section 3.3). What was under way is forgotten, and

@@ -1,0 +1,175 @@
+//! Pages on their way from zone to zone, and the pages that they leave.
+
+use super::map::HOME;
+use super::{Move, Unflushed, Zones};
+use crate::holds::NONE;
+
+impl Zones {
+    /// Something that began in `epoch` is over: a request, or what the controller does by itself.
+    pub(super) fn over(&mut self, epoch: u64) {
+        self.begun[(epoch & 1) as usize] -= 1;
+        self.is_stuck = false;
+        // The epoch ends when nobody is left of the one before.
+        while self.begun[((self.epoch + 1) & 1) as usize] == 0
+            && self.left.front().is_some_and(|&(left, _)| left <= self.epoch)
+        {
+            self.epoch += 1;
+            self.free_left();
+        }
+    }
+
+    /// Frees what was left two epochs ago: whoever may have been sent there is gone.
+    pub(super) fn free_left(&mut self) {
+        while let Some(&(epoch, page)) = self.left.front()
+            && epoch + 2 <= self.epoch
+        {
+            self.left.pop_front();
+            let zone = self.zone_of(page.into());
+            self.leaving[zone] -= 1;
+            self.spaces[zone - 1].give(page.into());
+        }
+    }
+
+    /// A page that is left will be free, once nobody can be sent there any more. At home there is nothing to free.
+    pub(super) fn leave(&mut self, place: u32) {
+        if place != HOME {
+            self.left.push_back((self.epoch, place));
+        }
+    }
+
+    /// `place` will be left.
+    pub(super) fn will_leave(&mut self, place: u32) {
+        if place != HOME {
+            let zone = self.zone_of(place.into());
+            self.leaving[zone] += 1;
+        }
+    }
+
+    /// What `mover` was to move of the host's pages `first..=last`, and has not, stays where it is.
+    pub(super) fn give_up(&mut self, mover: u32, first: u64, last: u64) {
+        if self.moving.len() == 0 {
+            return;
+        }
+        for page in first..=last {
+            if self.move_of(page).is_some_and(|under_way| under_way.mover == mover) {
+                self.stays(page);
+            }
+        }
+    }
+
+    /// The host's `page`, which is moving, stays where it is.
+    pub(super) fn stays(&mut self, page: u64) {
+        let target = self.arrived(page);
+        let place = self.place_of(target as u32, page);
+        self.will_leave(place);
+        self.leave(place);
+    }
+
+    /// The host's `page`, which is moving, moves no more. Returns its target.
+    pub(super) fn arrived(&mut self, page: u64) -> u64 {
+        let number = self.moving.put(page, NONE);
+        self.free_moves.push(number);
+        self.moves[number as usize].target
+    }
+
+    /// A page of the array as the map notes it for the host's `page`.
+    #[inline]
+    pub(super) fn place_of(&self, array_page: u32, page: u64) -> u32 {
+        if u64::from(array_page) == page { HOME } else { array_page }
+    }
+
+    /// The page of the array where the host's `page` would be found after a loss of power now.
+    pub(crate) fn durable_place(&self, page: u64) -> u64 {
+        match self.unflushed.iter().find(|unflushed| unflushed.page == page) {
+            None => self.place(page),
+            Some(unflushed) if unflushed.from == HOME => page,
+            Some(unflushed) => unflushed.from.into(),
+        }
+    }
+
+    /// The move of the host's `page`, if it is moving.
+    #[inline]
+    pub(super) fn move_of(&self, page: u64) -> Option<Move> {
+        let number = if self.moving.len() == 0 { NONE } else { self.moving.get(page) };
+        (number != NONE).then(|| self.moves[number as usize])
+    }
+
+    /// Whether a change of the host's `page` by the request `mover` must wait: another one moves it.
+    #[inline]
+    pub(crate) fn is_moving(&self, page: u64, mover: u32) -> bool {
+        self.move_of(page).is_some_and(|other| other.mover != mover)
+    }
+
+    /// `mover` moves the host's `page` to `target`.
+    pub(super) fn aim(&mut self, mover: u32, page: u64, target: u64) {
+        if target >= self.home {
+            self.owners[(target - self.home) as usize] = page as u32;
+        }
+        let one = Move { target, mover };
+        let number = self.free_moves.pop().unwrap_or(self.moves.len() as u32);
+        if number as usize == self.moves.len() {
+            self.moves.push(one);
+        } else {
+            self.moves[number as usize] = one;
+        }
+        self.moving.put(page, number);
+    }
+
+    /// The request that moves a host's page to the array's `page`, if one does.
+    #[inline]
+    pub(crate) fn mover_to(&self, page: u64) -> Option<u32> {
+        if self.moving.len() == 0 {
+            return None;
+        }
+        let under_way = self.move_of(self.owner(page))?;
+        (under_way.target == page).then_some(under_way.mover)
+    }
+
+    /// What was moving to the array's `page` is written there by its mover, and is there now. (At home, older writes may
+    /// arrive while a newer one moves there.)
+    pub(crate) fn moved_to(&mut self, page: u64) {
+        let host = self.owner(page);
+        self.arrived(host);
+        let id = self.map.peek(host);
+        let to = self.place_of(page as u32, host);
+        let from = self.map.set_place(id, host, to);
+        if self.eviction.is_some_and(|eviction| eviction.is_writing && eviction.entry == id) {
+            self.counts.evicted += 1;
+        } else {
+            self.counts.moved += 1;
+        }
+        self.will_leave(from);
+        if self.awaits_flush {
+            self.unflushed.push_back(Unflushed { page: host, from, to });
+        } else {
+            self.leave(from);
+        }
+    }
+
+    /// Part of a planted bug: pages that were left are free, whoever may be on the way to them.
+    pub(crate) fn free_at_once(&mut self) {
+        self.left.iter_mut().for_each(|(epoch, _)| *epoch = 0);
+        self.epoch += 2 * u64::from(self.epoch < 2);
+        self.free_left();
+    }
+
+    /// Part of a planted bug: no move is taken back.
+    pub(crate) fn keep_unflushed(&mut self) {
+        self.flushed(self.moves());
+    }
+
+    /// How many moves there were: a flush that is asked for now covers them.
+    pub(crate) fn moves(&self) -> u64 {
+        self.flushed + self.unflushed.len() as u64
+    }
+
+    /// A flush has covered the first so many moves.
+    pub(crate) fn flushed(&mut self, moves: u64) {
+        while self.flushed < moves
+            && let Some(Unflushed { from, .. }) = self.unflushed.pop_front()
+        {
+            self.flushed += 1;
+            self.leave(from);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What zones mean over given elements, or why they mean nothing there.
+
+use super::{Elements, Scheme, SchemeError};
+use crate::geometry::Geometry;
+use crate::placement::mc_rais::{ZONES, ZonePages};
+use crate::placement::{FirstWrites, PlacementPolicy};
+
+impl Scheme {
+    /// The zones of this scheme, if it has any: of each its chunk and what it takes of each element, in pages.
+    pub(super) fn zones_over(&self, elements: &Elements) -> Result<Option<[ZonePages; ZONES]>, SchemeError> {
+        if self.placement.policy != PlacementPolicy::McRais {
+            return Ok(None);
+        }
+        let refuse = |(key, value, reason)| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if let Some(chunk) = self.geometry.chunk {
+            let reason = "is one size for all, and each zone has its own; leave it out, and set zones.reads.chunk and so on";
+            return refuse(("geometry.chunk", format!("\"{chunk}\""), reason));
+        }
+        self.zones.pages(elements.page_bytes, elements.pages).map(Some).or_else(refuse)
+    }
+
+    /// Whether zones have a meaning here, once they are laid out.
+    pub(super) fn check_zones(&self, geometry: &Geometry) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if self.placement.first_writes != FirstWrites::InPlace {
+            let reason = "looks for a place for pages that zones have a home for; use \"in-place\"";
+            let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
+            return refuse("placement.first_writes", format!("\"{value}\""), reason);
+        }
+        if geometry.pages() >= u64::from(u32::MAX) {
+            let reason = "can tell 4294967294 pages of the array apart; use larger pages or smaller elements";
+            return refuse("placement.policy", "\"mc-rais\"".into(), reason);
+        }
+        self.mix.check().or_else(|(key, value, reason)| refuse(key, value, reason))
+    }
+}
