@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 47] = [
+pub const PRESETS: [(&str, &str); 48] = [
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
     ("bpu-scaled", include_str!("../../schemes/bpu-scaled.toml")),
@@ -53,6 +53,7 @@ pub const PRESETS: [(&str, &str); 47] = [
     ("paper004-4k", include_str!("../../schemes/paper004-4k.toml")),
     ("paper004-8k", include_str!("../../schemes/paper004-8k.toml")),
     ("paper004-32k", include_str!("../../schemes/paper004-32k.toml")),
+    ("paper004-mc-rais", include_str!("../../schemes/paper004-mc-rais.toml")),
 ];
 
 impl Scheme {

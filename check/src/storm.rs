@@ -8,7 +8,7 @@ mod dispatching;
 pub(crate) mod elastic;
 pub(crate) mod power;
 pub(crate) mod reading;
-mod zones;
+pub(crate) mod zones;
 
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};

@@ -39,6 +39,13 @@ pub const TOTALS: &[(&str, &str)] = &[
         "Valid data chunks that it wrote anew: paper 001's cost of collection (section II-B).",
     ),
     ("array_gc_parity_chunks", "Parity chunks of the stripes that it wrote."),
+    ("zone_moved_pages", "Pages that changed their zone as they were written (MC-RAIS)."),
+    ("zone_refused_pages", "Writes of pages that could not, because their zone was full."),
+    ("zone_evicted_pages", "Pages that the controller took back to their home to make room in a zone."),
+    ("zone_map_blocks", "Blocks that the map of zones knows at the end."),
+    ("zone_map_looks", "Times that a request looked for a block in the map."),
+    ("zone_map_filtered", "Of those, the ones that the map's Bloom filter answered alone."),
+    ("zone_map_false_positives", "The ones that it passed though the map has no such block."),
     (
         "redirected_chunks",
         "Chunks that were decoded from other elements by choice; `decode_read_pages` has what that read.",
@@ -47,7 +54,11 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("hedged_chunks", "Chunks of which other elements were asked because the direct read took long."),
     ("hedges_won", "Of those: the ones that the others had first."),
     ("hedge_reads_cut", "Page reads of the slower sides that were taken back before they began."),
-    ("map_bytes", "Memory of the maps, the stripe directory, the segments and the places of waiting chunks."),
+    (
+        "map_bytes",
+        "Memory of the maps: of a log with its stripe directory, segments and the places of waiting chunks, or of zones with \
+         its filter and free pages.",
+    ),
     ("hotness_bytes", "Memory of what tells hot chunks from cold ones."),
     ("response_mean_ns", "Mean response time of reads and writes, arrival to acknowledgement."),
     ("response_deviation_ns", "Their standard deviation."),

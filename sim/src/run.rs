@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_array::cache::CacheCounts;
 use stripewise_array::placement::elastic::ElasticCounts;
+use stripewise_array::placement::mc_rais::ZoneCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_array::update::Update;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
@@ -271,13 +272,26 @@ fn replay_on<'a>(
     gc_slices.rows(&mut |row| simulation.world.host.sink().gc_slice(row));
     let cache = simulation.array.cache_counts().since(&meter.cache);
     let elastic = simulation.array.elastic_counts().since(&meter.elastic);
+    let zones = simulation.array.zone_counts().since(&meter.zones);
     let reads = simulation.array.read_counts().since(&meter.reads);
     let memory = crate::totals::Memories {
         map_bytes: simulation.array.map_bytes(),
+        zone_blocks: simulation.array.zone_map_blocks(),
         hotness_bytes: simulation.array.hotness_bytes(),
     };
     let simulated_ns = simulation.now() - meter.began_ns;
-    Ok(Totals { requests, elements, cache, elastic, reads, memory, gc_slices, simulated_ns, page_bytes })
+    Ok(Totals {
+        requests,
+        elements,
+        cache,
+        elastic,
+        zones,
+        reads,
+        memory,
+        gc_slices,
+        simulated_ns,
+        page_bytes,
+    })
 }
 
 pub(crate) fn page_bytes(config: &RunConfig) -> u32 {
@@ -297,6 +311,8 @@ struct Meter {
     cache: CacheCounts,
     /// What the log of an elastic placement did until then.
     elastic: ElasticCounts,
+    /// What zones did until then.
+    zones: ZoneCounts,
     /// What reads around elements came to until then.
     reads: ReadCounts,
     arrivals: u64,
@@ -323,6 +339,7 @@ impl Meter {
             base: simulation.world.counts.clone(),
             cache: CacheCounts::default(),
             elastic: ElasticCounts::default(),
+            zones: ZoneCounts::default(),
             reads: ReadCounts::default(),
             arrivals: 0,
             served: 0,
@@ -357,6 +374,7 @@ impl Meter {
         self.base.clone_from(&simulation.world.counts);
         self.cache = simulation.array.cache_counts();
         self.elastic = simulation.array.elastic_counts();
+        self.zones = simulation.array.zone_counts();
         self.reads = simulation.array.read_counts();
         simulation.world.flash.reset_counters(now);
         simulation.world.flash.drain_gc_log().for_each(drop);

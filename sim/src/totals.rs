@@ -2,6 +2,7 @@
 
 use stripewise_array::cache::CacheCounts;
 use stripewise_array::placement::elastic::ElasticCounts;
+use stripewise_array::placement::mc_rais::ZoneCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_base::Nanos;
 
@@ -29,6 +30,8 @@ pub struct Totals {
     pub cache: CacheCounts,
     /// Of the log of an elastic placement; zeros without one.
     pub elastic: ElasticCounts,
+    /// Of the zones of MC-RAIS; zeros without zones.
+    pub zones: ZoneCounts,
     /// Of reads around elements.
     pub reads: ReadCounts,
     /// What such a log holds in memory.
@@ -46,6 +49,8 @@ pub struct Totals {
 pub struct Memories {
     /// Maps, directories and what is known of segments.
     pub map_bytes: u64,
+    /// Blocks that the map of zones knows.
+    pub zone_blocks: u64,
     /// What finding hot chunks takes.
     pub hotness_bytes: u64,
 }
@@ -141,6 +146,13 @@ impl Totals {
             ("array_gc_segments", Count(self.elastic.collected)),
             ("array_gc_moved_chunks", Count(self.elastic.moved)),
             ("array_gc_parity_chunks", Count(self.elastic.moved_parity)),
+            ("zone_moved_pages", Count(self.zones.moved)),
+            ("zone_refused_pages", Count(self.zones.refused)),
+            ("zone_evicted_pages", Count(self.zones.evicted)),
+            ("zone_map_blocks", Count(self.memory.zone_blocks)),
+            ("zone_map_looks", Count(self.zones.looks)),
+            ("zone_map_filtered", Count(self.zones.filtered)),
+            ("zone_map_false_positives", Count(self.zones.in_vain)),
             ("redirected_chunks", Count(self.reads.redirected)),
             ("redirects_not_held", Count(self.reads.not_held)),
             ("hedged_chunks", Count(self.reads.hedged)),

@@ -282,7 +282,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Bytes of the map of zones and of what else tells where pages are; 0 without zones.
-    pub fn zone_map_bytes(&self) -> u64 {
+    pub(super) fn zone_map_bytes(&self) -> u64 {
         self.zones.as_ref().map_or(0, Zones::bytes)
     }
 

@@ -126,7 +126,8 @@ fn preempt(draw: &mut Draw, device: &mut DeviceSpec) {
 fn settings(draw: &mut Draw, scheme: &mut Scheme, members: u32, page_bytes: u64) {
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
     if !is_log {
-        scheme.geometry.chunk = Some(Bytes(page_bytes * draw.one_of(&[1, 1, 2, 3, 4])));
+        let chunk = Bytes(page_bytes * draw.one_of(&[1, 1, 2, 3, 4]));
+        scheme.geometry.chunk = (scheme.placement.policy != PlacementPolicy::McRais).then_some(chunk);
         scheme.update = update(draw, scheme.update);
     }
     scheme.geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
@@ -142,6 +143,7 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, members: u32, page_bytes: u64)
     }
     match scheme.placement.policy {
         PlacementPolicy::InPlace => {}
+        PlacementPolicy::McRais => (scheme.zones, scheme.mix) = storm::zones::sections(draw, page_bytes),
         PlacementPolicy::ParityLogging => scheme.log = storm::log_section(draw, page_bytes),
         PlacementPolicy::Elastic => {
             scheme.elastic = ElasticSection { buffer: scheme.elastic.buffer, ..section(draw) };

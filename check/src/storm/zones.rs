@@ -24,25 +24,9 @@ pub(super) fn zones(seed: u64, case: &mut Case) {
     }
     let before = case.scheme.clone();
     let page = u64::from(case.page_bytes());
-    let mut zone = |chunk: u64| ZoneSection { chunk: Bytes(chunk * page), parts: draw.one_of(&[1, 1, 2, 5]) };
-    let (reads, mixed, writes) = (zone(4), zone(2), zone(1));
-    let largest = draw.one_of(&[1, 2, 4, 4]);
-    let within = |zone: ZoneSection| ZoneSection { chunk: Bytes(zone.chunk.0.min(largest * page)), ..zone };
     case.scheme.placement.policy = PlacementPolicy::McRais;
     case.scheme.geometry.chunk = None;
-    case.scheme.zones = ZonesSection {
-        reads: within(reads),
-        mixed: within(mixed),
-        writes: within(writes),
-        block: Bytes(page * draw.one_of(&[1, 2, 3, 4, 8])),
-        evict_below: draw.one_of(&[Share::NONE, Share(10_000), Share(300_000), Share(900_000)]),
-    };
-    let below = draw.one_of(&[100_000, 300_000, 500_000]);
-    case.scheme.mix = MixSection {
-        history: draw.one_of(&[1, 1, 2, 4]) as u32,
-        reads_below: Share(below),
-        writes_above: Share(below + draw.one_of(&[1, 200_000, 400_000]) as u32),
-    };
+    (case.scheme.zones, case.scheme.mix) = sections(&mut draw, page);
     let Ok(geometry) = case.geometry() else {
         case.scheme = before;
         return;
@@ -50,4 +34,23 @@ pub(super) fn zones(seed: u64, case: &mut Case) {
     let pages = case.scheme.pages(&geometry);
     case.requests = requests(&mut draw, &geometry, pages, page / SECTOR as u64, &[30, 60, 120, 200, 400]);
     case.losses = losses(&mut draw, &geometry, case.requests.len() as u64);
+}
+
+/// Zones, and what is of which, over pages of `page` bytes.
+pub(crate) fn sections(draw: &mut Draw, page: u64) -> (ZonesSection, MixSection) {
+    let largest = draw.one_of(&[1, 2, 4, 4]);
+    let mut zone = |chunk: u64| {
+        let chunk = Bytes(chunk.min(largest) * page);
+        ZoneSection { chunk, parts: draw.one_of(&[1, 1, 2, 5]) }
+    };
+    let (reads, mixed, writes) = (zone(4), zone(2), zone(1));
+    let block = Bytes(page * draw.one_of(&[1, 2, 3, 4, 8]));
+    let evict_below = draw.one_of(&[Share::NONE, Share(10_000), Share(300_000), Share(900_000)]);
+    let below = draw.one_of(&[100_000, 300_000, 500_000]);
+    let mix = MixSection {
+        history: draw.one_of(&[1, 1, 2, 4]),
+        reads_below: Share(below),
+        writes_above: Share(below + draw.one_of(&[1, 200_000, 400_000])),
+    };
+    (ZonesSection { reads, mixed, writes, block, evict_below }, mix)
 }

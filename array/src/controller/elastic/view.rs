@@ -27,9 +27,9 @@ impl<M: Memory> Array<M> {
         self.elastic.as_ref().map_or(0, |log| log.hotness.bytes())
     }
 
-    /// Bytes of memory that the log's maps take; 0 without a log.
+    /// Bytes of memory that the maps of a log or of zones take; 0 without either.
     pub fn map_bytes(&self) -> u64 {
-        self.elastic.as_ref().map_or(0, Elastic::bytes)
+        self.elastic.as_ref().map_or(0, Elastic::bytes) + self.zone_map_bytes()
     }
 
     /// Stripes on their way to the log.

@@ -24,6 +24,8 @@ mod map;
 mod moves;
 mod section;
 mod space;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 

@@ -1,0 +1,208 @@
+//! Zones by hand: five elements of RAID-5 with 24 pages each, of which every zone has 8. So each zone has 32 pages for data.
+
+use super::*;
+use crate::scheme::Elements;
+
+/// Blocks of four pages that are classified at their second access, in chunks of 4, 2 and 1 pages.
+fn zones(awaits_flush: bool, more: &str) -> Zones {
+    let text = format!(
+        "name = 'test'\n[placement]\npolicy = 'mc-rais'\n[mix]\nhistory = 2\n[zones]\nblock = '16KiB'\n\
+         reads.chunk = '16KiB'\nmixed.chunk = '8KiB'\nwrites.chunk = '4KiB'\n{more}"
+    );
+    let scheme = Scheme::from_toml("test", &text).unwrap();
+    let elements = Elements {
+        count: 5,
+        page_bytes: 4096,
+        pages: 24,
+        volatile_cache: awaits_flush,
+        discard: true,
+        old_versions: 0,
+        gc_control: false,
+        gc_state: false,
+        streams: 1,
+    };
+    let geometry = scheme.resolve(&elements, false).unwrap();
+    Zones::new(&scheme, &geometry, 4096, awaits_flush)
+}
+
+/// A write of pages `first..=last` as request `id`: where its runs go, which are written, and then it is over.
+fn write(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
+    let epoch = zones.begin(RequestKind::Write, (first, last));
+    let runs = sent(zones, id, first, last);
+    for page in runs.iter().flat_map(|&(page, count)| page..page + count) {
+        if zones.mover_to(page) == Some(id) {
+            zones.moved_to(page);
+        }
+    }
+    zones.end(id, RequestKind::Write, (first, last), epoch);
+    zones.audit().unwrap();
+    runs
+}
+
+/// Where a write's runs go.
+fn sent(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
+    let mut runs = Vec::new();
+    let mut page = first;
+    while page <= last {
+        let run = zones.write_run(id, page, last + 1);
+        runs.push((run.page, run.count));
+        page += run.count;
+    }
+    runs
+}
+
+fn read(zones: &mut Zones, first: u64, last: u64) -> Vec<(u64, u64)> {
+    let epoch = zones.begin(RequestKind::Read, (first, last));
+    let mut runs = Vec::new();
+    let mut page = first;
+    while page <= last {
+        let run = zones.read_run(page, last + 1);
+        runs.push((run.page, run.count));
+        page += run.count;
+    }
+    zones.end(0, RequestKind::Read, (first, last), epoch);
+    runs
+}
+
+#[test]
+fn a_block_moves_to_the_zone_of_its_tendency_as_it_is_written_again_and_only_what_is_written() {
+    let mut zones = zones(false, "");
+    assert_eq!(write(&mut zones, 0, 4, 7), [(4, 4)], "new data goes to the zone of reads, at home");
+    // The second write makes it write-intensive: its pages go to the first of the third zone.
+    assert_eq!(write(&mut zones, 0, 5, 6), [(64, 2)]);
+    assert_eq!(read(&mut zones, 4, 7), [(4, 1), (64, 2), (7, 1)], "a read is split where the zones are");
+    // Two reads of three accesses and more: mixed. What is written moves on, the rest stays.
+    read(&mut zones, 4, 4);
+    assert_eq!(write(&mut zones, 0, 6, 6), [(32, 1)]);
+    assert_eq!(read(&mut zones, 4, 7), [(4, 1), (64, 1), (32, 1), (7, 1)]);
+    assert_eq!(zones.counts().moved, 3);
+}
+
+#[test]
+fn a_block_that_is_read_again_goes_back_home() {
+    let mut zones = zones(false, "");
+    (0..2).for_each(|_| drop(write(&mut zones, 0, 0, 0)));
+    assert_eq!(zones.place(0), 64);
+    (0..8).for_each(|_| drop(read(&mut zones, 0, 0)));
+    assert_eq!(write(&mut zones, 0, 0, 0), [(0, 1)]);
+    assert_eq!(zones.place(0), 0);
+}
+
+#[test]
+fn the_place_changes_when_the_write_is_done_and_not_at_all_if_it_fails() {
+    let mut zones = zones(false, "");
+    write(&mut zones, 0, 0, 3);
+    let pages = (0, 3);
+    let epoch = zones.begin(RequestKind::Write, pages);
+    assert_eq!(sent(&mut zones, 7, 0, 3), [(64, 4)]);
+    assert!(zones.is_moving(2, 8), "others wait");
+    assert!(!zones.is_moving(2, 7));
+    zones.moved_to(64);
+    assert_eq!(read(&mut zones, 0, 3), [(64, 1), (1, 3)]);
+    zones.end(7, RequestKind::Write, pages, epoch);
+    assert!(!zones.is_moving(2, 8), "it failed for the other three");
+    assert_eq!(read(&mut zones, 0, 3), [(64, 1), (1, 3)]);
+    zones.audit().unwrap();
+}
+
+#[test]
+fn a_page_that_was_left_is_free_when_all_requests_of_that_time_are_over() {
+    let mut zones = zones(false, "");
+    (0..2).for_each(|_| drop(write(&mut zones, 0, 0, 0)));
+    let reader = zones.begin(RequestKind::Read, (0, 0));
+    assert_eq!(zones.read_run(0, 1), Run { page: 64, count: 1 });
+    (0..8).for_each(|_| drop(read(&mut zones, 0, 0)));
+    write(&mut zones, 0, 0, 0);
+    assert_eq!(zones.place(0), 0);
+    (0..9).for_each(|_| drop(read(&mut zones, 8, 8)));
+    assert!(!zones.spaces[1].is_free(64), "the first reader may be on its way there");
+    zones.end(0, RequestKind::Read, (0, 0), reader);
+    assert!(zones.spaces[1].is_free(64));
+}
+
+#[test]
+fn from_a_full_zone_the_block_goes_home_that_was_not_written_for_longest() {
+    let mut zones = zones(false, "evict_below = '10%'");
+    for block in (0..8).chain(0..8) {
+        write(&mut zones, 0, block * 4, block * 4 + 3);
+    }
+    assert_eq!(zones.spaces[1].count(), 0, "all of it is write-intensive, and fills the zone");
+    write(&mut zones, 0, 0, 0);
+    assert_eq!(zones.evict(), Some((4, 4)), "block 1: block 0 was written a moment ago");
+    assert!(!zones.is_stopped());
+    zones.bring_home(99);
+    assert!(zones.is_moving(5, 1), "whoever writes it waits");
+    (4..8).for_each(|page| zones.moved_to(page));
+    zones.brought_home(99, false);
+    assert_eq!((zones.counts().evicted, zones.blocks()), (4, 7), "and the map forgets it");
+    assert_eq!(read(&mut zones, 4, 7), [(4, 4)]);
+    zones.audit().unwrap();
+    assert_eq!(zones.evict(), None, "there is room now");
+}
+
+#[test]
+fn a_host_that_writes_a_block_keeps_it_from_going_home() {
+    let mut zones = zones(false, "evict_below = '10%'");
+    for block in (0..8).chain(0..8) {
+        write(&mut zones, 0, block * 4, block * 4 + 3);
+    }
+    assert_eq!(zones.evict(), Some((0, 4)));
+    write(&mut zones, 0, 2, 2);
+    assert!(zones.is_stopped());
+    zones.brought_home(99, false);
+    assert_eq!(read(&mut zones, 0, 3), [(64, 4)]);
+}
+
+#[test]
+fn moves_that_no_flush_covers_are_taken_back_after_a_loss_of_power() {
+    let mut zones = zones(true, "");
+    (0..2).for_each(|_| drop(write(&mut zones, 0, 0, 0)));
+    let flush = zones.moves();
+    (0..2).for_each(|_| drop(write(&mut zones, 0, 4, 4)));
+    assert_eq!((zones.place(0), zones.place(4)), (64, 65));
+    assert_eq!((zones.durable_place(0), zones.durable_place(4)), (0, 4));
+    zones.flushed(flush);
+    assert_eq!((zones.durable_place(0), zones.durable_place(4)), (64, 4));
+    let zones = zones.restarted();
+    assert_eq!((zones.place(0), zones.place(4)), (64, 4));
+    zones.audit().unwrap();
+    assert!(zones.spaces[1].is_free(65));
+}
+
+#[test]
+fn the_filter_answers_for_blocks_that_were_never_written() {
+    let mut zones = zones(false, "");
+    write(&mut zones, 0, 0, 0);
+    (1..8).for_each(|block| drop(read(&mut zones, block * 4, block * 4)));
+    let ZoneCounts { looks, filtered, in_vain, .. } = zones.counts();
+    assert_eq!((looks, filtered + in_vain), (8, 8), "also the first write found nothing");
+}
+
+#[test]
+fn zones_without_meaning_are_refused_with_the_reason() {
+    let refused = |text: &str| {
+        let text = format!("name = 'test'\n[placement]\npolicy = 'mc-rais'\n{text}");
+        let elements = Elements {
+            count: 5,
+            page_bytes: 4096,
+            pages: 64,
+            volatile_cache: false,
+            discard: true,
+            old_versions: 0,
+            gc_control: false,
+            gc_state: false,
+            streams: 1,
+        };
+        Scheme::from_toml("test", &text).unwrap().resolve(&elements, false).unwrap_err().to_string()
+    };
+    assert!(refused("[geometry]\nchunk = '8KiB'").contains("each zone has its own"));
+    assert!(refused("[zones]\nmixed.chunk = '12KiB'").contains("must divide the chunk of zones.reads"));
+    assert!(refused("[zones]\nwrites.chunk = '2KiB'").contains("a multiple of the element's page"));
+    assert!(refused("[zones]\nwrites = { chunk = '4KiB', parts = 0 }").contains("1 to 65536 parts"));
+    assert!(refused("[zones]\nwrites = { chunk = '4KiB', parts = 1000 }").contains("no zone a chunk"));
+    assert!(refused("[zones]\nblock = '6KiB'").contains("whole pages"));
+    assert!(refused("[zones]\nevict_below = '100%'").contains("anything to hold"));
+    assert!(refused("[mix]\nhistory = 0").contains("1 to 255 accesses"));
+    assert!(refused("first_writes = 'gather'").contains("that zones have a home for"));
+    assert!(refused("[dispatch]\npolicy = 'piq'").contains("looks for a place"));
+}
