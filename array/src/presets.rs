@@ -29,6 +29,7 @@ pub const PRESETS: [(&str, &str); 48] = [
     ("raid6-logging", include_str!("../../schemes/raid6-logging.toml")),
     ("esap", include_str!("../../schemes/esap.toml")),
     ("was", include_str!("../../schemes/was.toml")),
+    ("was-mc", include_str!("../../schemes/was-mc.toml")),
     ("raid6-esap", include_str!("../../schemes/raid6-esap.toml")),
     ("raid6-was", include_str!("../../schemes/raid6-was.toml")),
     ("sync-fifo", include_str!("../../schemes/sync-fifo.toml")),

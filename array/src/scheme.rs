@@ -1,5 +1,6 @@
 //! A scheme: one policy on every axis, as a TOML file.
 
+mod elastic;
 mod resolve;
 mod zones;
 

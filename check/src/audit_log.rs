@@ -216,8 +216,9 @@ impl LogAudit<'_> {
             .map(|group| u64::from(living(group).saturating_sub(geometry.parity())))
             .filter(|&data| data > 0)
             .collect();
-        let streams = u64::from(scheme.tiers()) + 1;
-        let segments = (data.len() as u64 * each).saturating_sub(streams + 2);
-        segments * (rows - 1) * data.iter().min().copied().unwrap_or(0)
+        let survivors = u64::from(scheme.elastic.classes.tendencies());
+        let hosts = u64::from(scheme.tiers()) * survivors;
+        let segments = (data.len() as u64 * each).saturating_sub(hosts + 2 * survivors + 1);
+        segments * (rows - survivors) * data.iter().min().copied().unwrap_or(0)
     }
 }

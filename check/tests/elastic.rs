@@ -5,11 +5,13 @@
 use stripewise_array::geometry::Level;
 use stripewise_array::hotness::HotnessPolicy;
 use stripewise_array::placement::PlacementPolicy;
-use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit, Survivors};
+use stripewise_array::placement::elastic::{
+    AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Survivors,
+};
 use stripewise_array::{Array, Elements, NoMemory, Scheme};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
-use stripewise_base::units::Span;
+use stripewise_base::units::{Bytes, Span};
 use stripewise_check::{Ask, Case, Loss, Manner, Options, Summary, What, run};
 use stripewise_code::Kind;
 
@@ -205,6 +207,53 @@ fn a_full_array_that_is_overwritten_always_makes_progress() {
         }
         // Of the smallest, with many tiers, most is replaced in memory.
         assert!(collected > 300, "{elements} elements, {code:?}: {collected} segments collected");
+    }
+}
+
+#[test]
+fn a_full_array_whose_classes_move_always_makes_progress() {
+    for (elements, code, tiers) in
+        [(3, None, 1), (4, None, 2), (4, Some(Kind::Pq), 1), (6, Some(Kind::Rdp), 1)]
+    {
+        let mut collected = 0;
+        for (number, buffer) in (0u64..).zip(BUFFERS) {
+            for survivors in [Survivors::Apart, Survivors::Coldest] {
+                let mut case = case(elements, code);
+                // Segments of five rows, 64 of them.
+                case.device.geometry.blocks = 200;
+                case.scheme.hotness.policy =
+                    if tiers > 1 { HotnessPolicy::Direct } else { HotnessPolicy::None };
+                case.scheme.hotness.tiers = if tiers > 1 { tiers } else { 2 };
+                case.scheme.elastic = ElasticSection {
+                    segment_rows: 5,
+                    buffer,
+                    survivors,
+                    collect_above: Share::ALL,
+                    classes: ClassBy::HotnessAndMix,
+                    chunks: [4, 2, 1].map(|pages| Bytes(pages << 10)).to_vec(),
+                    block: Bytes(4 << 10),
+                    ..case.scheme.elastic
+                };
+                case.scheme.mix.history = 2;
+                let chunks = chunks(&case);
+                let mut random = Prng::stream(7 + number, chunks);
+                case.requests = fill(chunks).collect();
+                // A third of the array is mostly read, a third mostly written, and the thirds change places.
+                case.requests.extend((0..12 * chunks).map(|nth| {
+                    let chunk = random.below(chunks);
+                    let reads = 20 + 30 * ((chunk * 3 / chunks + nth / (3 * chunks)) % 3);
+                    let what = if random.chance(reads, 100) { What::Read } else { What::Write };
+                    Ask { gap_ns: 500_000, ..ask(what, chunk, 1) }
+                }));
+                let summary = check(&case);
+                assert_eq!(
+                    summary.seen.failed, 0,
+                    "{elements} elements, {code:?}, {tiers} tiers, {buffer:?}"
+                );
+                collected += summary.collected;
+            }
+        }
+        assert!(collected > 100, "{elements} elements, {code:?}: {collected} segments collected");
     }
 }
 

@@ -9,7 +9,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection};
 use stripewise_array::dispatch::{Discipline, Dispatch};
 use stripewise_array::geometry::Level as Raid;
-use stripewise_array::placement::elastic::ElasticSection;
+use stripewise_array::placement::elastic::{ClassBy, ElasticSection};
 use stripewise_array::placement::{LogSection, PlacementPolicy};
 use stripewise_check::{Case, Options, Seen, Summary, run, storm};
 
@@ -188,8 +188,25 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{} log elements lost", case.losses.iter().filter(is_log).count()));
         }
         if case.scheme.placement.policy == PlacementPolicy::Elastic {
-            let ElasticSection { segment_rows, buffer, acknowledge, collect_above, reserve, .. } =
-                case.scheme.elastic;
+            let ElasticSection {
+                segment_rows,
+                buffer,
+                acknowledge,
+                collect_above,
+                reserve,
+                classes,
+                ref chunks,
+                block,
+                ..
+            } = case.scheme.elastic;
+            count(format!("{classes:?}"));
+            if classes == ClassBy::HotnessAndMix {
+                count(format!("blocks of {} pages", block.0 / u64::from(case.page_bytes())));
+                count(format!("mix after {} accesses", case.scheme.mix.history));
+            }
+            chunks.iter().for_each(|chunk| {
+                count(format!("class chunks of {} pages", chunk.0 / u64::from(case.page_bytes())));
+            });
             count(format!("segments of {segment_rows} rows"));
             count(format!("{buffer:?} leaves together"));
             count(format!("{acknowledge:?}"));
@@ -263,13 +280,14 @@ fn every_member_of_every_axis_is_drawn() {
     // plans that windows need. 3 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
-    // of tiers, and 2 levels. Of dispatch 3 disciplines, 5 bounds on queues, a third order, 2 manners of
+    // of tiers, and 2 levels; 2 ways to tell classes apart, 5 chunk sizes of them, 3 blocks and 4 histories of the mix. Of
+    // dispatch 3 disciplines, 5 bounds on queues, a third order, 2 manners of
     // sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns, 2 windows, 3 blocks ahead;
     // collecting together from 3 begins, 3 times of rest, 3 margins and 3 numbers of blocks.
     // Elements volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside parity
     // caching 8 sizes, 5 pairs of thresholds, 3 numbers each of groups and strips under way, 3 waits and 2 times of striping;
     // 6 caches, persistent and volatile, with power lost and without.
-    assert_eq!(counts.len(), 284, "{listed}");
+    assert_eq!(counts.len(), 298, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

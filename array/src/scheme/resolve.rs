@@ -1,21 +1,14 @@
 //! What a scheme means over given elements, or why it means nothing there.
 
-use stripewise_base::share::Share;
 use stripewise_code::{Code, Kind};
 
 use super::{Acknowledge, CodeSection, Elements, Scheme, SchemeError, WindowSize};
 use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
-use crate::placement::elastic::{AcknowledgeWrites, Dimensions};
+use crate::placement::elastic::{ClassBy, Dimensions};
 use crate::placement::parity_logging::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
-
-/// The most pages that a segment takes of an element.
-const SEGMENT_ROWS_MAX: u32 = 1 << 16;
-
-/// The most chunks on their way to the log: their places are numbered with 32 bits.
-const PLACES_MAX: u64 = 1 << 28;
 
 /// The shortest window of rotating permission, in nanoseconds: about the erase of a block.
 const WINDOW_MIN: u64 = 1_000_000;
@@ -95,8 +88,10 @@ impl Scheme {
             let reason = "has no meaning without zones; use placement.policy = \"mc-rais\", or leave it out";
             return refuse("section", "[zones]".into(), reason);
         }
-        if !is_zoned && !self.mix.is_default() {
-            let reason = "is asked by no placement that this scheme has; leave it out";
+        let asks_mix = is_zoned || self.elastic.classes == ClassBy::HotnessAndMix;
+        if !asks_mix && !self.mix.is_default() {
+            let reason = "is asked by no placement that this scheme has; leave it out, or use \"mc-rais\", or elastic.classes = \
+                \"hotness-and-mix\"";
             return refuse("section", "[mix]".into(), reason);
         }
         if self.placement.policy != PlacementPolicy::ParityLogging && !self.log.is_default() {
@@ -209,80 +204,9 @@ impl Scheme {
         }
     }
 
-    /// Streams of hosts, one for each tier of hotness.
+    /// Tiers of hotness.
     pub fn tiers(&self) -> u32 {
         if self.hotness.policy == HotnessPolicy::None { 1 } else { self.hotness.tiers }
-    }
-
-    /// Whether elastic striping has a meaning here.
-    fn check_elastic(&self, geometry: &Geometry, elements: &Elements) -> Result<(), SchemeError> {
-        let refuse = |key, value: &dyn std::fmt::Display, reason| {
-            Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
-        };
-        let section = &self.elastic;
-        if geometry.level == Level::Raid0 {
-            let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
-            return refuse("placement.policy", &"\"elastic\"", reason);
-        }
-        if geometry.chunk_pages != 1 {
-            let reason = "must be a page of the element with placement.policy = \"elastic\"; leave it out";
-            return refuse("geometry.chunk", &self.geometry.chunk.unwrap_or_default(), reason);
-        }
-        if self.update != super::default_update() {
-            let reason = "has no meaning where parity is never updated; leave it out";
-            return refuse("section", &"[update]", reason);
-        }
-        if self.parity.window != WindowSize::default() {
-            let reason = "has no meaning where parity is never updated; use 0";
-            return refuse("parity.window", &self.parity.window, reason);
-        }
-        if self.parity.acknowledge == Acknowledge::AfterData {
-            let reason = "has no meaning where parity is never updated; use elastic.acknowledge";
-            return refuse("parity.acknowledge", &"\"after-data\"", reason);
-        }
-        if self.placement.first_writes != FirstWrites::InPlace {
-            let reason = "is what elastic striping does with every write; leave it out";
-            let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
-            return refuse("placement.first_writes", &format!("\"{value}\""), reason);
-        }
-        if !self.cache.is_default() {
-            let reason = "makes up for parity updates, of which elastic striping has none; leave it out";
-            return refuse("section", &"[cache]", reason);
-        }
-        if section.segment_rows < 2 || section.segment_rows > SEGMENT_ROWS_MAX {
-            return refuse("elastic.segment_rows", &section.segment_rows, "must be 2 to 65536 pages");
-        }
-        if section.collect_above == Share::NONE || section.collect_above > Share::ALL {
-            return refuse(
-                "elastic.collect_above",
-                &section.collect_above,
-                "must be more than 0% and at most 100%",
-            );
-        }
-        if section.reserve >= Share::ALL {
-            return refuse("elastic.reserve", &section.reserve, "leaves no room for data; use 15% or so");
-        }
-        if section.acknowledge == AcknowledgeWrites::Durable && section.wait.0 == 0 {
-            let reason =
-                "lets a write without company wait for ever; set elastic.wait, for example to \"200ms\"";
-            return refuse("elastic.acknowledge", &"\"durable\"", reason);
-        }
-        self.hotness.check(geometry.pages()).or_else(|(key, value, reason)| refuse(key, &value, reason))?;
-        if section.device_streams && elements.streams <= self.tiers() {
-            let reason = "needs elements that tell a stream for each tier apart, and one for survivors of \
-                collection; set ftl.streams of the device, or leave it out";
-            return refuse("elastic.device_streams", &"true", reason);
-        }
-        let dimensions = Dimensions::new(section, geometry, self.tiers());
-        if dimensions.capacity == 0 {
-            let reason = "leaves too few segments to collect any; use fewer rows, or larger elements";
-            return refuse("elastic.segment_rows", &section.segment_rows, reason);
-        }
-        if dimensions.places > PLACES_MAX {
-            let reason = "lets too many chunks wait in memory; use fewer rows, or buffer = \"stripe\"";
-            return refuse("elastic.segment_rows", &section.segment_rows, reason);
-        }
-        Ok(())
     }
 
     /// Whether coordination of garbage collection has a meaning here.
@@ -504,36 +428,6 @@ mod tests {
         assert!(log("[log]\ncapacity = '2KiB'").contains("at least a page"));
         assert!(log("[log]\ncapacity = '260KiB'").contains("no more than an element"));
         assert!(refused("name = 'test'\n[log]\nrow_deltas = 3").contains("has no meaning without a log"));
-    }
-
-    #[test]
-    fn elastic_striping_without_meaning_is_refused_with_the_reason() {
-        let elastic = |text: &str| {
-            let rows = if text.contains("segment_rows") { "" } else { "[elastic]\nsegment_rows = 4" };
-            refused(&format!("name = 'test'\n[placement]\npolicy = 'elastic'\n{text}\n{rows}"))
-        };
-        assert!(elastic("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
-        assert!(elastic("[geometry]\nchunk = '8KiB'").contains("must be a page of the element"));
-        assert!(elastic("[update]\npolicy = 'bpu'").contains("where parity is never updated"));
-        assert!(elastic("[parity]\nwindow = 2").contains("where parity is never updated"));
-        assert!(elastic("[parity]\nacknowledge = 'after-data'").contains("use elastic.acknowledge"));
-        assert!(elastic("first_writes = 'gather'").contains("is what elastic striping does"));
-        for cache in ["parity-caching", "isc", "wow"] {
-            let text = elastic(&format!("[cache]\npolicy = '{cache}'"));
-            assert!(text.contains("of which elastic striping has none"), "{text}");
-        }
-        assert!(elastic("[hotness]\npolicy = 'glru'\ntiers = 5").contains("hotness.tiers = 5 must be"));
-        let section = |text: &str| elastic(&format!("[elastic]\nsegment_rows = 4\n{text}"));
-        assert!(section("collect_above = '0%'").contains("more than 0%"));
-        assert!(section("reserve = '100%'").contains("leaves no room for data"));
-        assert!(section("acknowledge = 'durable'").contains("set elastic.wait"));
-        assert!(section("device_streams = true").contains("set ftl.streams of the device"));
-        assert!(elastic("[elastic]\nsegment_rows = 1").contains("must be 2 to 65536"));
-        assert!(elastic("[elastic]\nsegment_rows = 32").contains("too few segments"));
-        assert!(
-            refused("name = 'test'\n[elastic]\nsegment_rows = 4").contains("has no meaning without a log")
-        );
-        assert!(refused("name = 'test'\n[hotness]\npolicy = 'glru'").contains("use that, or leave it out"));
     }
 
     #[test]

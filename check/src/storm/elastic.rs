@@ -5,7 +5,9 @@ use stripewise_array::Scheme;
 use stripewise_array::geometry::{Geometry, Level as Raid};
 use stripewise_array::hotness::{HotnessPolicy, HotnessSection};
 use stripewise_array::placement::PlacementPolicy;
-use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Survivors};
+use stripewise_array::placement::elastic::{
+    AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Survivors,
+};
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::Kind;
@@ -113,6 +115,7 @@ pub(crate) fn section(draw: &mut Draw) -> ElasticSection {
         collect_above: percent(draw.one_of(&[100, 100, 90, 75, 40])),
         reserve: percent(draw.one_of(&[0, 5, 15, 40])),
         device_streams: false,
+        ..ElasticSection::default()
     }
 }
 
@@ -134,4 +137,22 @@ pub(crate) fn hotness(draw: &mut Draw, policy: HotnessPolicy, page_bytes: u64) -
         HotnessPolicy::None => {}
     }
     hotness
+}
+
+/// By what chunks are told apart, and the chunk size of each class.
+fn classes(draw: &mut Draw, scheme: &mut Scheme, page_bytes: u64) {
+    let tiers = scheme.tiers();
+    let elastic = &mut scheme.elastic;
+    let tendencies = ClassBy::HotnessAndMix.tendencies();
+    let rows = u64::from(elastic.segment_rows);
+    if elastic.segment_rows > tendencies && draw.percent(50) {
+        elastic.classes = ClassBy::HotnessAndMix;
+        elastic.block = Bytes(page_bytes * draw.one_of(&[1, 2, 8]));
+        scheme.mix.history = draw.one_of(&[1, 2, 4, 8]);
+    }
+    if draw.percent(60) {
+        let classes = if elastic.classes == ClassBy::HotnessAndMix { tendencies } else { tiers };
+        let chunk = |_| Bytes(page_bytes * draw.one_of(&[1, 2, 3, 8]).min(rows));
+        elastic.chunks = (0..classes).map(chunk).collect();
+    }
 }

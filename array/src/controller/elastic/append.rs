@@ -7,7 +7,7 @@ use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::placement::elastic::addresses::NOWHERE;
-use crate::placement::elastic::{Collection, Open};
+use crate::placement::elastic::{Band, Collection, Open};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
@@ -15,10 +15,10 @@ impl<M: Memory> Array<M> {
     /// now.
     pub(in super::super) fn append_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(log) = &self.elastic else { return false };
-        let survivors = log.survivors();
+        let (hosts, streams) = (log.hosts(), log.classes.streams());
         self.release_triggers(driver);
-        let Some(stream) = std::iter::once(survivors)
-            .chain(0..survivors)
+        let Some(stream) = (hosts..streams)
+            .chain(0..hosts)
             .find(|&stream| self.elastic().buffer.queues[stream].due > 0 && self.may_append(stream))
         else {
             return false;
@@ -57,11 +57,14 @@ impl<M: Memory> Array<M> {
 
     /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
     fn may_append(&mut self, stream: usize) -> bool {
-        let is_survivor = stream == self.elastic().survivors();
+        let is_survivor = stream >= self.elastic().hosts();
         let at = self.elastic().host_of(stream);
+        // Free segments that are left to survivors.
+        let kept = self.elastic().classes.survivors();
         if let Some(open) = self.elastic().open[at] {
             let log = self.elastic();
-            let is_theirs = log.shares && stream == 0 && log.segments.free_count() <= 1;
+            let is_coldest = !is_survivor && log.classes.coldest_of(stream) == stream;
+            let is_theirs = log.shares && is_coldest && log.segments.free_count() <= kept;
             if self.room(&open) <= self.geometry.parity() {
                 let log = self.elastic_mut();
                 log.segments.close(open.segment);
@@ -75,7 +78,7 @@ impl<M: Memory> Array<M> {
             let log = self.elastic_mut();
             let in_use = log.segments.count() - log.segments.free_count();
             let free = log.segments.free_count();
-            let is_above = in_use + 1 > log.limit || free <= 1;
+            let is_above = in_use + 1 > log.limit || free <= kept;
             let can_collect = log.collection.is_some() || log.segments.has_victim(most);
             let takes_last = free > 0 && self.has_bug(Bug::ReserveIgnored);
             let log = self.elastic_mut();
@@ -83,7 +86,7 @@ impl<M: Memory> Array<M> {
                 log.wants_collection = log.collection.is_none();
                 return false;
             }
-            if free <= 1 && !takes_last {
+            if free <= kept && !takes_last {
                 return false;
             }
         }
@@ -124,7 +127,9 @@ impl<M: Memory> Array<M> {
         let count = self.elastic().buffer.queues[stream].count.min(self.room(&open) - parity).min(most);
         let width = count + parity;
         let plan = self.take_plan(0, Purpose::Append);
-        let rotation = (self.elastic().counts.stripes % u64::from(width)) as u32;
+        let (turn, stride) = self.next_of_band(stream, &open, count, most);
+        let rotation = (turn % u64::from(width)) as u32;
+        let mut place = self.elastic().buffer.first(stream);
         let (mut position, mut data) = (0, 0);
         self.elastic_mut().homes_mut(plan).fill(NOWHERE);
         while position < width {
@@ -148,7 +153,8 @@ impl<M: Memory> Array<M> {
                 self.elastic_mut().directory.put_parity(slot, number as u8, is_first);
                 self.geometry.data + number
             } else {
-                let chunk = self.next_chunk(plan, data, stream);
+                let (chunk, next) = self.take_chunk(plan, data, place, stride);
+                place = next;
                 self.elastic_mut().directory.put_data(slot, chunk, is_first);
                 data += 1;
                 data - 1
@@ -166,7 +172,7 @@ impl<M: Memory> Array<M> {
         log.counts.stripes += 1;
         log.counts.short_stripes += u64::from(count < most);
         log.counts.parity += u64::from(parity);
-        if stream == log.survivors() {
+        if stream >= log.hosts() {
             log.flying_survivors += 1;
             log.counts.moved += u64::from(count);
             log.counts.moved_parity += u64::from(parity);
@@ -185,9 +191,27 @@ impl<M: Memory> Array<M> {
         self.begin(plan, driver);
     }
 
-    /// Takes the chunk that has waited longest in `stream` for `member` of `plan`.
-    fn next_chunk(&mut self, plan: u32, member: u32, stream: usize) -> u64 {
-        let place = self.elastic_mut().buffer.pop(stream).expect("as many chunks as were counted");
+    /// The next stripe of `stream`, of `count` chunks where there is room for `most`, goes on with the band of the stripe
+    /// before it or begins one. Returns what tells the position of parity, and which of those that wait it takes: every so
+    /// many-th. A band has full stripes of chunks that are due, and ends with its segment.
+    fn next_of_band(&mut self, stream: usize, open: &Open, count: u32, most: u32) -> (u64, u32) {
+        let slots = (open.end - open.next) / u64::from(self.geometry.members);
+        let log = self.elastic_mut();
+        let full = log.buffer.queues[stream].due / most;
+        let mut band = log.bands[stream];
+        if band.left == 0 || band.segment != open.segment || count < most {
+            let stripes = log.classes.depth(stream).min(full).min(slots as u32);
+            band = Band { segment: open.segment, left: stripes.max(1), turn: log.turns };
+            log.turns += 1;
+        }
+        let stride = band.left.min(full).max(1);
+        log.bands[stream] = Band { left: (band.left - 1).min(full.saturating_sub(1)), ..band };
+        (band.turn, stride)
+    }
+
+    /// Takes the chunk in `place` for `member` of `plan`. Returns the chunk, and the place `stride` places behind it.
+    fn take_chunk(&mut self, plan: u32, member: u32, place: u32, stride: u32) -> (u64, u32) {
+        let next_place = self.elastic_mut().buffer.pop(place, stride);
         self.elastic_mut().set_place(plan, member, place);
         let waiting = self.elastic().buffer.get(place);
         let (chunk, page, mut node) = (waiting.chunk, waiting.page, waiting.first_request);
@@ -200,7 +224,7 @@ impl<M: Memory> Array<M> {
             self.attachments[node as usize].next = std::mem::replace(first, node);
             node = next;
         }
-        chunk
+        (chunk, next_place)
     }
 
     /// Those whose writes made the next `count` chunks of `stream` due wait for `plan`.
@@ -251,7 +275,7 @@ impl<M: Memory> Array<M> {
         let parity = present & !data;
         let pages = parity.count_ones() * (data.count_ones() - 1);
         self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
-        let is_survivor = self.stream_of(plan) == self.elastic().survivors();
+        let is_survivor = self.stream_of(plan) >= self.elastic().hosts();
         let of_data = if is_survivor { Class::ArrayGcWrite } else { Class::HostWrite };
         let first_parity = self.geometry.data;
         let class = move |member| if member < first_parity { of_data } else { Class::Parity };
@@ -310,7 +334,7 @@ impl<M: Memory> Array<M> {
     /// were written anew meanwhile.
     pub(in super::super) fn appended(&mut self, plan: u32) {
         let wanted = self.plans[plan as usize].wanted;
-        let is_survivor = self.stream_of(plan) == self.elastic().survivors();
+        let is_survivor = self.stream_of(plan) >= self.elastic().hosts();
         let gave_up = self.plans[plan as usize].gave_up;
         let segment = self.elastic().segment_of(self.plans[plan as usize].row);
         for member in members(wanted) {

@@ -10,11 +10,12 @@ use crate::placement::elastic::{Collection, Home, Role};
 use crate::plan::Purpose;
 
 impl<M: Memory> Array<M> {
-    /// The most valid chunks of a segment that is worth collecting: moving them must leave a row free at least.
+    /// The most valid chunks of a segment that is worth collecting: moving them must leave a row free at least, though each
+    /// stream of survivors may write one that is not full.
     pub(super) fn victim_most(&self) -> u32 {
         let groups = (0..self.geometry.groups).map(|group| self.data_of_group(group));
         let data = groups.filter(|&data| data > 0).min().unwrap_or(0);
-        data * (self.scheme.elastic.segment_rows - 1)
+        data * (self.scheme.elastic.segment_rows - self.elastic().classes.survivors())
     }
 
     /// Goes one step on with collection, if there is anything to be done now.
@@ -81,19 +82,27 @@ impl<M: Memory> Array<M> {
     /// Frees the victim, once its chunks are elsewhere for good and nobody reads it.
     fn end_collection(&mut self) -> bool {
         let frees_early = self.has_bug(Bug::SegmentFreedEarly);
+        let data = self.geometry.data;
         let log = self.elastic_mut();
         let Some(Collection { victim, reads, .. }) = log.collection else { return false };
         if reads > 0 {
             return false;
         }
-        let survivors = log.survivors();
-        let queue = &mut log.buffer.queues[survivors];
-        if log.is_volatile && queue.due < queue.count {
-            // What waits would not survive a loss of power, and the victim has the only other copy.
-            queue.due = queue.count;
+        let hosts = log.hosts();
+        let queues = &mut log.buffer.queues[hosts..];
+        // Full stripes leave, though they make no full band. Of volatile memory everything does: what waits would not
+        // survive a loss of power, and the victim has the only other copy.
+        let mut is_more = false;
+        for queue in queues.iter_mut() {
+            let waits = queue.count - queue.due;
+            let leaves = if log.is_volatile { waits } else { waits - waits % data };
+            queue.due += leaves;
+            is_more |= leaves > 0;
+        }
+        if is_more {
             return true;
         }
-        let is_moving = queue.due > 0 || log.flying_survivors > 0;
+        let is_moving = queues.iter().any(|queue| queue.due > 0) || log.flying_survivors > 0;
         if (is_moving || log.segments.is_held(victim)) && !frees_early {
             return false;
         }
@@ -139,7 +148,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived.
+    /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for company that makes a
+    /// band while a collection brings more, else for a stripe.
     pub(super) fn survive(&mut self, chunk: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
         let log = self.elastic_mut();
@@ -148,12 +158,18 @@ impl<M: Memory> Array<M> {
             log.segments.invalidate(segment);
         }
         let place = log.buffer.take(chunk, page);
-        let survivors = log.survivors();
-        log.buffer.push(survivors, place, now);
+        let survivors = log.classes.survivor(chunk);
+        let depth = if log.collection.is_some() { log.classes.depth(survivors) } else { 1 };
+        if depth > 1 {
+            // Stripes are collected one by one, each with parts of many chunks, which belong together.
+            log.buffer.push_in_order(survivors, place, now);
+        } else {
+            log.buffer.push(survivors, place, now);
+        }
         log.set_memory(chunk, place);
         let queue = &mut log.buffer.queues[survivors];
-        if queue.count - queue.due >= data {
-            queue.due += data;
+        if queue.count - queue.due >= data * depth {
+            queue.due += data * depth;
         }
     }
 }

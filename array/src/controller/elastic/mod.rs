@@ -17,7 +17,7 @@ use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::placement::elastic::buffer::Place;
-use crate::placement::elastic::{AcknowledgeWrites, Elastic, ElasticCounts, Home};
+use crate::placement::elastic::{AcknowledgeWrites, Elastic, Home};
 use crate::plan::{Attachment, Purpose};
 use crate::request::RequestKind;
 
@@ -47,7 +47,12 @@ impl<M: Memory> Array<M> {
         while !self.requests[id as usize].cursor.is_done() {
             let (chunk, end) = self.requests[id as usize].cursor.remaining();
             let chunks = match kind {
-                RequestKind::Read => self.read_chunks(id, chunk, end, driver),
+                RequestKind::Read => {
+                    let count = self.read_chunks(id, chunk, end, driver);
+                    let first = self.requests[id as usize].pages.0;
+                    self.elastic_mut().classes.note_read(first, chunk, count);
+                    count
+                }
                 RequestKind::Write => match self.write_chunk(id, chunk, driver) {
                     Written::Taken => 1,
                     Written::Waits => 0,
@@ -174,16 +179,17 @@ impl<M: Memory> Array<M> {
         log.set_nowhere(chunk);
     }
 
-    /// The stream of `chunk`, which request `id` writes: that of its tier of hotness.
+    /// The stream of `chunk`, which request `id` writes: that of its class.
     #[inline]
     fn classify(&mut self, id: u32, chunk: u64) -> usize {
         let request = &self.requests[id as usize];
-        let (host, is_first) = (request.host, request.pages.0 == chunk);
+        let (host, first) = (request.host, request.pages.0);
         let log = self.elastic_mut();
-        if is_first {
+        if chunk == first {
             log.hotness.begin_request(host.offset, host.bytes.into());
         }
-        log.hotness.classify(chunk).into()
+        let tier = log.hotness.classify(chunk);
+        log.classes.write(first, chunk, tier)
     }
 
     /// Lets a place wait in `stream` for company, and the chunks there leave if that is enough.
@@ -194,7 +200,7 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         log.buffer.push(stream, place, now);
         log.set_memory(chunk, place);
-        let (unit, is_full) = (log.unit, log.is_full);
+        let (unit, is_full) = (log.unit(stream), log.is_full);
         let queue = &mut log.buffer.queues[stream];
         if queue.count - queue.due >= unit {
             queue.due += unit;
@@ -228,7 +234,7 @@ impl<M: Memory> Array<M> {
     fn time_stream<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) {
         let (now, wait) = (self.now, self.scheme.elastic.wait.0);
         let log = self.elastic_mut();
-        let is_timed = wait > 0 && stream != log.survivors();
+        let is_timed = wait > 0 && stream < log.hosts();
         let Some(since) = log.buffer.since(stream).filter(|_| is_timed) else { return };
         let queue = &mut log.buffer.queues[stream];
         if queue.count > queue.due && queue.timer.is_none() {
@@ -243,7 +249,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn elastic_timer<D: Driver<M>>(&mut self, driver: &mut D) {
         let (now, wait) = (self.now, self.scheme.elastic.wait.0);
         let Some(log) = self.elastic.as_mut().filter(|_| wait > 0) else { return };
-        for stream in 0..log.survivors() {
+        for stream in 0..log.hosts() {
             let log = self.elastic_mut();
             let has_waited = log.buffer.since(stream).is_some_and(|since| since + wait <= now);
             let queue = &mut log.buffer.queues[stream];
@@ -319,7 +325,7 @@ impl<M: Memory> Array<M> {
         if log.is_volatile && !drops {
             // Of survivors the elements have a copy until they are written, and one by one they would take more room than
             // they left.
-            let hosts = log.survivors();
+            let hosts = log.hosts();
             log.buffer.queues[..hosts].iter_mut().for_each(|queue| queue.due = queue.count);
             while self.append_one(driver) {}
             let log = self.elastic();
@@ -360,34 +366,47 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Takes the first `chunks` chunks for written, in full stripes one behind the other.
+    /// Takes the first `chunks` chunks for written, in full stripes one behind the other, as the coldest and
+    /// read-intensive ones lie.
     pub(super) fn elastic_assume_written(&mut self, chunks: u64) {
         let Some(log) = &mut self.elastic else { return };
-        let (data, parity) = (u64::from(self.geometry.data), self.geometry.parity());
-        let mut chunk = 0;
-        while chunk < chunks.min(log.capacity) {
+        let (data, parity) = (u64::from(self.geometry.data), u64::from(self.geometry.parity()));
+        let end = chunks.min(log.capacity);
+        let depth = u64::from(log.classes.depth(0));
+        let (mut chunk, mut turn) = (0, 0);
+        while chunk < end {
             let Some(segment) = log.segments.open() else { return };
             let mut slot = u64::from(segment) * log.segment_slots();
-            let end = slot + log.segment_slots();
-            while slot < end && chunk < chunks.min(log.capacity) {
-                let width = data.min(chunks.min(log.capacity) - chunk) + u64::from(parity);
-                let rotation = log.counts.stripes % width;
-                for position in 0..width {
+            let segment_end = slot + log.segment_slots();
+            while slot < segment_end && chunk < end {
+                // A band of full stripes, or what is left.
+                let stripes =
+                    depth.min((segment_end - slot) / (data + parity)).min((end - chunk) / data).max(1);
+                let members = data.min(end - chunk);
+                let width = members + parity;
+                let rotation = turn % width;
+                for (stripe, position) in
+                    (0..stripes).flat_map(|stripe| (0..width).map(move |at| (stripe, at)))
+                {
                     let number = (position + width - rotation) % width;
-                    if number < u64::from(parity) {
-                        log.directory.put_parity(slot + position, number as u8, position == 0);
-                    } else {
-                        log.directory.put_data(slot + position, chunk, position == 0);
-                        log.set_slot(chunk, slot + position);
-                        log.segments.validate(segment);
-                        chunk += 1;
+                    let (at, is_first) = (slot + stripe * width + position, position == 0);
+                    if number < parity {
+                        log.directory.put_parity(at, number as u8, is_first);
+                        continue;
                     }
+                    // Data members come in the order of their positions.
+                    let before =
+                        (0..position).filter(|at| (at + width - rotation) % width >= parity).count() as u64;
+                    let written = chunk + before * stripes + stripe;
+                    log.directory.put_data(at, written, is_first);
+                    log.set_slot(written, at);
+                    log.segments.validate(segment);
                 }
-                log.counts.stripes += 1;
-                slot += width;
+                chunk += stripes * members;
+                turn += 1;
+                slot += stripes * width;
             }
             log.segments.close(segment);
         }
-        log.counts = ElasticCounts::default();
     }
 }

@@ -135,16 +135,41 @@ impl Buffer {
     /// Puts a place behind those that wait in `stream`.
     #[inline]
     pub(crate) fn push(&mut self, stream: usize, place: u32, now: Nanos) {
+        let last = self.queues[stream].last;
+        self.insert(stream, place, now, last, NONE);
+    }
+
+    /// Puts a place among those that wait in `stream` and are not due, in the order of their chunks' addresses: as far as
+    /// they are in it already. Takes a step for each place that it passes.
+    pub(crate) fn push_in_order(&mut self, stream: usize, place: u32, now: Nanos) {
+        let chunk = self.places[place as usize].chunk;
+        let queue = &self.queues[stream];
+        let (mut before, mut after) = (queue.last, NONE);
+        for _ in queue.due..queue.count {
+            if self.places[before as usize].chunk < chunk {
+                break;
+            }
+            after = before;
+            before = self.places[before as usize].before;
+        }
+        self.insert(stream, place, now, before, after);
+    }
+
+    /// Puts a place between two neighbours in the queue of `stream`.
+    #[inline]
+    fn insert(&mut self, stream: usize, place: u32, now: Nanos, before: u32, after: u32) {
         let queue = &mut self.queues[stream];
-        let last = std::mem::replace(&mut queue.last, place);
         queue.count += 1;
-        if last == NONE {
-            queue.first = place;
-        } else {
-            self.places[last as usize].after = place;
+        match before {
+            NONE => queue.first = place,
+            _ => self.places[before as usize].after = place,
+        }
+        match after {
+            NONE => queue.last = place,
+            _ => self.places[after as usize].before = place,
         }
         let slot = &mut self.places[place as usize];
-        *slot = Place { stream: stream as u8, waits: true, since: now, before: last, after: NONE, ..*slot };
+        *slot = Place { stream: stream as u8, waits: true, since: now, before, after, ..*slot };
     }
 
     /// Puts a place that left a queue back before those that wait there, due as it was.
@@ -162,17 +187,26 @@ impl Buffer {
         *slot = Place { waits: true, before: NONE, after: first, ..*slot };
     }
 
-    /// Takes the place that has waited longest in `stream` out of its queue.
+    /// The place that has waited longest in `stream`; [`NONE`] if none waits.
     #[inline]
-    pub(crate) fn pop(&mut self, stream: usize) -> Option<u32> {
-        let place = self.queues[stream].first;
-        if place == NONE {
-            return None;
+    pub(crate) fn first(&self, stream: usize) -> u32 {
+        self.queues[stream].first
+    }
+
+    /// Takes a place out of its queue, as one of those that are due, and returns the one that waits `stride` places behind
+    /// it; [`NONE`] if none does.
+    #[inline]
+    pub(crate) fn pop(&mut self, place: u32, stride: u32) -> u32 {
+        let mut next = place;
+        for _ in 0..stride {
+            if next != NONE {
+                next = self.places[next as usize].after;
+            }
         }
-        // A place that is due is the first.
-        self.queues[stream].due = self.queues[stream].due.saturating_sub(1);
+        let queue = &mut self.queues[self.places[place as usize].stream as usize];
+        queue.due = queue.due.saturating_sub(1);
         self.remove(place);
-        Some(place)
+        next
     }
 
     /// Takes a place that waits out of its queue.
@@ -211,6 +245,27 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_place_that_is_put_in_order_passes_no_place_that_is_due() {
+        let mut buffer = Buffer::new(8, 1);
+        for chunk in [30, 20] {
+            let place = buffer.take(chunk, NONE);
+            buffer.push(0, place, 0);
+        }
+        buffer.queues[0].due = 2;
+        for chunk in [9, 5, 7, 40, 6] {
+            let place = buffer.take(chunk, NONE);
+            buffer.push_in_order(0, place, 0);
+        }
+        let mut chunks = Vec::new();
+        let mut place = buffer.first(0);
+        while place != NONE {
+            chunks.push(buffer.get(place).chunk);
+            place = buffer.pop(place, 1);
+        }
+        assert_eq!(chunks, [30, 20, 5, 6, 7, 9, 40]);
+    }
+
     proptest! {
         #[test]
         fn queues_agree_with_a_model(steps in prop::collection::vec((0u8..5, 0usize..2, any::<u32>()), 1..200)) {
@@ -225,9 +280,19 @@ mod tests {
                         model[stream].push_back(place);
                     },
                     2 => {
-                        let popped = buffer.pop(stream);
-                        prop_assert_eq!(popped, model[stream].pop_front());
-                        flying.extend(popped);
+                        // A stripe of up to three places, each some places behind the one before it.
+                        let stride = number % 3 + 1;
+                        let (mut place, mut at) = (buffer.first(stream), 0);
+                        for _ in 0..3 {
+                            let expected = model[stream].remove(at);
+                            prop_assert_eq!((place != NONE).then_some(place), expected);
+                            if expected.is_none() {
+                                break;
+                            }
+                            flying.push(place);
+                            place = buffer.pop(place, stride);
+                            at += stride as usize - 1;
+                        }
                     },
                     3 => if let Some(place) = flying.pop() {
                         if number % 2 == 0 {

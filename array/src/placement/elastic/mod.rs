@@ -9,29 +9,34 @@
 //!
 //! A *slot* is a place for one chunk. The array's segments are numbered, and their slots through: slot `s` of a group of `n`
 //! elements lies on element `s mod n`, so consecutive slots lie on elements of their own. A stripe takes consecutive slots
-//! of one segment, and its parity moves on from stripe to stripe (the paper leaves this open).
+//! of one segment, and its parity moves on from stripe to stripe (the paper leaves this open), or from band to band where a
+//! class has larger chunks ([`Band`]).
 //!
 //! The forward map names for each chunk its slot, or its place in controller memory. See `docs/elastic-striping.md`.
 //!
 //! # Why it never gets stuck
-//! Hosts may fill `capacity` chunks. Let S be the segments, T the streams (survivors of collection among them), N the data
-//! chunks of a stripe, D those of a segment. A victim has at most D - N valid chunks, so that collecting it gains a row at
-//! least: with the fewer than N survivors that wait in memory it fits into one segment. Streams of hosts leave the last free
-//! segment to the survivors, who give one back for each that they open. If no closed segment is a victim, each has more than
-//! D - N valid chunks, so there are fewer than `capacity / (D - N)` of them. As `capacity <= (S - T - 2)(D - N)`, at least
-//! two segments are free, and hosts may open one. Where survivors share the open segment of a stream of hosts, hosts leave
-//! the rest of it to them as well while only one segment is free. While elements are missing stripes are shorter, and an
-//! array as full as this may have no victim: then it answers that there is no space, and goes on when something was trimmed
-//! or replaced.
+//! Hosts may fill `capacity` chunks. Let S be the segments, H the streams of hosts, K those of survivors of collection (one,
+//! or one for each tendency), N the data chunks of a stripe, D those of a segment. A victim has at most D - KN valid chunks,
+//! and at its end fewer than N survivors of each stream wait in memory, so the stripes that they take are fewer than it had,
+//! and each stream of survivors opens one segment at most. Let R be the room of free segments and of those that survivors
+//! append to. Streams of hosts leave the last K free segments to the survivors, so R is at least KD when a collection
+//! begins that comes after a host's turn, and no collection leaves it smaller. While a stream of survivors that needs a
+//! segment finds none free, R is at most (K - 1)D, what the others have open; but one collection takes less than D. If no
+//! closed segment is a victim, each has more than D - KN valid chunks, so there are fewer than `capacity / (D - KN)` of
+//! them. As `capacity <= (S - H - 2K - 1)(D - KN)`, at least K + 1 segments are free, and hosts may open one. Where
+//! survivors share the open segments of streams of hosts, hosts leave the rest of those to them as well while only K
+//! segments are free. While elements are missing stripes are shorter, and an array as full as this may have no victim: then
+//! it answers that there is no space, and goes on when something was trimmed or replaced.
 
 pub(crate) mod addresses;
 pub(crate) mod buffer;
+mod classes;
 pub(crate) mod directory;
 pub(crate) mod segments;
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
-use stripewise_base::units::Span;
+use stripewise_base::units::{Bytes, Span};
 
 use super::Persistence;
 use crate::geometry::Geometry;
@@ -42,10 +47,13 @@ use buffer::Buffer;
 use directory::Directory;
 use segments::Segments;
 
+pub(crate) use classes::Band;
+use classes::Classes;
+pub use classes::{ChunkSizes, ClassBy};
 pub use directory::Role;
 
 /// The elastic section of a scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElasticSection {
     /// Pages that a segment, the unit of array-level garbage collection, takes of each element: the pages of a block.
@@ -64,6 +72,26 @@ pub struct ElasticSection {
     pub reserve: Share,
     /// Whether each stream is one to the elements too.
     pub device_streams: bool,
+    /// By what chunks are told apart: each class has its stream, its segments and its chunk size.
+    #[serde(skip_serializing_if = "is_default")]
+    pub classes: ClassBy,
+    /// The chunk size of each class; empty means a page for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chunks: ChunkSizes,
+    /// The block whose mix of reads and writes is counted (paper 004 has blocks of its largest chunk: our reading).
+    #[serde(skip_serializing_if = "is_default_block")]
+    pub block: Bytes,
+}
+
+/// 32 KiB, the largest chunk of paper 004.
+const BLOCK: Bytes = Bytes(32 << 10);
+
+fn is_default(classes: &ClassBy) -> bool {
+    *classes == ClassBy::default()
+}
+
+fn is_default_block(block: &Bytes) -> bool {
+    *block == BLOCK
 }
 
 impl Default for ElasticSection {
@@ -77,6 +105,9 @@ impl Default for ElasticSection {
             collect_above: Share(900_000),
             reserve: Share(150_000),
             device_streams: false,
+            classes: ClassBy::default(),
+            chunks: ChunkSizes::new(),
+            block: BLOCK,
         }
     }
 }
@@ -202,8 +233,12 @@ pub(crate) struct Elastic {
     /// Chunks that are read because a part of them is written, each with the plan that reads it.
     pub(crate) merges: Vec<(u64, u32)>,
     pub(crate) hotness: Hotness,
-    /// The open segment of each stream; the last stream is that of survivors.
+    pub(crate) classes: Classes,
+    /// The open segment of each stream; the last streams are those of survivors.
     pub(crate) open: Vec<Option<Open>>,
+    /// The band that each stream writes, and how many there were.
+    pub(crate) bands: Vec<Band>,
+    pub(crate) turns: u64,
     pub(crate) collection: Option<Collection>,
     /// Whether a stream of hosts waits for a segment to be collected.
     pub(crate) wants_collection: bool,
@@ -217,8 +252,8 @@ pub(crate) struct Elastic {
     places: Vec<u32>,
     /// Chunks that hosts may fill.
     pub(crate) capacity: u64,
-    /// Chunks of a stream that leave together.
-    pub(crate) unit: u32,
+    /// Of each stream the chunks that leave together.
+    units: Vec<u32>,
     pub(crate) is_volatile: bool,
     /// Whether survivors go to the open segment of the coldest stream of hosts.
     pub(crate) shares: bool,
@@ -242,56 +277,64 @@ pub(crate) struct Dimensions {
     pub(crate) segments: u64,
     /// Chunks that hosts may fill.
     pub(crate) capacity: u64,
-    /// Places in controller memory.
-    pub(crate) places: u64,
-    /// Chunks of a stream that leave together.
-    pub(crate) unit: u64,
 }
 
 /// The most stripes of each stream that are on their way where chunks leave stripe by stripe.
 const STRIPES_UNDER_WAY: u64 = 64;
 
 impl Dimensions {
-    /// Those of `section` over `geometry`, with so many streams of hosts.
+    /// Those of `section` over `geometry`, with so many tiers of hotness.
     pub(crate) fn new(section: &ElasticSection, geometry: &Geometry, tiers: u32) -> Self {
         let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
         let element_rows = geometry.rows() / u64::from(geometry.groups);
         let segments = element_rows / rows * u64::from(geometry.groups);
-        let streams = u64::from(tiers) + 1;
-        let proved = segments.saturating_sub(streams + 2) * (rows - 1) * data;
+        let survivors = u64::from(section.classes.tendencies());
+        let hosts = u64::from(tiers) * survivors;
+        let proved =
+            segments.saturating_sub(hosts + 2 * survivors + 1) * rows.saturating_sub(survivors) * data;
         let room = segments * rows * data;
-        let unit = match section.buffer {
-            BufferUnit::Stripe => data,
-            BufferUnit::Group => rows * data,
-        };
-        let under_way = unit.max(STRIPES_UNDER_WAY * data);
-        Self {
-            segments,
-            capacity: proved.min(room - section.reserve.of(room)),
-            places: u64::from(tiers) * (unit + under_way) + (rows + 1) * data,
-            unit,
-        }
+        Self { segments, capacity: proved.min(room - section.reserve.of(room)) }
     }
+}
+
+/// Places in controller memory for pages of `page_bytes`: of each stream of hosts those that leave together and those on
+/// their way, and the survivors of a segment with the few that wait already.
+pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, page_bytes: u32) -> u64 {
+    let data = u64::from(geometry.data);
+    let tendencies = section.classes.tendencies();
+    let depths = classes::depths(section, tiers, page_bytes);
+    let waiting = depths[..(tiers * tendencies) as usize].iter().map(|&depth| {
+        let unit = classes::unit(section, depth, geometry.data);
+        unit + unit.max(STRIPES_UNDER_WAY * data)
+    });
+    waiting.sum::<u64>() + u64::from(section.segment_rows + tendencies) * data
 }
 
 impl Elastic {
     /// An empty log of `scheme` over `geometry`, whose chunks have `page_bytes`.
     pub(crate) fn new(scheme: &Scheme, geometry: &Geometry, page_bytes: u32) -> Self {
         let (section, tiers, plans) = (&scheme.elastic, scheme.tiers(), scheme.queues.plans);
-        let Dimensions { segments, capacity, places, unit } = Dimensions::new(section, geometry, tiers);
+        let Dimensions { segments, capacity } = Dimensions::new(section, geometry, tiers);
+        let places = places(section, geometry, tiers, page_bytes);
         let segment_slots = u64::from(section.segment_rows) * u64::from(geometry.members);
         let slots = segments * segment_slots;
-        let streams = tiers + 1;
         let hotness = Hotness::new(&scheme.hotness, capacity, page_bytes);
+        let classes = Classes::new(scheme, capacity, page_bytes);
+        let streams = classes.streams();
+        let unit = |stream| classes::unit(section, classes.depth(stream), geometry.data) as u32;
+        let units = (0..streams).map(unit).collect();
         Self {
             // Behind the slots come the places, and the mark of what is lost.
             map: Addresses::new(capacity, slots + places + 1),
             directory: Directory::new(slots, segment_slots, capacity),
             segments: Segments::new(segments as u32, section.segment_rows * geometry.data),
-            buffer: Buffer::new(places as u32, streams),
+            buffer: Buffer::new(places as u32, streams as u32),
             merges: Vec::with_capacity(plans as usize),
             hotness,
-            open: vec![None; streams as usize],
+            classes,
+            open: vec![None; streams],
+            bands: vec![Band::default(); streams],
+            turns: 0,
             collection: None,
             wants_collection: false,
             is_full: false,
@@ -300,7 +343,7 @@ impl Elastic {
             homes: vec![NOWHERE; plans as usize * geometry.members as usize],
             places: vec![crate::holds::NONE; plans as usize * geometry.data as usize],
             capacity,
-            unit: unit as u32,
+            units,
             is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
             shares: section.survivors == Survivors::Coldest,
             members: geometry.members,
@@ -325,19 +368,25 @@ impl Elastic {
     /// for the few that wait already, are not for hosts, who may wait for that collection.
     #[inline]
     pub(crate) fn has_place(&self) -> bool {
-        self.buffer.available() > (self.rows + 1) * self.data
+        self.buffer.available() > (self.rows + self.classes.survivors()) * self.data
     }
 
-    /// The stream of chunks that collection moves.
+    /// Streams of hosts; behind them come those of chunks that collection moves.
     #[inline]
-    pub(crate) fn survivors(&self) -> usize {
-        self.open.len() - 1
+    pub(crate) fn hosts(&self) -> usize {
+        self.classes.hosts()
+    }
+
+    /// Chunks of a stream that leave together.
+    #[inline]
+    pub(crate) fn unit(&self, stream: usize) -> u32 {
+        self.units[stream]
     }
 
     /// The stream whose open segment `stream` appends to.
     #[inline]
     pub(crate) fn host_of(&self, stream: usize) -> usize {
-        if self.shares && stream == self.survivors() { 0 } else { stream }
+        if self.shares && stream >= self.hosts() { self.classes.coldest_of(stream) } else { stream }
     }
 
     /// Where `chunk` is.
@@ -479,8 +528,10 @@ impl Elastic {
         })
     }
 
-    /// Bytes of the forward map, the inverse map and stripe directory, segments and places, without the content of chunks.
+    /// Bytes of the forward map, the inverse map and stripe directory, segments, places and the mix of blocks, without the
+    /// content of chunks.
     pub(crate) fn bytes(&self) -> u64 {
-        self.map.bytes() + self.directory.bytes() + self.segments.bytes() + self.buffer.bytes()
+        let maps = self.map.bytes() + self.directory.bytes();
+        maps + self.segments.bytes() + self.buffer.bytes() + self.classes.bytes()
     }
 }
