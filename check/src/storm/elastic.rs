@@ -8,6 +8,7 @@ use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::placement::elastic::{
     AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Survivors,
 };
+use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::Kind;
@@ -45,6 +46,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         device,
     };
     case.scheme.geometry.membership = membership(seed, raid, groups);
+    classes(seed, &mut case.scheme, page_bytes);
     let geometry = case.geometry().ok()?;
     let (pages, page) = (case.scheme.pages(&geometry), page_bytes / crate::stamp::SECTOR as u64);
     if pages > 500 {
@@ -140,7 +142,8 @@ pub(crate) fn hotness(draw: &mut Draw, policy: HotnessPolicy, page_bytes: u64) -
 }
 
 /// By what chunks are told apart, and the chunk size of each class.
-fn classes(draw: &mut Draw, scheme: &mut Scheme, page_bytes: u64) {
+fn classes(seed: u64, scheme: &mut Scheme, page_bytes: u64) {
+    let draw = &mut Draw(Prng::stream(seed, 0x636C_6173));
     let tiers = scheme.tiers();
     let elastic = &mut scheme.elastic;
     let tendencies = ClassBy::HotnessAndMix.tendencies();
