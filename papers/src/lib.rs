@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod default_scheme;
 mod evaluation;
 mod finding;
 pub mod paper000;

@@ -160,7 +160,7 @@ pub static AXES: [Axis; COUNT] = [
             keys("elastic-stripe", STRIPE),
             keys("elastic-group", GROUP),
         ],
-        take: |to, from| (to.placement.policy, to.elastic) = (from.placement.policy, from.elastic),
+        take: |to, from| (to.placement.policy, to.elastic) = (from.placement.policy, from.elastic.clone()),
     },
     Axis {
         name: "first-writes",

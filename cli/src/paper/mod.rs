@@ -1,5 +1,6 @@
 //! `stripewise paper`: a paper's evaluation, repeated, with a verdict on each of its results.
 
+mod default_scheme;
 mod paper000;
 mod paper001;
 mod paper002;
@@ -24,6 +25,10 @@ const EXAMPLES: &[Example] = &[
     ("stripewise paper 000 --quick", "all results of paper 000, on a part of each workload"),
     ("stripewise paper 001 --traces ~/traces", "paper 001 in full, and on slices of real traces too"),
     ("stripewise paper 003 --quick --rows 3e", "how many SSDs collect together under paper 003's caches"),
+    (
+        "stripewise paper default --quick",
+        "the default scheme beside each paper's own, on that paper's metric",
+    ),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, for a program"),
 ];
 
@@ -62,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h or 3a to 3l]
+    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l or 5a to 5f]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -98,6 +103,9 @@ enum Which {
     /// Write caches made for SSDs
     #[value(name = "003")]
     P003,
+    /// The default scheme beside each paper's own
+    #[value(name = "default")]
+    Default,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
@@ -106,6 +114,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         Which::P001 => paper001::run(&args, context),
         Which::P002 => paper002::run(&args, context),
         Which::P003 => paper003::run(&args, context),
+        Which::Default => default_scheme::run(&args, context),
     }
 }
 

@@ -1,0 +1,221 @@
+//! Which contests are held: the default scheme beside a paper's own, on that paper's workloads, device and metric.
+
+use std::fmt;
+
+use stripewise_sim::Pacing;
+use stripewise_study::{Error, SchemeSpec, StudySpec};
+
+use crate::evaluation::{Cell as _, Options, Results, Traces};
+use crate::slice::Slice;
+use crate::{paper000, paper001, paper002, paper003};
+
+/// The results: a paper and its metric each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row {
+    /// Paper 000, mean response.
+    A,
+    /// Paper 001, mean response.
+    B,
+    /// Paper 001, erases.
+    C,
+    /// Paper 001, chunks that array-level GC moves.
+    D,
+    /// Paper 002, read waiting.
+    E,
+    /// Paper 003, mean response.
+    F,
+}
+
+impl Results for Row {
+    const PAPER: &'static str = "default";
+    const ALL: &'static [Self] = &[Self::A, Self::B, Self::C, Self::D, Self::E, Self::F];
+    const SLICES: &'static [Slice] = &[];
+
+    fn name(self) -> &'static str {
+        ["5a", "5b", "5c", "5d", "5e", "5f"][self as usize]
+    }
+}
+
+impl Row {
+    /// The paper.
+    pub fn paper(self) -> &'static str {
+        match self {
+            Self::A => "000",
+            Self::B | Self::C | Self::D => "001",
+            Self::E => "002",
+            Self::F => "003",
+        }
+    }
+
+    /// The paper's own scheme: its name there, and the preset.
+    pub fn own(self) -> (&'static str, &'static str) {
+        match self {
+            Self::A => ("Adaptive", "paper000-adaptive"),
+            Self::B | Self::C | Self::D => ("WAS(2)", "was"),
+            Self::E => ("BRR", "paper002-brr"),
+            Self::F => ("SIW", "paper003-siw"),
+        }
+    }
+
+    /// The total that is compared; less is better.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::A | Self::B | Self::F => "response_mean_ns",
+            Self::C => "erase_blocks",
+            Self::D => "array_gc_moved_chunks",
+            Self::E => "read_wait_mean_ns",
+        }
+    }
+
+    /// What that is in words.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::A => "mean response, 5+1 channels, the printed clock",
+            Self::B => "mean response, eight SSDs, RAID-5",
+            Self::C => "erased blocks",
+            Self::D => "chunks moved by array-level GC",
+            Self::E => "read waiting, 64 chips, sped up",
+            Self::F => "mean response, nine SSDs, RAID-5",
+        }
+    }
+
+    /// What lets the default acknowledge when the paper's own scheme does; none where that is when memory has the write.
+    fn acknowledge(self) -> Option<&'static str> {
+        match self {
+            Self::A | Self::E => Some(DURABLE),
+            Self::B | Self::C | Self::D => Some(",elastic.acknowledge=trigger-waits"),
+            Self::F => None,
+        }
+    }
+
+    /// When that is, in words.
+    pub fn acknowledges(self) -> &'static str {
+        match self {
+            Self::A | Self::E => "when a write is on the elements",
+            Self::B | Self::C | Self::D => "from memory, but for writes that let a group leave",
+            Self::F => "from its cache, like the default",
+        }
+    }
+
+    /// What the paper's array asks of the default scheme.
+    fn variation(self) -> &'static str {
+        match self {
+            // Its stripes are over parity groups of eight chips.
+            Self::E => ",geometry.groups=8,geometry.membership=longest-code-interval",
+            _ => "",
+        }
+    }
+}
+
+/// The default scheme as it is shipped: it acknowledges when its persistent buffer has a write.
+pub const OURS: &str = "stripewise";
+
+/// The default scheme where the buffer would not survive a loss of power: acknowledged when stripes are written, which leave as
+/// soon as they are complete or 100 us old (choice).
+const DURABLE: &str = ",elastic.acknowledge=durable,elastic.buffer=stripe,elastic.wait=100us";
+
+/// One study: a paper's own scheme, the default, and the default acknowledging when that scheme does, over the same requests.
+pub struct Cell {
+    /// The results that it serves: those of one paper.
+    pub row: Row,
+    /// The workload, as the paper's evaluation names it.
+    pub workload: String,
+    study: Box<dyn Fn(&Options<Row>) -> Result<StudySpec, Error>>,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "paper {}, {}", self.row.paper(), self.workload)
+    }
+}
+
+impl crate::Cell for Cell {
+    type Results = Row;
+
+    fn traces(&self) -> Traces {
+        Traces::Generated
+    }
+
+    fn study(&self, options: &Options<Row>) -> Result<StudySpec, Error> {
+        let variation = self.row.variation();
+        let mut schemes = vec![self.row.own().1.to_owned(), format!("{OURS}{variation}")];
+        schemes.extend(self.row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
+        let schemes = schemes.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
+        Ok(StudySpec { schemes, ..(self.study)(options)? })
+    }
+}
+
+/// What is asked for of another paper's evaluation.
+fn asked<R: Results>(options: &Options<Row>, rows: &[R]) -> Options<R> {
+    Options {
+        requests: options.requests,
+        quick: options.quick,
+        traces: None,
+        rows: rows.to_vec(),
+        seed: options.seed,
+        out: options.out.clone(),
+    }
+}
+
+/// Of paper 002's workloads one of half reads (its best there), the busiest, one of few and one of long reads, each with the
+/// speed-up at which as many chips are busy as its Table II prints, as its evaluation found it (docs/paper-002.md).
+const SPED_UP: [(&str, u64); 4] = [("HM_0", 1863), ("HM_1", 73129), ("PRN_0", 894), ("PROJ_1", 471)];
+
+/// Of those so many requests, as in that evaluation's sweeps.
+const PREFIX: u64 = 100_000;
+
+/// Every study that the results take.
+pub fn cells(options: &Options<Row>) -> Vec<Cell> {
+    let mut all = Vec::new();
+    let has = |paper: &str| options.rows.iter().any(|row| row.paper() == paper);
+    if has("000") {
+        let cells = paper000::cells(&asked(options, paper000::Row::ALL));
+        let is_shown = |cell: &paper000::Cell| cell.clock.printed && cell.data == 5;
+        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
+            row: Row::A,
+            workload: cell.workload.to_owned(),
+            study: Box::new(move |options| cell.study(&asked(options, paper000::Row::ALL))),
+        }));
+    }
+    if has("001") {
+        let cells = paper001::cells(&asked(options, paper001::Row::ALL));
+        let is_shown = |cell: &paper001::Cell| cell.level == paper001::Level::Raid5;
+        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
+            row: Row::B,
+            workload: cell.workload.to_owned(),
+            study: Box::new(move |options| cell.study(&asked(options, paper001::Row::ALL))),
+        }));
+    }
+    if has("002") {
+        let asked_of = |options: &Options<Row>| {
+            let whole = asked(options, paper002::Row::ALL);
+            Options { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole }
+        };
+        let workloads = paper002::workloads(&asked_of(options));
+        for (name, speed) in SPED_UP {
+            let Some(workload) = workloads.iter().find(|workload| workload.name == name) else { continue };
+            let cells = paper002::cells(workload, paper002::Speed::REAL_TIME, &asked_of(options));
+            all.extend(cells.into_iter().take(1).map(|cell| Cell {
+                row: Row::E,
+                workload: name.to_owned(),
+                study: Box::new(move |options| {
+                    let spec = cell.study(&asked_of(options))?;
+                    Ok(StudySpec { pacing: Some(Pacing::Open { numerator: speed, denominator: 1 }), ..spec })
+                }),
+            }));
+        }
+    }
+    if has("003") {
+        let cells = paper003::cells(&asked(options, paper003::Row::ALL));
+        let is_shown = |cell: &paper003::Cell| {
+            let is_main = cell.part == paper003::Part::Main && cell.gc == paper003::Gc::Greedy;
+            is_main && cell.level == paper003::Level::Raid5
+        };
+        all.extend(cells.into_iter().filter(is_shown).map(|cell| Cell {
+            row: Row::F,
+            workload: cell.label(),
+            study: Box::new(move |options| cell.study(&asked(options, paper003::Row::ALL))),
+        }));
+    }
+    all
+}

@@ -1,0 +1,153 @@
+//! The contests as text: Markdown for people, JSON for programs. What it says is made of what was measured.
+
+use serde_json::{Value, json};
+
+use super::measured::{Measured, Side, mean_gain};
+use super::plan::Row;
+use crate::text::{align, table, time};
+
+/// The aim: so much less of the metric than the paper's own scheme.
+pub const AIM: f64 = 0.1;
+
+/// Totals that say why, with their names in words.
+const FACTS: [(&str, &str); 5] = [
+    ("read_mean_ns", "reads"),
+    ("write_mean_ns", "writes"),
+    ("response_p999_ns", "p99.9"),
+    ("erase_blocks", "erases"),
+    ("array_gc_moved_chunks", "moved chunks"),
+];
+
+/// Everything, as Markdown that a terminal shows well too.
+pub fn markdown(rows: &[Row], measured: &[Measured]) -> String {
+    let head = ["", "paper", "own scheme", "metric", "default", "acknowledging alike", "aim of 10 %"];
+    let mut summary = table(&head);
+    let mut reasons = String::new();
+    for &row in rows {
+        let gain = |side| mean_gain(measured, row, side, row.metric());
+        let verdict = verdict(gain(Side::Default));
+        let cells = [
+            crate::Results::name(row).to_owned(),
+            row.paper().to_owned(),
+            row.own().0.to_owned(),
+            row.what().to_owned(),
+            less(gain(Side::Default)),
+            less(gain(Side::Alike)),
+            verdict.to_owned(),
+        ];
+        summary.add_row(cells);
+        reasons += &format!("- {}: {}\n", crate::Results::name(row), reason(measured, row));
+    }
+    let mut runs = table(&["", "workload", "metric", "own", "default", "gain", "alike", "gain"]);
+    for one in measured {
+        for &row in rows.iter().filter(|row| row.paper() == one.row.paper()) {
+            let value = |side| figure(row, one.value(side, row.metric()));
+            runs.add_row([
+                crate::Results::name(row).to_owned(),
+                one.workload.clone(),
+                row.metric().to_owned(),
+                value(Side::Own),
+                value(Side::Default),
+                less(one.gain(Side::Default, row.metric())),
+                value(Side::Alike),
+                less(one.gain(Side::Alike, row.metric())),
+            ]);
+        }
+    }
+    align(&mut runs, 3);
+    format!("{summary}\n\n{reasons}\n### Each workload\n\n{runs}\n")
+}
+
+/// The same for programs.
+pub fn json(rows: &[Row], measured: &[Measured]) -> Value {
+    let workload = |one: &Measured, row: Row| {
+        json!({
+            "workload": one.workload,
+            "own": one.value(Side::Own, row.metric()),
+            "default": one.value(Side::Default, row.metric()),
+            "alike": one.value(Side::Alike, row.metric()),
+        })
+    };
+    let row = |&row: &Row| {
+        let gain = |side| mean_gain(measured, row, side, row.metric());
+        let of_paper = measured.iter().filter(|one| one.row.paper() == row.paper());
+        json!({
+            "row": crate::Results::name(row),
+            "paper": row.paper(),
+            "own": row.own().1,
+            "metric": row.metric(),
+            "default_gain": gain(Side::Default),
+            "alike_gain": gain(Side::Alike),
+            "verdict": verdict(gain(Side::Default)),
+            "reason": reason(measured, row),
+            "workloads": of_paper.map(|one| workload(one, row)).collect::<Vec<_>>(),
+        })
+    };
+    json!({ "results": rows.iter().map(row).collect::<Vec<_>>() })
+}
+
+/// Whether the aim is met, in words.
+fn verdict(gain: Option<f64>) -> &'static str {
+    match gain {
+        None => "not measured",
+        Some(gain) if gain >= AIM => "met",
+        Some(gain) if gain > 0.0 => "better, by less",
+        Some(_) => "worse",
+    }
+}
+
+/// How the totals that may be the reason differ, of the default and of the one that acknowledges alike, and where the aim is
+/// missed.
+fn reason(measured: &[Measured], row: Row) -> String {
+    let fact = |(name, words): &(&str, &str)| {
+        let gain = |side| mean_gain(measured, row, side, name);
+        gain(Side::Default).map(|gain_default| {
+            format!("{words} {} (alike {})", less(Some(gain_default)), less(gain(Side::Alike)))
+        })
+    };
+    let mut text = format!("{} acknowledges {}; ", row.own().0, row.acknowledges());
+    text += &FACTS.iter().filter_map(fact).collect::<Vec<_>>().join(", ");
+    let of_paper = || measured.iter().filter(|one| one.row.paper() == row.paper());
+    let missed = of_paper().filter_map(|one| {
+        let gain = one.gain(Side::Default, row.metric())?;
+        (gain < AIM).then(|| format!("{} ({})", one.workload, less(Some(gain))))
+    });
+    let missed: Vec<String> = missed.collect();
+    if !missed.is_empty() {
+        text += &format!("; the aim is missed on {}", missed.join(", "));
+    }
+    let mib =
+        of_paper().map(|one| one.value(Side::Default, "map_bytes")).fold(0.0, f64::max) / f64::from(1 << 20);
+    if mib > 0.0 {
+        text += &format!("; maps of at most {mib:.0} MiB");
+    }
+    text
+}
+
+/// A gain in words.
+fn less(gain: Option<f64>) -> String {
+    match gain {
+        None => "–".to_owned(),
+        Some(gain) if gain >= 0.0 => format!("{:.1} % less", gain * 100.0),
+        Some(gain) => format!("{:.1} % more", -gain * 100.0),
+    }
+}
+
+/// A value of a row's metric.
+fn figure(row: Row, value: f64) -> String {
+    if row.metric().ends_with("_ns") { time(value) } else { format!("{value:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_aim_is_a_tenth_less() {
+        assert_eq!(
+            [None, Some(0.1), Some(0.09), Some(0.0), Some(-0.5)].map(verdict),
+            ["not measured", "met", "better, by less", "worse", "worse"]
+        );
+        assert_eq!([Some(0.123), Some(-0.5), None].map(less), ["12.3 % less", "50.0 % more", "–"]);
+    }
+}
