@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 49] = [
+pub const PRESETS: [(&str, &str); 50] = [
     ("stripewise", include_str!("../../schemes/stripewise.toml")),
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),

@@ -205,7 +205,7 @@ mod tests {
         assert!(refused("chunks = ['20KiB']").contains("at most elastic.segment_rows pages"));
         assert!(refused("block = '16KiB'").contains("the mix of reads and writes is counted of"));
         assert!(refused(&format!("{mix}block = '6KiB'")).contains("a multiple of the page"));
-        assert!(refused("[mix]\nhistory = 4").contains("use elastic.classes"));
+        assert!(refused("[mix]\nhistory = 4").contains("or elastic.classes"));
         assert!(refused(&format!("{mix}[mix]\nhistory = 0")).contains("mix.history = 0 must be"));
         let rows = "name = 'test'\n[placement]\npolicy = 'elastic'\n[elastic]\nsegment_rows = 3\n";
         assert!(resolve(rows).is_ok());
