@@ -159,6 +159,7 @@ pub static AXES: [Axis; COUNT] = [
             keys("parity-logging", "placement.policy = 'parity-logging'"),
             keys("elastic-stripe", STRIPE),
             keys("elastic-group", GROUP),
+            keys("mc-rais", "placement.policy = 'mc-rais'"),
         ],
         take: |to, from| (to.placement.policy, to.elastic) = (from.placement.policy, from.elastic.clone()),
     },

@@ -129,7 +129,7 @@ pub const REVIEW: &[Reviewed] = &[
         "[hotness]",
         "is asked by placement.policy",
         NoMeaning,
-        "nobody would ask: in place there is one place for a chunk, hot or cold",
+        "nobody would ask: in place a chunk has one place, and zones go by reads and writes",
     ),
     line(
         "placement.policy = \"parity-logging\"",
@@ -148,6 +148,18 @@ pub const REVIEW: &[Reviewed] = &[
         "needs to know the elements of a write that waits",
         NotBuilt,
         "reads of a log have elements that could be known; a write has none until its stripe is made",
+    ),
+    line(
+        "placement.policy = \"mc-rais\"",
+        "needs to know the elements of a write that waits",
+        NotBuilt,
+        "a write that waits may be the one that moves its block to another zone; until then its elements are known",
+    ),
+    line(
+        "placement.first_writes",
+        "looks for a place for pages that zones have a home for",
+        NoMeaning,
+        "a page's first write goes to the zone that all blocks begin in, at its address there",
     ),
     line(
         "placement.first_writes",
