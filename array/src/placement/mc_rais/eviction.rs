@@ -1,4 +1,6 @@
 //! Blocks that go home, because their zone has too little room.
+//!
+//! Source: none; paper 004 does not say what happens when a zone is full. This is our choice.
 
 use super::map::HOME;
 use super::{CANDIDATES, Eviction, ZONES, Zones};

@@ -1,4 +1,7 @@
 //! Pages on their way from zone to zone, and the pages that they leave.
+//!
+//! Source: paper 004, section 3.2 (a page moves when it is written, and its old entry goes when that is done); when a page that
+//! was left may be used anew is ours.
 
 use super::map::HOME;
 use super::{Move, Unflushed, Zones};

@@ -1,4 +1,6 @@
 //! What a scheme's file says about zones, and what of it means something.
+//!
+//! Source: paper 004, sections 3.1 and 4.1; what it leaves open is marked.
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;

@@ -1,5 +1,7 @@
 //! The free pages of a zone, taken in ascending order from where the last one was, so that what is written together lies
-//! together (paper 004, section 3.2: data is "stored sequentially on the targeted data zones").
+//! together.
+//!
+//! Source: paper 004, section 3.2: data is "stored sequentially on the targeted data zones".
 
 /// Which pages of a zone are free.
 #[derive(Debug)]
