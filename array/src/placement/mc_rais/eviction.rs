@@ -1,6 +1,6 @@
 //! Blocks that go home, because their zone has too little room.
 //!
-//! Source: none; paper 004 does not say what happens when a zone is full. This is our choice.
+//! Source: our choice; paper 004 (section 3) does not say what happens when a zone is full.
 
 use super::map::HOME;
 use super::{CANDIDATES, Eviction, ZONES, Zones};
