@@ -12,6 +12,7 @@ pub mod paper000;
 pub mod paper001;
 pub mod paper002;
 pub mod paper003;
+pub mod paper004;
 mod slice;
 mod text;
 mod verdict;

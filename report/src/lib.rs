@@ -1,4 +1,4 @@
-//! Reports: one HTML file with the figures of papers 000 to 003 for the runs that it is given.
+//! Reports: one HTML file with the figures of papers 000 to 004 for the runs that it is given.
 //!
 //! All of it is drawn from the tables that runs leave, so a report can be made long after them and of runs of other
 //! machines. The file is whole in itself: no script, no font, no picture comes from elsewhere. What a figure lacks it
@@ -74,6 +74,8 @@ pub enum Paper {
     P002,
     /// Paper 003: write caches.
     P003,
+    /// Paper 004: zones of several chunk sizes.
+    P004,
 }
 
 /// What parity logging would cost on a workload, in chunks: a model's counts, which no run has.

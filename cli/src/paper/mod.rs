@@ -5,6 +5,7 @@ mod paper000;
 mod paper001;
 mod paper002;
 mod paper003;
+mod paper004;
 
 use std::path::PathBuf;
 
@@ -29,6 +30,8 @@ const EXAMPLES: &[Example] = &[
         "stripewise paper default --quick",
         "the default scheme beside each paper's own, on that paper's metric",
     ),
+    ("stripewise paper 004 --quick --rows fig2", "how fast chunk sizes make random reads and writes"),
+    ("stripewise paper all --quick --out results", "every paper, with a report of its own each"),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, for a program"),
 ];
 
@@ -39,27 +42,28 @@ const EXAMPLES: &[Example] = &[
 /// RAID-6, on its Synthetic workload and on traces generated to what is known of its others. Paper 002: Async_FIFO, PIQ and
 /// BRR over the 64 chips of its SSD, on traces generated to its Table II, in real time and as fast as makes the chips as
 /// busy as it prints. Paper 003: WOW, STOW, SIW, caches in the SSDs, none, and a hybrid, over eight SSDs in RAID-0 and nine in
-/// RAID-5, on its HPC mix, its grid W(R, I, W), Exchange as far as its statistics are published, and mixes that change. All
-/// apart from that on slices of real traces. A run whose results are there already is not computed
-/// again, so that what was interrupted goes on.
-#[derive(Debug, ClapArgs)]
+/// RAID-5, on its HPC mix, its grid W(R, I, W), Exchange as far as its statistics are published, and mixes that change. Paper
+/// 004: MC-RAIS and RAID-5 with chunks of 4, 8 and 32 KiB over three, four and five SSDs, on traces generated to its Table 2,
+/// and chunk sizes against request sizes of random reads and writes. All apart from that on slices of real traces. A run whose
+/// results are there already is not computed again, so that what was interrupted goes on.
+#[derive(Clone, Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Which paper
+    /// Which paper; `all` makes a directory of results for each, below the one given
     #[arg(value_enum)]
     paper: Which,
 
     /// Replay a part of each workload: minutes at most
     ///
     /// Of paper 000's 50,000 requests, of paper 001's one in ten, of paper 002's 10,000, of paper 003's a tenth, and of its grid
-    /// the points that its figures show.
+    /// the points that its figures show, of paper 004's a tenth after the warm-up.
     #[arg(long)]
     quick: bool,
 
     /// Replay N requests of each workload [default: all, or as --quick says]
     ///
-    /// Workloads that are generated are generated with N, and their footprints scale along; paper 001's arrays too. Paper
-    /// 003's have N after their warm-up.
+    /// Workloads that are generated are generated with N, and their footprints scale along; paper 001's arrays too. Those
+    /// of papers 003 and 004 have N after their warm-up.
     #[arg(short = 'n', long, value_name = "N")]
     requests: Option<Count>,
 
@@ -67,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l or 5a to 5f]
+    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l, 4a to 4d and fig2, or 5a to 5f]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -103,9 +107,25 @@ enum Which {
     /// Write caches made for SSDs
     #[value(name = "003")]
     P003,
+    /// Zones of several chunk sizes
+    #[value(name = "004")]
+    P004,
     /// The default scheme beside each paper's own
     #[value(name = "default")]
     Default,
+    /// One after the other
+    All,
+}
+
+impl Which {
+    /// Each paper, with the name of its directory of results under `all`.
+    const EACH: [(Self, &str); 5] = [
+        (Self::P000, "paper-000"),
+        (Self::P001, "paper-001"),
+        (Self::P002, "paper-002"),
+        (Self::P003, "paper-003"),
+        (Self::P004, "paper-004"),
+    ];
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
@@ -115,7 +135,22 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         Which::P002 => paper002::run(&args, context),
         Which::P003 => paper003::run(&args, context),
         Which::Default => default_scheme::run(&args, context),
+        Which::P004 => paper004::run(&args, context),
+        Which::All => all(&args, context),
     }
+}
+
+/// Every paper, each with results of its own.
+fn all(args: &Args, context: &mut Context<'_>) -> Outcome {
+    if !args.rows.is_empty() {
+        return Err(Failure::usage(
+            "--rows: each paper has results of its own; name the paper instead of `all`",
+        ));
+    }
+    for (paper, directory) in Which::EACH {
+        run(Args { paper, out: args.out.join(directory), ..args.clone() }, context)?;
+    }
+    Ok(())
 }
 
 impl Args {

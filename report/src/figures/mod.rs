@@ -1,4 +1,4 @@
-//! The figures of papers 000 to 003, drawn for whatever runs there are.
+//! The figures of papers 000 to 004, drawn for whatever runs there are.
 
 mod caches;
 mod congestion;
@@ -9,6 +9,7 @@ mod redirected;
 mod response;
 mod routines;
 mod tail;
+mod zones;
 
 use crate::Paper;
 use crate::chart::Look;
@@ -63,11 +64,15 @@ impl Data {
     }
 }
 
-/// Every figure: those of paper 003 where runs have its caches, those of paper 002 where runs redirect reads, those of paper 001
-/// where runs have elastic striping, then those of paper 000; or those of one paper.
+/// Every figure: those of paper 004 where runs have its arrays, those of paper 003 where runs have its caches, those of paper
+/// 002 where runs redirect reads, those of paper 001 where runs have elastic striping, then those of paper 000; or those of
+/// one paper.
 pub(crate) fn all(set: &Set) -> Vec<Figure> {
     let of = |paper: Paper| set.paper.is_none_or(|only| only == paper);
-    let mut figures = if of(Paper::P003) { caches::all(set) } else { Vec::new() };
+    let mut figures = if of(Paper::P004) { zones::all(set) } else { Vec::new() };
+    if of(Paper::P003) {
+        figures.extend(caches::all(set));
+    }
     if of(Paper::P002) {
         figures.extend(redirected::all(set));
     }

@@ -1,0 +1,56 @@
+//! Who plays in the figures of paper 004: arrays of one chunk size, and the one with three zones.
+
+use crate::chart::Look;
+use crate::figures::Key;
+use crate::run::Run;
+use crate::set::Set;
+
+/// The arrays, in the order of the paper's figures.
+pub(super) const ARRAYS: [&str; 4] = ["4 KB-RAIS", "8 KB-RAIS", "32 KB-RAIS", "MC-RAIS"];
+/// Their presets.
+const PRESETS: [&str; 4] = ["paper004-4k", "paper004-8k", "paper004-32k", "paper004-mc-rais"];
+
+/// The runs of a workload, by array.
+pub(super) struct Scene<'a> {
+    pub(super) workload: &'a str,
+    pub(super) runs: [Option<&'a Run>; ARRAYS.len()],
+}
+
+impl Scene<'_> {
+    /// A total of an array's run, and that over the first array's.
+    pub(super) fn value(&self, array: usize, total: &str) -> Option<(f64, Option<f64>)> {
+        let value = |array: usize| self.runs[array].and_then(|run| run.total(total));
+        let base = value(0).filter(|base| *base > 0.0);
+        value(array).map(|ours| (ours, base.map(|base| ours / base)))
+    }
+}
+
+/// Whether a run is of one of the paper's arrays.
+pub(super) fn is_ours(run: &Run) -> bool {
+    place(run).is_some()
+}
+
+/// The workloads that are not random accesses of one size, each with its runs on the arrays as they are.
+pub(super) fn scenes(set: &Set) -> Vec<Scene<'_>> {
+    let mut scenes: Vec<Scene<'_>> = Vec::new();
+    for run in set.runs.iter().filter(|run| !run.workload.starts_with("random ")) {
+        let Some(place) = place(run) else { continue };
+        let at = scenes.iter().position(|scene| scene.workload == run.workload).unwrap_or(scenes.len());
+        if at == scenes.len() {
+            scenes.push(Scene { workload: &run.workload, runs: [None; ARRAYS.len()] });
+        }
+        scenes[at].runs[place].get_or_insert(run);
+    }
+    scenes
+}
+
+fn place(run: &Run) -> Option<usize> {
+    let name = run.settings.get("scheme.name")?;
+    PRESETS.iter().position(|preset| preset == name)
+}
+
+/// The legend of the arrays.
+pub(super) fn keys() -> Vec<Key> {
+    let key = |(at, name): (usize, &&str)| Key { look: Look(at), name: (*name).to_owned(), is_line: false };
+    ARRAYS.iter().enumerate().map(key).collect()
+}

@@ -1,0 +1,129 @@
+//! The figures of paper 004, drawn for runs of its arrays.
+
+mod cast;
+mod chunks;
+mod responses;
+
+use crate::Paper;
+use crate::set::Set;
+
+use super::{Figure, Panel};
+
+/// Every figure of paper 004 that runs can show, in its order; none where no run is of one of its arrays and nobody asks.
+pub(super) fn all(set: &Set) -> Vec<Figure> {
+    if !set.runs.iter().any(cast::is_ours) && set.paper != Some(Paper::P004) {
+        return Vec::new();
+    }
+    vec![
+        chunks::rates(set),
+        responses::means(set),
+        responses::deviations(set),
+        responses::ssds(set),
+        responses::zones(set),
+    ]
+}
+
+/// What a figure is called.
+fn named(id: &str, number: &str, what: &str) -> (String, String) {
+    (format!("paper004-figure-{id}"), format!("Figure {number} of paper 004: {what}"))
+}
+
+/// What stands where there is nothing to draw.
+fn or_none(mut panels: Vec<Panel>, why: &str) -> Vec<Panel> {
+    if panels.is_empty() {
+        panels.push(Panel { title: "none".to_owned(), body: Err(why.to_owned()) });
+    }
+    panels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Beside;
+    use crate::run::Run;
+    use stripewise_results::{Figure as Value, Figures};
+
+    /// A run of an array with made-up totals.
+    fn run(scheme: &str, chunk: &str, workload: &str, mean: u64, bytes: u64) -> Run {
+        let settings = [
+            ("scheme.name", scheme.to_owned()),
+            ("scheme.geometry.level", "raid5".to_owned()),
+            ("scheme.geometry.chunk", chunk.to_owned()),
+        ];
+        let mut totals = Figures::new();
+        for (name, value) in [
+            ("response_mean_ns", mean),
+            ("response_deviation_ns", mean / 2),
+            ("read_bytes", bytes),
+            ("written_bytes", 0),
+            ("simulated_ns", 1_000_000_000),
+        ] {
+            totals.add(name, Value::Count(value)).expect("each once");
+        }
+        Run {
+            digest: format!("{scheme}-{workload}"),
+            workload: workload.to_owned(),
+            scheme: scheme.to_owned(),
+            structure: "3+1".to_owned(),
+            settings: settings.map(|(key, value)| (key.to_owned(), value)).into(),
+            totals,
+            elements: [("element".to_owned(), (0..4).collect())].into(),
+            responses: None,
+            operations: Vec::new(),
+            collecting: Vec::new(),
+        }
+    }
+
+    fn set() -> Set {
+        let of = |workload: &'static str| {
+            [
+                ("paper004-4k", "4KiB", 1_000),
+                ("paper004-8k", "8KiB", 1_100),
+                ("paper004-mc-rais", "4KiB", 600),
+            ]
+            .map(|(scheme, chunk, mean)| run(scheme, chunk, workload, mean, 0))
+        };
+        let names = ["proj_0", "proj_0, used SSDs", "proj_0, 3 SSDs", "stg_0, zones of 120 GB", "x; slice"];
+        let mut all: Vec<Run> = names.into_iter().flat_map(of).collect();
+        for (workload, bytes) in [("random reads, 4 KiB", 2 << 20), ("random reads, 16 KiB", 3 << 20)] {
+            all.push(run("paper004-4k", "4KiB", workload, 1, bytes));
+            all.push(run("paper004-4k,geometry.chunk=16KiB", "16KiB", workload, 1, bytes * 2));
+        }
+        Set::new(all, Beside { paper: Some(Paper::P004), ..Beside::default() })
+    }
+
+    fn cell<'a>(figure: &'a Figure, row: &[&str], column: &str) -> &'a str {
+        let column = figure.data.head.iter().position(|head| head == column).expect("a column");
+        let ours = |cells: &&Vec<String>| cells.iter().zip(row).all(|(cell, expected)| cell == expected);
+        &figure.data.rows.iter().find(ours).expect("a row")[column]
+    }
+
+    #[test]
+    fn every_figure_of_the_paper_is_drawn_with_its_values() {
+        let set = set();
+        let figures = crate::figures::all(&set);
+        let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(ids, ["2", "5", "6", "7", "8"].map(|id| format!("paper004-figure-{id}")));
+        for figure in &figures {
+            assert!(figure.panels.iter().any(|panel| panel.body.is_ok()), "{}", figure.id);
+        }
+        assert_eq!(cell(&figures[0], &["random reads, 4 KiB", "16KiB"], "MiB/s"), "4.00");
+        assert_eq!(cell(&figures[0], &["random reads, 16 KiB", "4KiB"], "MiB/s"), "3.00");
+        assert_eq!(cell(&figures[1], &["proj_0", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
+        assert_eq!(figures[1].data.rows.len(), 9, "two states and a slice of three arrays");
+        assert_eq!(cell(&figures[2], &["proj_0", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
+        assert_eq!(cell(&figures[3], &["proj_0, 3 SSDs", "8 KB-RAIS"], "over 4 KB-RAIS"), "1.10");
+        assert_eq!(cell(&figures[4], &["stg_0, zones of 120 GB", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
+    }
+
+    #[test]
+    fn without_such_arrays_there_is_none_of_it_and_zeros_are_no_panic() {
+        let none = Set::new(vec![run("baseline", "4KiB", "w", 5, 5)], Beside::default());
+        assert!(all(&none).is_empty());
+        let zeros =
+            ["w", "random reads, 4 KiB", "w, 3 SSDs"].map(|name| run("paper004-4k", "4KiB", name, 0, 0));
+        assert_eq!(all(&Set::new(zeros.to_vec(), Beside::default())).len(), 5);
+        let asked = Set::new(Vec::new(), Beside { paper: Some(Paper::P004), ..Beside::default() });
+        assert_eq!(all(&asked).len(), 5);
+    }
+}
