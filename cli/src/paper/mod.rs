@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l, 4a to 4d and fig2, or 5a to 5f]
+    /// Only these results, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l, 4a to 4d and fig2, or 5a to 5g]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
 

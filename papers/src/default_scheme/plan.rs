@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use stripewise_sim::Pacing;
-use stripewise_study::{Error, SchemeSpec, StudySpec};
+use stripewise_flash::Level;
+use stripewise_sim::{Layout, Pacing};
+use stripewise_study::{Document, Error, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
+use stripewise_trace::fold::Fold;
 
 use crate::evaluation::{Cell as _, Options, Results, Traces};
 use crate::slice::Slice;
@@ -24,15 +26,17 @@ pub enum Row {
     E,
     /// Paper 003, mean response.
     F,
+    /// Paper 004, mean response.
+    G,
 }
 
 impl Results for Row {
     const PAPER: &'static str = "default";
-    const ALL: &'static [Self] = &[Self::A, Self::B, Self::C, Self::D, Self::E, Self::F];
+    const ALL: &'static [Self] = &[Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::G];
     const SLICES: &'static [Slice] = &[];
 
     fn name(self) -> &'static str {
-        ["5a", "5b", "5c", "5d", "5e", "5f"][self as usize]
+        ["5a", "5b", "5c", "5d", "5e", "5f", "5g"][self as usize]
     }
 }
 
@@ -44,6 +48,7 @@ impl Row {
             Self::B | Self::C | Self::D => "001",
             Self::E => "002",
             Self::F => "003",
+            Self::G => "004",
         }
     }
 
@@ -54,13 +59,14 @@ impl Row {
             Self::B | Self::C | Self::D => ("WAS(2)", "was"),
             Self::E => ("BRR", "paper002-brr"),
             Self::F => ("SIW", "paper003-siw"),
+            Self::G => ("MC-RAIS", "paper004-mc-rais"),
         }
     }
 
     /// The total that is compared; less is better.
     pub fn metric(self) -> &'static str {
         match self {
-            Self::A | Self::B | Self::F => "response_mean_ns",
+            Self::A | Self::B | Self::F | Self::G => "response_mean_ns",
             Self::C => "erase_blocks",
             Self::D => "array_gc_moved_chunks",
             Self::E => "read_wait_mean_ns",
@@ -76,13 +82,14 @@ impl Row {
             Self::D => "chunks moved by array-level GC",
             Self::E => "read waiting, 64 chips, sped up",
             Self::F => "mean response, nine SSDs, RAID-5",
+            Self::G => "mean response, four SSDs with fewer blocks, RAID-5",
         }
     }
 
     /// What lets the default acknowledge when the paper's own scheme does; none where that is when memory has the write.
     fn acknowledge(self) -> Option<&'static str> {
         match self {
-            Self::A | Self::E => Some(DURABLE),
+            Self::A | Self::E | Self::G => Some(DURABLE),
             Self::B | Self::C | Self::D => Some(",elastic.acknowledge=trigger-waits"),
             Self::F => None,
         }
@@ -91,7 +98,7 @@ impl Row {
     /// When that is, in words.
     pub fn acknowledges(self) -> &'static str {
         match self {
-            Self::A | Self::E => "when a write is on the elements",
+            Self::A | Self::E | Self::G => "when a write is on the elements",
             Self::B | Self::C | Self::D => "from memory, but for writes that let a group leave",
             Self::F => "from its cache, like the default",
         }
@@ -217,5 +224,34 @@ pub fn cells(options: &Options<Row>) -> Vec<Cell> {
             study: Box::new(move |options| cell.study(&asked(options, paper003::Row::ALL))),
         }));
     }
+    if has("004") {
+        all.extend(WORKLOADS_004.into_iter().map(|workload| Cell {
+            row: Row::G,
+            workload: workload.to_owned(),
+            study: Box::new(move |options| paper004(workload, options)),
+        }));
+    }
     all
+}
+
+/// The workloads of paper 004's Table 2 that are shipped.
+const WORKLOADS_004: [&str; 3] = ["proj_0", "stg_0", "hm_0"];
+/// So many requests of each, over SSDs of so many blocks a plane: with its 512 blocks a part of a workload collects nothing
+/// (choice).
+const REQUESTS_004: u64 = 60_000;
+const BLOCKS_004: &str = "device.geometry.blocks=48";
+
+/// A workload of paper 004 over its four SSDs.
+fn paper004(workload: &str, options: &Options<Row>) -> Result<StudySpec, Error> {
+    let requests = Some(options.requests.unwrap_or(REQUESTS_004));
+    let origin = Origin::Profile(format!("paper004/{workload}"));
+    Ok(StudySpec {
+        workload: WorkloadSpec { origin, requests, fold: Fold::Modulo },
+        seed: options.seed,
+        device: Document::find(What::Device, "paper004")?,
+        elements: Layout { level: Level::Ssd, devices: 4 },
+        settings: vec![BLOCKS_004.parse().expect("a key and a number")],
+        out: options.out.clone(),
+        ..StudySpec::new(Vec::new())?
+    })
 }
