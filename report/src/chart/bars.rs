@@ -64,13 +64,18 @@ impl Bars<'_> {
         let bars = self.groups.iter().map(|group| group.bars.len()).max().unwrap_or(1).max(1) as f64;
         let groups = self.groups.len().max(1) as f64;
         let least = bars * BAR_LEAST + 8.0;
-        let inside = (groups * least).max(WIDTH - left - 6.0);
-        let room = inside / groups;
+        let across = |left: f64| {
+            let room = (groups * least).max(WIDTH - left - 6.0) / groups;
+            let labels = Labels::fit(self.groups.iter().map(|group| group.label.as_str()), room);
+            // A slanted name begins left of its group, the first ones left of the axis.
+            let left = left.max(labels.reach - room / 2.0);
+            (left, room, labels)
+        };
+        // What is left of the axis for names is taken from the groups as long as they bear it, so that it makes no drawing wide.
+        let (left, ..) = across(left);
+        let (left, room, labels) = across(left);
         let bar = ((room - 8.0) / bars).clamp(BAR_LEAST, BAR_MOST);
-        let labels = Labels::fit(self.groups.iter().map(|group| group.label.as_str()), room);
-        // A slanted name begins left of its group, the first ones left of the axis.
-        let left = left + (labels.reach - left - room / 2.0).max(0.0);
-        let width = left + inside + 6.0;
+        let width = left + groups * room + 6.0;
         let mut svg = Svg::new(width, top + GROUND + labels.height + 6.0);
 
         let height = |value: f64| top + GROUND * (1.0 - scale.share(value));
@@ -161,9 +166,13 @@ mod tests {
     use super::*;
 
     fn bars(groups: usize, value: Option<f64>, log: bool) -> String {
+        named_bars("workload", groups, value, log)
+    }
+
+    fn named_bars(name: &str, groups: usize, value: Option<f64>, log: bool) -> String {
         let bar = |look| Bar { look: Look(look), value, whisker: Some((0.5, 2.0)), tip: "a tip".to_owned() };
         let group =
-            |index: usize| Group { label: format!("workload {index}"), bars: (0..3).map(bar).collect() };
+            |index: usize| Group { label: format!("{name} {index}"), bars: (0..3).map(bar).collect() };
         let groups: Vec<Group> = (0..groups).map(group).collect();
         let chart = Bars {
             title: "t",
@@ -192,6 +201,18 @@ mod tests {
         let svg = bars(1, Some(1.0), true);
         assert!(svg.contains(&format!(r#"height="{:.1}"/>"#, GROUND / 2.0)), "{svg}");
         assert!(svg.contains("cv (logarithmic)"));
+    }
+
+    #[test]
+    fn a_few_groups_are_as_wide_as_a_column_whatever_their_names_and_ticks_are() {
+        // Ticks of "0.5" and of "2000": the axis begins further left or right.
+        for value in [Some(1.0), Some(2000.0)] {
+            let svg = named_bars("W(1024, 20, 60)-G-", 8, value, false);
+            let width = svg.split("viewBox=\"0 0 ").nth(1).and_then(|rest| rest.split(' ').next());
+            let width: f64 = width.expect("a width").parse().expect("a number");
+            assert!((WIDTH..WIDTH * 1.05).contains(&width), "{width}");
+            assert!(svg.contains("class=\"chart\" "), "{svg}");
+        }
     }
 
     #[test]
