@@ -129,7 +129,7 @@ fn cell(
     let moved = u128::from(requests) * u128::from(size);
     let pages = requests as f64 * f64::from(size) / 4096.0;
     Ok(Cell {
-        mib_per_second: (moved * 1_000_000_000 / elapsed_ns >> 20) as u64,
+        mib_per_second: ((moved * 1_000_000_000 / elapsed_ns) >> 20) as u64,
         calls: (calls(engine) - before) as f64 / pages,
     })
 }

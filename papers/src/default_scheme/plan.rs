@@ -127,8 +127,11 @@ pub struct Cell {
     pub row: Row,
     /// The workload, as the paper's evaluation names it.
     pub workload: String,
-    study: Box<dyn Fn(&Options<Row>) -> Result<StudySpec, Error>>,
+    study: Box<Asked>,
 }
+
+/// Another paper's study, as far as it is asked for.
+type Asked = dyn Fn(&Options<Row>) -> Result<StudySpec, Error>;
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
