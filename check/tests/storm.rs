@@ -217,6 +217,18 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{} tiers", case.scheme.tiers()));
             count(format!("{level} elastic"));
         }
+        if case.scheme.placement.policy == PlacementPolicy::McRais {
+            let (zones, mix, page) = (case.scheme.zones, case.scheme.mix, u64::from(case.page_bytes()));
+            let zone_chunks = [zones.reads, zones.mixed, zones.writes].map(|zone| zone.chunk.0 / page);
+            count(format!("zones with chunks of {zone_chunks:?}"));
+            count(format!("zones of blocks of {} pages", zones.block.0 / page));
+            count(format!("zones left below {}", zones.evict_below));
+            count(format!("zones by {} accesses, mixed from {}", mix.history, mix.reads_below));
+            count(format!("{level} zones"));
+            if !case.power_losses.is_empty() {
+                count("power lost over zones".into());
+            }
+        }
         let CoordinationSection { policy, turn, window, ahead, start, trigger, idle, margin, blocks } =
             case.scheme.coordination;
         count(format!("permission {policy:?}"));
@@ -277,7 +289,8 @@ fn every_member_of_every_axis_is_drawn() {
     // rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4
     // domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old
     // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
-    // plans that windows need. 3 placements; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
+    // plans that windows need. 4 placements; of zones 3 lists of chunks, 5 sizes of blocks, 4 shares of room, 3 histories from 3
+    // shares of reads each, 3 levels, with power lost; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
     // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
     // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
     // of tiers, and 2 levels; 2 ways to tell classes apart, 5 chunk sizes of them, 3 blocks and 4 histories of the mix. Of
@@ -287,7 +300,7 @@ fn every_member_of_every_axis_is_drawn() {
     // Elements volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside parity
     // caching 8 sizes, 5 pairs of thresholds, 3 numbers each of groups and strips under way, 3 waits and 2 times of striping;
     // 6 caches, persistent and volatile, with power lost and without.
-    assert_eq!(counts.len(), 298, "{listed}");
+    assert_eq!(counts.len(), 324, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }

@@ -28,7 +28,7 @@ fn what_is_not_understood_exits_with_2_and_the_nearest_known_name() {
         ("compare --scheme baseline --scheme baseline", "two schemes are called `baseline`"),
         ("compare --trace -", "trace convert -"),
         ("compare --trace trace.csv --profile hm_0", "cannot be used with"),
-        ("scheme show nothing-like-it", "known: baseline"),
+        ("scheme show nothing-like-it", "known: stripewise"),
         ("device show nothing-like-it", "stripewise device list"),
         ("explain", "required"),
         ("explain --write 24KiB", "SIZE@OFFSET"),

@@ -86,6 +86,16 @@ impl<M: Memory> Array<M> {
         let whole_end = self.whole_end(id, page, end);
         let is_whole = kind == RequestKind::Write && whole_end > page;
         let ignores = self.has_bug(Bug::MoveNotAwaited);
+        // Without parity every chunk stands for itself, and one on an element that is lost takes nothing.
+        let (geometry, failed) = (&self.geometry, &self.failed);
+        let stands_alone = self.any_failed && geometry.parity() == 0;
+        let can_write = |page| {
+            if !stands_alone {
+                return true;
+            }
+            let (row, member) = geometry.slot(page);
+            !failed[usize::from(geometry.element(geometry.place(row), member))]
+        };
         let Some(zones) = &mut self.zones else { return false };
         let is_moving = kind != RequestKind::Read && !is_own && zones.is_moving(page, id);
         if is_moving && !ignores {
@@ -94,7 +104,7 @@ impl<M: Memory> Array<M> {
         let Run { page: first, count } = match kind {
             // Blocks go home.
             RequestKind::Write if is_own => Run { page, count: end - page },
-            RequestKind::Write if is_whole && !is_moving => zones.write_run(id, page, whole_end),
+            RequestKind::Write if is_whole && !is_moving => zones.write_run(id, page, whole_end, can_write),
             RequestKind::Write => zones.read_run(page, page + 1),
             RequestKind::Read | RequestKind::Flush => zones.read_run(page, end),
             RequestKind::Trim => zones.change_run(page, end),

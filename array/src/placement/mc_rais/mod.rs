@@ -136,6 +136,8 @@ pub(crate) struct Zones {
     awaits_flush: bool,
     unflushed: VecDeque<Unflushed>,
     flushed: u64,
+    /// Pages behind the first zone that cannot be written any more.
+    retired: Vec<u32>,
     /// Trims under way.
     trims: u32,
     /// Free pages of each zone below which blocks are evicted, and pages that will be free.
@@ -181,6 +183,7 @@ impl Zones {
             awaits_flush,
             unflushed: VecDeque::new(),
             flushed: 0,
+            retired: Vec::new(),
             trims: 0,
             reserve,
             leaving: [0; ZONES],
@@ -302,13 +305,20 @@ impl Zones {
         })
     }
 
-    /// Where the request `mover` writes the host's pages from `page` on, all of them whole; no other moves `page`.
-    pub(crate) fn write_run(&mut self, mover: u32, page: u64, end: u64) -> Run {
-        self.run(page, end, |zones, id, page| zones.written(mover, id, page))
+    /// Where the request `mover` writes the host's pages from `page` on, all of them whole; no other moves `page`. Pages move
+    /// only where `can_write` says that they can be written.
+    pub(crate) fn write_run(
+        &mut self,
+        mover: u32,
+        page: u64,
+        end: u64,
+        can_write: impl Fn(u64) -> bool,
+    ) -> Run {
+        self.run(page, end, |zones, id, page| zones.written(mover, id, page, &can_write))
     }
 
     /// Where `mover` writes the host's `page`: where it is, if that is its zone, or if its zone is full; else at a new target.
-    fn written(&mut self, mover: u32, id: u32, page: u64) -> u64 {
+    fn written(&mut self, mover: u32, id: u32, page: u64, can_write: impl Fn(u64) -> bool) -> u64 {
         if let Some(under_way) = self.move_of(page) {
             return if under_way.mover == mover { under_way.target } else { NOWHERE };
         }
@@ -318,8 +328,8 @@ impl Zones {
             return place;
         }
         let target = match zone {
-            0 => Some(page),
-            zone => self.spaces[zone - 1].take(),
+            0 => Some(page).filter(|&home| can_write(home)),
+            zone => self.take(zone, can_write),
         };
         let Some(target) = target else {
             self.counts.refused += 1;
@@ -327,6 +337,17 @@ impl Zones {
         };
         self.aim(mover, page, target);
         target
+    }
+
+    /// Takes a free page of `zone` that can be written. Others are of no use any more.
+    fn take(&mut self, zone: usize, can_write: impl Fn(u64) -> bool) -> Option<u64> {
+        loop {
+            let page = self.spaces[zone - 1].take()?;
+            if can_write(page) {
+                return Some(page);
+            }
+            self.retired.push(page as u32);
+        }
     }
 
     /// A run of pages by what `find` says of each: first the one at `page`, then those behind it that follow it, before `end`
@@ -429,7 +450,7 @@ impl Zones {
                 ));
             }
         }
-        let left = self.left.iter().map(|&(_, page)| page);
+        let left = self.left.iter().map(|&(_, page)| page).chain(self.retired.iter().copied());
         for page in
             left.chain(self.unflushed.iter().map(|unflushed| unflushed.from)).filter(|&page| page != HOME)
         {

@@ -44,7 +44,7 @@ fn sent(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
     let mut runs = Vec::new();
     let mut page = first;
     while page <= last {
-        let run = zones.write_run(id, page, last + 1);
+        let run = zones.write_run(id, page, last + 1, |_| true);
         runs.push((run.page, run.count));
         page += run.count;
     }
@@ -167,6 +167,20 @@ fn moves_that_no_flush_covers_are_taken_back_after_a_loss_of_power() {
     assert_eq!((zones.place(0), zones.place(4)), (64, 4));
     zones.audit().unwrap();
     assert!(zones.spaces[1].is_free(65));
+}
+
+#[test]
+fn pages_that_cannot_be_written_are_not_moved_to() {
+    let mut zones = zones(false, "");
+    write(&mut zones, 0, 0, 3);
+    let epoch = zones.begin(RequestKind::Write, (0, 3));
+    assert_eq!(zones.write_run(5, 0, 4, |page| page > 65), Run { page: 66, count: 4 });
+    zones.end(5, RequestKind::Write, (0, 3), epoch);
+    zones.audit().unwrap();
+    let epoch = zones.begin(RequestKind::Write, (0, 3));
+    assert_eq!(zones.write_run(5, 0, 4, |_| false), Run { page: 0, count: 4 }, "then all stays where it is");
+    zones.end(5, RequestKind::Write, (0, 3), epoch);
+    zones.audit().unwrap();
 }
 
 #[test]
