@@ -208,5 +208,5 @@ fn every_row_of_the_covering_array_keeps_every_promise() {
         assert!(sum.seen.succeeded > 100, "{row}: {:?}", sum.seen);
     }
     let collecting = sums.iter().filter(|(_, sum)| sum.erased > 0 && sum.moved > 0).count();
-    assert!(collecting * 100 > 85 * sums.len(), "{collecting} of {} rows collected garbage", sums.len());
+    assert!(collecting * 100 > 80 * sums.len(), "{collecting} of {} rows collected garbage", sums.len());
 }

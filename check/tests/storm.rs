@@ -284,22 +284,21 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
 fn every_member_of_every_axis_is_drawn() {
     let (counts, beyond) = drawn(2200);
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
-    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 5 of memberships and
-    // levels, 4 chunks, 5
-    // rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of plans, 3 element levels, 5 victims, 4
-    // domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss, 2 acknowledgements, 6 windows, old
-    // versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2 persistences and 3 latencies; and the numbers of
-    // plans that windows need. 4 placements; of zones 3 lists of chunks, 5 sizes of blocks, 4 shares of room, 3 histories from 3
-    // shares of reads each, 3 levels, with power lost; of logs 6 sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3
-    // numbers of commits, one lost or none; of elastic striping 4 lengths of segments, 2 units that leave together, 3
-    // acknowledgements, 2 places of survivors, 4 bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers
-    // of tiers, and 2 levels; 2 ways to tell classes apart, 5 chunk sizes of them, 3 blocks and 4 histories of the mix. Of
-    // dispatch 3 disciplines, 5 bounds on queues, a third order, 2 manners of
-    // sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns, 2 windows, 3 blocks ahead;
-    // collecting together from 3 begins, 3 times of rest, 3 margins and 3 numbers of blocks.
-    // Elements volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside parity
-    // caching 8 sizes, 5 pairs of thresholds, 3 numbers each of groups and strips under way, 3 waits and 2 times of striping;
-    // 6 caches, persistent and volatile, with power lost and without.
+    // 3 levels, 8 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of elements, 3 of groups, 5 of
+    // memberships and levels, 4 chunks, 5 rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of
+    // plans, 3 element levels, 5 victims, 4 domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of loss,
+    // 2 acknowledgements, 6 windows, old versions or not; of write caches 7 sizes, 4 bounds on what leaves, 2
+    // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 lists of chunks,
+    // 5 sizes of blocks, 4 shares of room, 3 histories from 3 shares of reads each, 3 levels, with power lost; of logs 6
+    // sizes, 4 numbers of deltas a row, 2 commits from 5 watermarks each, 3 numbers of commits, one lost or none; of
+    // elastic striping 4 lengths of segments, 2 units that leave together, 3 acknowledgements, 2 places of survivors, 4
+    // bounds of collection, 4 reserves, 4 policies of hotness, 4 numbers of tiers, and 2 levels; 2 ways to tell classes
+    // apart, 5 chunk sizes of them, 3 blocks and 4 histories of the mix. Of dispatch 3 disciplines, 5 bounds on queues, a
+    // third order, 2 manners of sync-fifo and of PIQ, and 5 bounds of overtaking; permission to collect or none, 2 turns,
+    // 2 windows, 3 blocks ahead; collecting together from 3 begins, 3 times of rest, 3 margins and 3 numbers of blocks.
+    // Elements volatile or not, with power lost and without, and 5 numbers of losses of power. Of write caches beside
+    // parity caching 8 sizes, 5 pairs of thresholds, 3 numbers each of groups and strips under way, 3 waits and 2 times
+    // of striping; 6 caches, persistent and volatile, with power lost and without.
     assert_eq!(counts.len(), 324, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");

@@ -84,9 +84,11 @@ const fn keys(name: &'static str, keys: &'static str) -> Member {
 }
 
 /// Elastic striping, over elements as small as those of the checking simulation: chunks leave memory a stripe at a time, as
-/// eSAP's, or those of a segment together, as those of WAS.
+/// eSAP's, or those of a segment together, as those of WAS; and with classes by the mix of reads and writes.
 const STRIPE: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4\nelastic.buffer = 'stripe'";
 const GROUP: &str = "placement.policy = 'elastic'\nelastic.segment_rows = 4";
+const CLASSES: &str =
+    "placement.policy = 'elastic'\nelastic.segment_rows = 4\nelastic.classes = 'hotness-and-mix'";
 
 /// The axes.
 pub static AXES: [Axis; COUNT] = [
@@ -159,6 +161,7 @@ pub static AXES: [Axis; COUNT] = [
             keys("parity-logging", "placement.policy = 'parity-logging'"),
             keys("elastic-stripe", STRIPE),
             keys("elastic-group", GROUP),
+            keys("elastic-classes", CLASSES),
             keys("mc-rais", "placement.policy = 'mc-rais'"),
         ],
         take: |to, from| (to.placement.policy, to.elastic) = (from.placement.policy, from.elastic.clone()),

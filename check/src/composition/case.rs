@@ -7,7 +7,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::coordination::CoordinationPolicy;
 use stripewise_array::dispatch::{Discipline, QueueOrder};
 use stripewise_array::geometry::{Geometry, Level as Raid};
-use stripewise_array::placement::elastic::ElasticSection;
+use stripewise_array::placement::elastic::{ClassBy, ElasticSection};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_base::prng::Prng;
@@ -19,7 +19,7 @@ use super::axes::Ability;
 use super::{Combination, Space};
 use crate::case::{Case, Loss};
 use crate::media::{Faults, Manner};
-use crate::storm::elastic::{filling, hotness, section};
+use crate::storm::elastic::{class_keys, filling, hotness, section};
 use crate::storm::{self, Draw};
 use crate::{device, stamp};
 
@@ -82,8 +82,10 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     if geometry.rows() < 2 || pages > if is_log { LOG_PAGES_MAX } else { PAGES_MAX } {
         return None;
     }
-    // Blocks must be written to their end before any is collected.
-    for _ in 0..draw.one_of(&[0, 1, 1, 2]) {
+    // Blocks must be written to their end before any is collected. Hosts fill but a part of zones at a time.
+    let is_zoned = case.scheme.placement.policy == PlacementPolicy::McRais;
+    let times = if is_zoned { draw.one_of(&[1, 2, 3, 4]) } else { draw.one_of(&[0, 1, 1, 2]) };
+    for _ in 0..times {
         case.requests.extend(filling(draw, &geometry, pages, page));
     }
     case.requests.extend(storm::requests(draw, &geometry, pages, page, &[60, 120, 200]));
@@ -146,10 +148,18 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, members: u32, page_bytes: u64)
         PlacementPolicy::McRais => (scheme.zones, scheme.mix) = storm::zones::sections(draw, page_bytes),
         PlacementPolicy::ParityLogging => scheme.log = storm::log_section(draw, page_bytes),
         PlacementPolicy::Elastic => {
-            scheme.elastic = ElasticSection { buffer: scheme.elastic.buffer, ..section(draw) };
+            let ElasticSection { buffer, classes, .. } = scheme.elastic;
+            let drawn = section(draw);
+            // A segment of survivors for each tendency needs more rows than there are of those.
+            let least = if classes == ClassBy::HotnessAndMix { classes.tendencies() + 1 } else { 0 };
+            let segment_rows = drawn.segment_rows.max(least);
+            scheme.elastic = ElasticSection { buffer, classes, segment_rows, ..drawn };
         }
     }
     scheme.hotness = hotness(draw, scheme.hotness.policy, page_bytes);
+    if is_log {
+        class_keys(draw, scheme, page_bytes);
+    }
     let state = scheme.read.state;
     scheme.read = storm::reading::keys(draw, scheme.read.policy);
     scheme.read.state = state;

@@ -144,17 +144,24 @@ pub(crate) fn hotness(draw: &mut Draw, policy: HotnessPolicy, page_bytes: u64) -
 /// By what chunks are told apart, and the chunk size of each class.
 fn classes(seed: u64, scheme: &mut Scheme, page_bytes: u64) {
     let draw = &mut Draw(Prng::stream(seed, 0x636C_6173));
+    if scheme.elastic.segment_rows > ClassBy::HotnessAndMix.tendencies() && draw.percent(50) {
+        scheme.elastic.classes = ClassBy::HotnessAndMix;
+    }
+    class_keys(draw, scheme, page_bytes);
+}
+
+/// What classes of the scheme's kind have for keys.
+pub(crate) fn class_keys(draw: &mut Draw, scheme: &mut Scheme, page_bytes: u64) {
     let tiers = scheme.tiers();
     let elastic = &mut scheme.elastic;
-    let tendencies = ClassBy::HotnessAndMix.tendencies();
     let rows = u64::from(elastic.segment_rows);
-    if elastic.segment_rows > tendencies && draw.percent(50) {
-        elastic.classes = ClassBy::HotnessAndMix;
+    let is_mixed = elastic.classes == ClassBy::HotnessAndMix;
+    if is_mixed {
         elastic.block = Bytes(page_bytes * draw.one_of(&[1, 2, 8]));
         scheme.mix.history = draw.one_of(&[1, 2, 4, 8]);
     }
     if draw.percent(60) {
-        let classes = if elastic.classes == ClassBy::HotnessAndMix { tendencies } else { tiers };
+        let classes = if is_mixed { elastic.classes.tendencies() } else { tiers };
         let chunk = |_| Bytes(page_bytes * draw.one_of(&[1, 2, 3, 8]).min(rows));
         elastic.chunks = (0..classes).map(chunk).collect();
     }
