@@ -9,6 +9,9 @@ use crate::failure::Outcome;
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let options = args.options::<Row>(context)?;
+    if options.traces.is_some() {
+        context.remark("skipped: real traces; the default scheme is held beside the papers' on their generated workloads");
+    }
     let (mut runs, mut all) = (Vec::new(), Vec::new());
     args.evaluate(&cells(&options), &options, context, |cell, _, finished| {
         all.push(Measured::of(cell, &finished)?);
