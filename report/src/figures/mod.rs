@@ -45,6 +45,14 @@ pub(crate) struct Panel {
     pub(crate) body: Result<String, String>,
 }
 
+/// What stands where there is nothing to draw.
+fn or_none(mut panels: Vec<Panel>, why: &str) -> Vec<Panel> {
+    if panels.is_empty() {
+        panels.push(Panel { title: "none".to_owned(), body: Err(why.to_owned()) });
+    }
+    panels
+}
+
 /// A table of texts; columns after the first `texts` are numbers.
 #[derive(Default)]
 pub(crate) struct Data {

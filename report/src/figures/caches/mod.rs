@@ -7,7 +7,7 @@ mod synchrony;
 use crate::Paper;
 use crate::set::Set;
 
-use super::{Figure, Panel};
+use super::Figure;
 
 /// Every figure of paper 003 that runs can show, in its order; none where no run has one of its caches and nobody asks.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
@@ -25,14 +25,6 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
 /// What a figure is called.
 fn named(id: &str, number: &str, what: &str) -> (String, String) {
     (format!("paper003-figure-{id}"), format!("Figure {number} of paper 003: {what}"))
-}
-
-/// What stands where there is nothing to draw.
-fn or_none(mut panels: Vec<Panel>, why: &str) -> Vec<Panel> {
-    if panels.is_empty() {
-        panels.push(Panel { title: "none".to_owned(), body: Err(why.to_owned()) });
-    }
-    panels
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::figures::{Data, Figure, Panel};
 use crate::set::Set;
 
 use super::cast::{CACHES, MAIN, Scene, WOW, keys, scenes};
-use super::{named, or_none};
+use super::named;
+use crate::figures::or_none;
 
 /// Figure 4(a).
 pub(super) fn compared(set: &Set) -> Figure {

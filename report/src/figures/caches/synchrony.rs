@@ -6,7 +6,8 @@ use crate::run::Run;
 use crate::set::Set;
 
 use super::cast::{CACHES, keys, scenes};
-use super::{named, or_none};
+use super::named;
+use crate::figures::or_none;
 
 /// The caches that are drawn: none, WOW, SIW and the hybrid.
 const DRAWN: [usize; 4] = [0, 2, 4, 5];

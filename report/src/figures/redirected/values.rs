@@ -1,11 +1,14 @@
 //! Figures 4, 10, 11 and 12: one value of each run, by trace and scheme.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
-use crate::figures::{Data, Figure, Key, Panel};
+use crate::figures::{Data, Figure, Key, Panel, or_none};
 use crate::run::Run;
 
 use super::cast::{Cast, SCHEMES, Scene, keys};
 use super::named;
+
+/// Why there is nothing to draw.
+const NO_RUNS: &str = "No run is of Async_FIFO, PIQ or BRR.";
 
 /// What each of three figures shows.
 struct Shown {
@@ -100,7 +103,7 @@ pub(super) fn utilisation(cast: &Cast<'_>) -> Figure {
                 the mean; \"sped up\" sends requests as fast as makes the first of the two meet the table."
             .to_owned(),
         legend: BUSY.into_iter().map(key).collect(),
-        panels: or_none(panels),
+        panels: or_none(panels, NO_RUNS),
         notes: Vec::new(),
         data,
     }
@@ -138,7 +141,7 @@ fn normalised(cast: &Cast<'_>, shown: &Shown) -> Figure {
         panels.push(panel(&id, panels.len(), &scene, shown.axis, &groups, Some(1.0)));
     }
     let (about, notes) = (shown.about.to_owned(), Vec::new());
-    Figure { id, title, about, legend: keys(), panels: or_none(panels), notes, data }
+    Figure { id, title, about, legend: keys(), panels: or_none(panels, NO_RUNS), notes, data }
 }
 
 fn panel(
@@ -160,13 +163,4 @@ fn panel(
         Err("No run of this kind has it.".to_owned())
     };
     Panel { title, body }
-}
-
-/// What stands where there is no run at all.
-fn or_none(mut panels: Vec<Panel>) -> Vec<Panel> {
-    if panels.is_empty() {
-        let body = Err("No run is of Async_FIFO, PIQ or BRR.".to_owned());
-        panels.push(Panel { title: "none".to_owned(), body });
-    }
-    panels
 }

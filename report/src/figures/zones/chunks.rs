@@ -7,7 +7,8 @@ use crate::figures::{Data, Figure, Key, Panel};
 use crate::run::Run;
 use crate::set::Set;
 
-use super::{named, or_none};
+use super::named;
+use crate::figures::or_none;
 
 /// Its two panels: the beginning of the workloads' names.
 const ACCESSES: [&str; 2] = ["random reads, ", "random writes, "];

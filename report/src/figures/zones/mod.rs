@@ -7,7 +7,7 @@ mod responses;
 use crate::Paper;
 use crate::set::Set;
 
-use super::{Figure, Panel};
+use super::Figure;
 
 /// Every figure of paper 004 that runs can show, in its order; none where no run is of one of its arrays and nobody asks.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
@@ -26,14 +26,6 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
 /// What a figure is called.
 fn named(id: &str, number: &str, what: &str) -> (String, String) {
     (format!("paper004-figure-{id}"), format!("Figure {number} of paper 004: {what}"))
-}
-
-/// What stands where there is nothing to draw.
-fn or_none(mut panels: Vec<Panel>, why: &str) -> Vec<Panel> {
-    if panels.is_empty() {
-        panels.push(Panel { title: "none".to_owned(), body: Err(why.to_owned()) });
-    }
-    panels
 }
 
 #[cfg(test)]

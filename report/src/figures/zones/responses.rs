@@ -5,7 +5,8 @@ use crate::figures::{Data, Figure, Panel};
 use crate::set::Set;
 
 use super::cast::{ARRAYS, Scene, keys, scenes};
-use super::{named, or_none};
+use super::named;
+use crate::figures::or_none;
 
 /// What a figure shows of which workloads.
 struct Shown<'a> {
