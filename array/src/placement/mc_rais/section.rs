@@ -8,7 +8,7 @@ use stripewise_base::units::Bytes;
 
 /// The zones section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(from = "Given")]
 pub struct ZonesSection {
     /// The zone of read-intensive blocks and of new ones. Hosts may fill as much as it holds.
     pub reads: ZoneSection,
@@ -24,18 +24,47 @@ pub struct ZonesSection {
 }
 
 /// One zone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ZoneSection {
     /// Its chunk size.
     pub chunk: Bytes,
     /// What it takes of each element, to the sum over the zones.
-    #[serde(default = "one")]
     pub parts: u32,
 }
 
-fn one() -> u32 {
-    1
+/// The section as a file has it: what it leaves out of a zone is that zone's default.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Given {
+    reads: GivenZone,
+    mixed: GivenZone,
+    writes: GivenZone,
+    block: Option<Bytes>,
+    evict_below: Option<Share>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct GivenZone {
+    chunk: Option<Bytes>,
+    parts: Option<u32>,
+}
+
+impl From<Given> for ZonesSection {
+    fn from(given: Given) -> Self {
+        let default = Self::default();
+        let zone = |given: GivenZone, default: ZoneSection| ZoneSection {
+            chunk: given.chunk.unwrap_or(default.chunk),
+            parts: given.parts.unwrap_or(default.parts),
+        };
+        Self {
+            reads: zone(given.reads, default.reads),
+            mixed: zone(given.mixed, default.mixed),
+            writes: zone(given.writes, default.writes),
+            block: given.block.unwrap_or(default.block),
+            evict_below: given.evict_below.unwrap_or(default.evict_below),
+        }
+    }
 }
 
 impl Default for ZonesSection {

@@ -193,6 +193,23 @@ fn the_filter_answers_for_blocks_that_were_never_written() {
 }
 
 #[test]
+fn what_a_file_leaves_out_of_a_zone_is_its_default() {
+    let text = "name = 'test'\n[zones]\nwrites.parts = 3\nmixed.chunk = '16KiB'";
+    let scheme = Scheme::from_toml("test", text).unwrap();
+    let default = ZonesSection::default();
+    let writes = ZoneSection { parts: 3, ..default.writes };
+    let mixed = ZoneSection { chunk: stripewise_base::units::Bytes(16 << 10), ..default.mixed };
+    assert_eq!(scheme.zones, ZonesSection { writes, mixed, ..default });
+    assert_eq!(
+        Scheme::from_toml("test", &scheme.to_toml()).unwrap(),
+        scheme,
+        "and it is read as it is written"
+    );
+    let error = Scheme::from_toml("test", "name = 'test'\n[zones]\nwrites.part = 3").unwrap_err().to_string();
+    assert!(error.contains("`parts`"), "{error}");
+}
+
+#[test]
 fn zones_without_meaning_are_refused_with_the_reason() {
     let refused = |text: &str| {
         let text = format!("name = 'test'\n[placement]\npolicy = 'mc-rais'\n{text}");
