@@ -346,7 +346,12 @@ fn settings(
     // Without parity a stripe is one chunk; what people call one is a chunk on every element.
     let data = if parity == 0 { geometry.elements } else { geometry.data };
     let page = device.geometry.page_bytes.0;
-    let chunk = human::bytes(u64::from(geometry.chunk_pages) * page);
+    let chunks: Vec<String> =
+        geometry.chunks().map(|pages| human::bytes(u64::from(pages) * page).to_string()).collect();
+    let chunk = match &chunks[..] {
+        [one] => format!("chunk {one}"),
+        zones => format!("zones of chunks of {}", zones.join(", ")),
+    };
     let log = match scheme.log_elements() {
         0 => String::new(),
         log => format!(" + {log} log"),
@@ -357,7 +362,7 @@ fn settings(
         Membership::LongestCodeInterval => format!("{0} groups, every {0}th element, of ", geometry.groups),
     };
     let stripe = format!(
-        "{groups}{data} data + {parity} parity{log}, chunk {chunk}, page {}, {} in all",
+        "{groups}{data} data + {parity} parity{log}, {chunk}, page {}, {} in all",
         human::bytes(page),
         human::bytes(array.capacity())
     );

@@ -57,6 +57,11 @@ impl Geometry {
         starts.zip(ends).map(|(start, end)| start..end)
     }
 
+    /// Pages of a chunk of each zone.
+    pub fn chunks(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::once(self.chunk_pages).chain(self.zones.iter().map(|zone| zone.chunk_pages))
+    }
+
     /// The number of the zone that the array's `page` lies in.
     #[inline]
     pub fn zone_of(&self, page: u64) -> usize {
