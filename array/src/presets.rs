@@ -74,6 +74,7 @@ impl Scheme {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::PlacementPolicy;
 
     #[test]
     fn every_preset_is_a_scheme_of_its_own_name_that_says_what_it_is() {
@@ -89,7 +90,15 @@ mod tests {
     fn every_preset_comes_back_from_its_full_toml() {
         for (name, _) in PRESETS {
             let scheme = Scheme::preset(name).unwrap();
-            assert_eq!(Scheme::from_toml(name, &scheme.to_toml()).unwrap(), scheme);
+            let text = scheme.to_toml();
+            assert_eq!(Scheme::from_toml(name, &text).unwrap(), scheme);
+            let section = match scheme.placement.policy {
+                PlacementPolicy::InPlace => "[placement]",
+                PlacementPolicy::ParityLogging => "[log]",
+                PlacementPolicy::Elastic => "[elastic]",
+                PlacementPolicy::McRais => "[zones",
+            };
+            assert!(text.contains(section), "{name} hides {section}");
         }
     }
 

@@ -15,9 +15,9 @@ use crate::dispatch::Dispatch;
 use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
 use crate::mix::MixSection;
-use crate::placement::elastic::ElasticSection;
+use crate::placement::elastic::{ClassBy, ElasticSection};
 use crate::placement::mc_rais::ZonesSection;
-use crate::placement::{LogSection, Placement};
+use crate::placement::{LogSection, Placement, PlacementPolicy};
 use crate::read::ReadSection;
 use crate::update::Update;
 
@@ -272,6 +272,15 @@ pub struct Elements {
     pub streams: u32,
 }
 
+/// Sections of a scheme that stand beside those that it writes.
+#[derive(Serialize)]
+struct Asked<'a> {
+    log: Option<&'a LogSection>,
+    mix: Option<&'a MixSection>,
+    zones: Option<&'a ZonesSection>,
+    elastic: Option<&'a ElasticSection>,
+}
+
 /// Why a scheme cannot run on these elements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
@@ -319,6 +328,20 @@ impl Scheme {
 
     /// The scheme as TOML, every default spelled out.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a scheme holds nothing that TOML cannot say")
+        let written = toml::to_string(self).and_then(|text| Ok(text + &toml::to_string(&self.asked())?));
+        written.expect("a scheme holds nothing that TOML cannot say")
+    }
+
+    /// The sections that the placement goes by and that are left out because nothing in them differs from its default.
+    fn asked(&self) -> Asked<'_> {
+        let policy = self.placement.policy;
+        let is = |asking: PlacementPolicy| policy == asking;
+        let mixes = is(PlacementPolicy::McRais) || self.elastic.classes == ClassBy::HotnessAndMix;
+        Asked {
+            log: (is(PlacementPolicy::ParityLogging) && self.log.is_default()).then_some(&self.log),
+            mix: (mixes && self.mix.is_default()).then_some(&self.mix),
+            zones: (is(PlacementPolicy::McRais) && self.zones.is_default()).then_some(&self.zones),
+            elastic: (is(PlacementPolicy::Elastic) && self.elastic.is_default()).then_some(&self.elastic),
+        }
     }
 }
