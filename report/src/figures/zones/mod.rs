@@ -75,7 +75,7 @@ mod tests {
             ]
             .map(|(scheme, chunk, mean)| run(scheme, chunk, workload, mean, 0))
         };
-        let names = ["proj_0", "proj_0, used SSDs", "proj_0, 3 SSDs", "stg_0, zones of 120 GB", "x; slice"];
+        let names = ["proj_0", "proj_0, used SSDs", "proj_0, 3 SSDs", "proj_0, zones of 120 GB", "x; slice"];
         let mut all: Vec<Run> = names.into_iter().flat_map(of).collect();
         for (workload, bytes) in [("random reads, 4 KiB", 2 << 20), ("random reads, 16 KiB", 3 << 20)] {
             all.push(run("paper004-4k", "4KiB", workload, 1, bytes));
@@ -105,7 +105,11 @@ mod tests {
         assert_eq!(figures[1].data.rows.len(), 9, "two states and a slice of three arrays");
         assert_eq!(cell(&figures[2], &["proj_0", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
         assert_eq!(cell(&figures[3], &["proj_0, 3 SSDs", "8 KB-RAIS"], "over 4 KB-RAIS"), "1.10");
-        assert_eq!(cell(&figures[4], &["stg_0, zones of 120 GB", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
+        assert_eq!(figures[3].data.rows.len(), 9, "three SSDs, and four in both states");
+        assert_eq!(cell(&figures[4], &["proj_0, zones of 120 GB", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
+        let sizes = figures[4].panels[1].body.as_ref().expect("sizes of zones are drawn");
+        assert!(sizes.contains("proj_0, 60 GB") && sizes.contains("proj_0, 120 GB"), "{sizes}");
+        assert!(!sizes.contains("used"), "of used SSDs there is one size");
     }
 
     #[test]

@@ -8,79 +8,178 @@ use super::cast::{ARRAYS, Scene, keys, scenes};
 use super::named;
 use crate::figures::or_none;
 
-/// What a figure shows of which workloads.
+/// What a figure shows.
 struct Shown<'a> {
     id: &'a str,
     what: &'a str,
     about: &'a str,
     /// The total that is shown, and its name.
     total: (&'a str, &'a str),
-    /// Which workloads.
-    of: fn(&str) -> bool,
 }
 
-/// Workloads as they are: neither other SSDs nor other zones.
-fn is_plain(workload: &str) -> bool {
-    !is_of_ssds(workload) && !is_of_zones(workload)
+/// What the name of a workload says beside its trace; what it does not say is as in Figure 5.
+struct Setting<'a> {
+    trace: &'a str,
+    ssds: &'a str,
+    zones: &'a str,
+    is_used: bool,
 }
 
-fn is_of_ssds(workload: &str) -> bool {
-    workload.contains(", 3 SSDs") || workload.contains(", 5 SSDs")
+impl<'a> Setting<'a> {
+    fn of(workload: &'a str) -> Self {
+        let mut setting = Self { trace: workload, ssds: SSDS, zones: ZONES, is_used: false };
+        for (nth, part) in workload.split(", ").enumerate() {
+            match part {
+                _ if nth == 0 => setting.trace = part,
+                "used SSDs" => setting.is_used = true,
+                _ if part.ends_with(" SSDs") => setting.ssds = part,
+                _ => setting.zones = part.strip_prefix("zones of ").unwrap_or(setting.zones),
+            }
+        }
+        setting
+    }
+
+    fn is_plain(&self) -> bool {
+        self.ssds == SSDS && self.zones == ZONES
+    }
+
+    fn used(&self) -> &'static str {
+        if self.is_used { ", used" } else { "" }
+    }
 }
 
-fn is_of_zones(workload: &str) -> bool {
-    workload.contains(", zones of ")
-}
+/// Those of Figure 5.
+const SSDS: &str = "4 SSDs";
+const ZONES: &str = "60 GB";
 
 /// Figure 5.
 pub(super) fn means(set: &Set) -> Figure {
     let about = "Mean response time over that of 4 KB-RAIS. Used SSDs have had long random writes; the others begin full. Paper \
                  004, Figure 5, finds MC-RAIS 40.2, 43.4 and 49.8 % below 4, 8 and 32 KB-RAIS in the mean of its three traces.";
     let what = "mean response of arrays of one chunk size and MC-RAIS";
-    let total = ("response_mean_ns", "mean response");
-    draw(set, &Shown { id: "5", what, about, total, of: is_plain })
+    plain(set, &Shown { id: "5", what, about, total: MEAN })
 }
 
 /// Figure 6.
 pub(super) fn deviations(set: &Set) -> Figure {
     let about = "Standard deviation of the response time over that of 4 KB-RAIS. Paper 004, Figure 6, finds 4 KB-RAIS's the \
                  least, and MC-RAIS's 59.0 and 45.8 % below those of 8 and 32 KB-RAIS in the mean of its three traces.";
-    let what = "standard deviation of the response";
     let total = ("response_deviation_ns", "standard deviation");
-    draw(set, &Shown { id: "6", what, about, total, of: is_plain })
+    plain(set, &Shown { id: "6", what: "standard deviation of the response", about, total })
 }
 
 /// Figure 7.
 pub(super) fn ssds(set: &Set) -> Figure {
-    let about = "Mean response time over that of 4 KB-RAIS with three and five SSDs; with four it is in Figure 5. Paper 004, \
-                 Figure 7, finds that it falls with the number of SSDs and that MC-RAIS is always best.";
-    let total = ("response_mean_ns", "mean response");
-    draw(set, &Shown { id: "7", what: "other numbers of SSDs", about, total, of: is_of_ssds })
+    let about = "Mean response time over that of 4 KB-RAIS with as many SSDs. Paper 004, Figure 7, finds that it falls with the \
+                 number of SSDs and that MC-RAIS is always best.";
+    let all = scenes(set);
+    let varies = |trace: &str| {
+        let mut settings = all.iter().map(|scene| Setting::of(scene.workload));
+        settings.any(|other| other.trace == trace && other.ssds != SSDS)
+    };
+    let mut found = chosen(&all, |setting| setting.zones == ZONES && varies(setting.trace));
+    found.sort_by_key(|(_, setting)| (setting.is_used, setting.ssds));
+    let name = |setting: &Setting<'_>| format!("{}{}", setting.ssds, setting.used());
+    draw(&Shown { id: "7", what: "numbers of SSDs", about, total: MEAN }, &found, name)
 }
 
 /// Figure 8.
 pub(super) fn zones(set: &Set) -> Figure {
-    let about = "Mean response time of MC-RAIS with larger zones, and over that of 4 KB-RAIS where the array has its capacity. \
-                 Paper 004, Figure 8, finds that it falls with the size of zones.";
-    let total = ("response_mean_ns", "mean response");
-    draw(set, &Shown { id: "8", what: "sizes of zones", about, total, of: is_of_zones })
+    let about = "First the mean response time over that of 4 KB-RAIS, on SSDs that hold the largest zones; then that of MC-RAIS \
+                 with each size of zones over that with the smallest. Paper 004, Figure 8, finds that it falls with the size.";
+    let all = scenes(set);
+    let mut found = chosen(&all, |setting| setting.zones != ZONES);
+    found.sort_by_key(|(_, setting)| setting.is_used);
+    let name = |setting: &Setting<'_>| format!("{}{}", setting.trace, setting.used());
+    let mut figure = draw(&Shown { id: "8", what: "the largest zones", about, total: MEAN }, &found, name);
+    let sizes = sizes(&all);
+    if !sizes.is_empty() {
+        let chart = Bars {
+            title: "sizes of zones",
+            description: about,
+            axis: "mean response over that with the smallest zones",
+            unit: Unit::ONE,
+            log: false,
+            groups: &sizes,
+            reference: Some(1.0),
+        };
+        figure.panels.push(Panel {
+            title: "sizes of zones".to_owned(),
+            body: Ok(chart.draw(&format!("{}-1", figure.id))),
+        });
+    }
+    figure
 }
 
-fn draw(set: &Set, shown: &Shown<'_>) -> Figure {
-    let (id, title) = named(shown.id, shown.id, shown.what);
-    let (total, name) = shown.total;
-    let mut data = Data::new(&["workload", "array", "run"], &[name, "over 4 KB-RAIS"]);
+/// MC-RAIS with each size of zones over that with the smallest, for each trace that there are several of.
+fn sizes(all: &[Scene<'_>]) -> Vec<Group> {
+    let mean = |scene: &Scene<'_>| scene.value(MC_RAIS, MEAN.0).map(|(value, _)| value);
+    let mut found = chosen(all, |setting| setting.ssds == SSDS);
+    found.sort_by_key(|(_, setting)| setting.is_used);
+    let base = |of: &Setting<'_>| {
+        let is_base = |setting: &Setting<'_>| {
+            (setting.trace, setting.is_used) == (of.trace, of.is_used) && setting.is_plain()
+        };
+        found.iter().find(|(_, setting)| is_base(setting)).and_then(|(scene, _)| mean(scene))
+    };
+    let mut groups = Vec::new();
+    for (_, first) in found.iter().filter(|(_, setting)| setting.is_plain()) {
+        let is_ours =
+            |setting: &Setting<'_>| (setting.trace, setting.is_used) == (first.trace, first.is_used);
+        let ours: Vec<_> = found.iter().filter(|(_, setting)| is_ours(setting)).collect();
+        let Some(base) = base(first).filter(|base| *base > 0.0 && ours.len() > 1) else { continue };
+        for (scene, setting) in ours {
+            let value = mean(scene);
+            let tip = value.map_or(String::new(), |value| format!("{}: {}", scene.workload, time(value)));
+            let label = format!("{}{}, {}", setting.trace, setting.used(), setting.zones);
+            let value = value.map(|value| value / base);
+            groups.push(Group { label, bars: vec![Bar { look: Look(MC_RAIS), value, whisker: None, tip }] });
+        }
+    }
+    groups
+}
+
+/// The total of all figures but Figure 6.
+const MEAN: (&str, &str) = ("response_mean_ns", "mean response");
+/// MC-RAIS among the arrays.
+const MC_RAIS: usize = ARRAYS.len() - 1;
+
+/// The scenes of whose settings `is_meant` says so.
+fn chosen<'a, 's>(
+    all: &'a [Scene<'s>],
+    is_meant: impl Fn(&Setting<'s>) -> bool,
+) -> Vec<(&'a Scene<'s>, Setting<'s>)> {
+    let settings = all.iter().map(|scene| (scene, Setting::of(scene.workload)));
+    settings.filter(|(_, setting)| is_meant(setting)).collect()
+}
+
+/// A figure of the workloads as they are.
+fn plain(set: &Set, shown: &Shown<'_>) -> Figure {
     let all = scenes(set);
-    let all: Vec<&Scene<'_>> = all.iter().filter(|scene| (shown.of)(scene.workload)).collect();
-    for scene in &all {
+    let found = chosen(&all, Setting::is_plain);
+    draw(shown, &found, |setting| {
+        if setting.is_used { format!("{}, used SSDs", setting.trace) } else { setting.trace.to_owned() }
+    })
+}
+
+fn draw(
+    shown: &Shown<'_>,
+    found: &[(&Scene<'_>, Setting<'_>)],
+    name: impl Fn(&Setting<'_>) -> String,
+) -> Figure {
+    let (id, title) = named(shown.id, shown.id, shown.what);
+    let (total, total_name) = shown.total;
+    let mut data = Data::new(&["workload", "array", "run"], &[total_name, "over 4 KB-RAIS"]);
+    for (scene, _) in found {
         (0..ARRAYS.len()).for_each(|array| row(&mut data, scene, array, total));
     }
-    let comparable = |scene: &&&Scene<'_>| scene.value(0, total).is_some_and(|(base, _)| base > 0.0);
-    let groups: Vec<Group> = all.iter().filter(comparable).map(|scene| group(scene, total)).collect();
+    let is_comparable = |scene: &Scene<'_>| scene.value(0, total).is_some_and(|(base, _)| base > 0.0);
+    let comparable = found.iter().filter(|(scene, _)| is_comparable(scene));
+    let groups: Vec<Group> = comparable.map(|(scene, setting)| group(scene, name(setting), total)).collect();
     let panels = if groups.is_empty() {
         Vec::new()
     } else {
-        let axis = format!("{name} over 4 KB-RAIS");
+        let axis = format!("{total_name} over 4 KB-RAIS");
         let chart = Bars {
             title: shown.what,
             description: shown.about,
@@ -107,7 +206,7 @@ fn row(data: &mut Data, scene: &Scene<'_>, array: usize, total: &str) {
     ]);
 }
 
-fn group(scene: &Scene<'_>, total: &str) -> Group {
+fn group(scene: &Scene<'_>, label: String, total: &str) -> Group {
     let bar = |array: usize| {
         let value = scene.value(array, total);
         let over = value.and_then(|(_, over)| over);
@@ -117,5 +216,5 @@ fn group(scene: &Scene<'_>, total: &str) -> Group {
         });
         Bar { look: Look(array), value: over, whisker: None, tip }
     };
-    Group { label: scene.workload.to_owned(), bars: (0..ARRAYS.len()).map(bar).collect() }
+    Group { label, bars: (0..ARRAYS.len()).map(bar).collect() }
 }
