@@ -120,8 +120,10 @@ impl Kind for Schemes {
     fn show(args: &Show, context: &mut Context<'_>) -> Outcome {
         let toml = |scheme: &stripewise_array::Scheme| {
             let text = scheme.to_toml();
+            let is_zoned = scheme.placement.policy == stripewise_array::placement::PlacementPolicy::McRais;
             Ok(match scheme.geometry.chunk {
                 Some(_) => text,
+                None if is_zoned => text,
                 // The one default that depends on the device and so has no value to print.
                 None => text.replacen("[geometry]\n", "[geometry]\n# chunk: one page of the element\n", 1),
             })

@@ -19,7 +19,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise report stripewise-results -o all.html", "the same, into another file"),
 ];
 
-/// Make a report of runs: one HTML file with the figures of papers 000 and 001, drawn from the runs' tables
+/// Make a report of runs: one HTML file with the papers' figures, drawn from the runs' tables
 ///
 /// It needs nothing but a browser, and no network. What a figure lacks, it says. Runs of a directory come in the
 /// order of their update policies, as the paper has them; runs that are named come in the order given.

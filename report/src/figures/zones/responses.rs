@@ -91,11 +91,11 @@ pub(super) fn zones(set: &Set) -> Figure {
     let mut found = chosen(&all, |setting| setting.zones != ZONES);
     found.sort_by_key(|(_, setting)| setting.is_used);
     let name = |setting: &Setting<'_>| format!("{}{}", setting.trace, setting.used());
-    let mut figure = draw(&Shown { id: "8", what: "the largest zones", about, total: MEAN }, &found, name);
+    let mut figure = draw(&Shown { id: "8", what: "sizes of zones", about, total: MEAN }, &found, name);
     let sizes = sizes(&all);
     if !sizes.is_empty() {
         let chart = Bars {
-            title: "sizes of zones",
+            title: "MC-RAIS by size of zones",
             description: about,
             axis: "mean response over that with the smallest zones",
             unit: Unit::ONE,
@@ -104,7 +104,7 @@ pub(super) fn zones(set: &Set) -> Figure {
             reference: Some(1.0),
         };
         figure.panels.push(Panel {
-            title: "sizes of zones".to_owned(),
+            title: "MC-RAIS by size of zones".to_owned(),
             body: Ok(chart.draw(&format!("{}-1", figure.id))),
         });
     }
