@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(figures[3].data.rows.len(), 9, "three SSDs, and four in both states");
         assert_eq!(cell(&figures[4], &["proj_0, zones of 120 GB", "MC-RAIS"], "over 4 KB-RAIS"), "0.600");
         let sizes = figures[4].panels[1].body.as_ref().expect("sizes of zones are drawn");
-        assert!(sizes.contains("proj_0, 60 GB") && sizes.contains("proj_0, 120 GB"), "{sizes}");
+        assert!(sizes.contains("proj_0: ") && sizes.contains("proj_0, zones of 120 GB: "), "{sizes}");
         assert!(!sizes.contains("used"), "of used SSDs there is one size");
     }
 

@@ -43,6 +43,11 @@ impl<'a> Setting<'a> {
         self.ssds == SSDS && self.zones == ZONES
     }
 
+    /// The size of a zone.
+    fn gigabytes(&self) -> Option<u32> {
+        self.zones.split(' ').next()?.parse().ok()
+    }
+
     fn used(&self) -> &'static str {
         if self.is_used { ", used" } else { "" }
     }
@@ -86,7 +91,8 @@ pub(super) fn ssds(set: &Set) -> Figure {
 /// Figure 8.
 pub(super) fn zones(set: &Set) -> Figure {
     let about = "First the mean response time over that of 4 KB-RAIS, on SSDs that hold the largest zones; then that of MC-RAIS \
-                 with each size of zones over that with the smallest. Paper 004, Figure 8, finds that it falls with the size.";
+                 with zones of each size, ascending, over that with the smallest. Paper 004, Figure 8, finds that it falls with \
+                 the size.";
     let all = scenes(set);
     let mut found = chosen(&all, |setting| setting.zones != ZONES);
     found.sort_by_key(|(_, setting)| setting.is_used);
@@ -126,15 +132,16 @@ fn sizes(all: &[Scene<'_>]) -> Vec<Group> {
     for (_, first) in found.iter().filter(|(_, setting)| setting.is_plain()) {
         let is_ours =
             |setting: &Setting<'_>| (setting.trace, setting.is_used) == (first.trace, first.is_used);
-        let ours: Vec<_> = found.iter().filter(|(_, setting)| is_ours(setting)).collect();
+        let mut ours: Vec<_> = found.iter().filter(|(_, setting)| is_ours(setting)).collect();
+        ours.sort_by_key(|(_, setting)| setting.gigabytes());
         let Some(base) = base(first).filter(|base| *base > 0.0 && ours.len() > 1) else { continue };
-        for (scene, setting) in ours {
+        let bar = |(scene, _): &(&Scene<'_>, Setting<'_>)| {
             let value = mean(scene);
             let tip = value.map_or(String::new(), |value| format!("{}: {}", scene.workload, time(value)));
-            let label = format!("{}{}, {}", setting.trace, setting.used(), setting.zones);
-            let value = value.map(|value| value / base);
-            groups.push(Group { label, bars: vec![Bar { look: Look(MC_RAIS), value, whisker: None, tip }] });
-        }
+            Bar { look: Look(MC_RAIS), value: value.map(|value| value / base), whisker: None, tip }
+        };
+        let label = format!("{}{}", first.trace, first.used());
+        groups.push(Group { label, bars: ours.into_iter().map(bar).collect() });
     }
     groups
 }
