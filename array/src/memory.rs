@@ -28,6 +28,10 @@ pub trait Memory {
     fn copy(&mut self, into: PageId, from: PageId, at: usize, bytes: usize);
     /// Clears a page.
     fn zero(&mut self, page: PageId);
+    /// The content of a page; nothing where there are no bytes.
+    fn bytes(&self, page: PageId) -> &[u8];
+    /// The content of a page, to be filled; nothing where there are no bytes.
+    fn bytes_mut(&mut self, page: PageId) -> &mut [u8];
     /// Adds one page to another: exclusive or.
     fn add(&mut self, into: PageId, from: PageId);
     /// Makes parity of data: `row` names the pages of a row in the order of `code`, data first.
@@ -57,6 +61,12 @@ impl Memory for NoMemory {
     fn store(&self, _: PageId, _: usize, (): &mut (), _: usize, _: usize) {}
     fn copy(&mut self, _: PageId, _: PageId, _: usize, _: usize) {}
     fn zero(&mut self, _: PageId) {}
+    fn bytes(&self, _: PageId) -> &[u8] {
+        &[]
+    }
+    fn bytes_mut(&mut self, _: PageId) -> &mut [u8] {
+        &mut []
+    }
     fn add(&mut self, _: PageId, _: PageId) {}
     fn encode(&mut self, _: &Code, _: &[PageId]) {}
     fn update(&mut self, _: &Code, _: u32, _: Option<PageId>, _: PageId, _: &[PageId]) {}
@@ -152,6 +162,14 @@ impl Memory for PageMemory {
 
     fn zero(&mut self, page: PageId) {
         self.page_mut(page).fill(0);
+    }
+
+    fn bytes(&self, page: PageId) -> &[u8] {
+        self.page(page)
+    }
+
+    fn bytes_mut(&mut self, page: PageId) -> &mut [u8] {
+        self.page_mut(page)
     }
 
     fn add(&mut self, into: PageId, from: PageId) {

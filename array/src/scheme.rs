@@ -247,6 +247,8 @@ pub enum Metadata {
     /// No metadata is written: the papers' runs.
     #[default]
     Off,
+    /// The format of `docs/format.md`: the array can be opened again, whatever the elements and power do.
+    On,
 }
 
 /// What the elements of an array can do and how large they are.

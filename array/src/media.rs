@@ -1,0 +1,34 @@
+//! Elements as creation and recovery of an array see them: pages that are read, written and flushed in rounds.
+//!
+//! While an array serves, the controller asks its [`crate::Driver`] for one operation after the other. Before it serves there is
+//! nothing to be scheduled: creation and recovery know whole rounds of operations at a time, and whoever implements this may
+//! do those of one round in any order and all at once.
+
+use crate::operation::Outcome;
+
+/// A page of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct At {
+    /// The element, as it was offered: from 0 on.
+    pub element: u16,
+    /// The page.
+    pub page: u32,
+}
+
+/// The elements of an array, without an array.
+pub trait Media {
+    /// How many elements are offered.
+    fn count(&self) -> u16;
+
+    /// Pages of an offered element, and the bytes of each.
+    fn size(&self, element: u16) -> (u32, u32);
+
+    /// Reads pages. `found` is told of each once, in any order: its place in `at`, and its content or why there is none.
+    fn read(&mut self, at: &[At], found: &mut dyn FnMut(usize, Result<&[u8], Outcome>));
+
+    /// Writes `pages[i]` to `at[i]`, in any order, and answers how each ended.
+    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome>;
+
+    /// Makes durable what was written to each of these elements, and answers how each ended.
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome>;
+}
