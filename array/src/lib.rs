@@ -41,7 +41,7 @@ pub use driver::{Acknowledgement, Admission, Driver};
 pub use element_state::ElementState;
 pub use holds::Hold;
 pub use loads::Loads;
-pub use media::{At, Media};
+pub use media::{At, Found, Media};
 pub use memory::{Memory, NoMemory, PageId, PageMemory};
 pub use mix::MixSection;
 pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timing};

@@ -15,6 +15,9 @@ pub struct At {
     pub page: u32,
 }
 
+/// Who is told what was read: the page's place in the list that was asked for, and its content or why there is none.
+pub type Found<'a> = dyn FnMut(usize, Result<&[u8], Outcome>) + 'a;
+
 /// The elements of an array, without an array.
 pub trait Media {
     /// How many elements are offered.
@@ -23,8 +26,8 @@ pub trait Media {
     /// Pages of an offered element, and the bytes of each.
     fn size(&self, element: u16) -> (u32, u32);
 
-    /// Reads pages. `found` is told of each once, in any order: its place in `at`, and its content or why there is none.
-    fn read(&mut self, at: &[At], found: &mut dyn FnMut(usize, Result<&[u8], Outcome>));
+    /// Reads pages. `found` is told of each once, in any order.
+    fn read(&mut self, at: &[At], found: &mut Found<'_>);
 
     /// Writes `pages[i]` to `at[i]`, in any order, and answers how each ended.
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome>;
