@@ -3,10 +3,28 @@
 //! One module for each structure, with what writes it and what reads it. Readers take whatever bytes there are: they never
 //! panic, and say what was wrong.
 
+mod birth;
+pub mod checkpoint;
 mod checksum;
+mod commit;
+mod error;
+mod fields;
+pub mod summary;
+mod superblock;
+#[cfg(test)]
+mod testing;
 mod uuid;
 
+pub use birth::{EPOCHS_MAX, SEQUENCES_MAX, birth, epoch_of, sequence_of};
+pub use checkpoint::{CheckpointHeader, SegmentEntry};
 pub use checksum::crc32c;
+pub use commit::Commit;
+pub use error::{FormatError, Structure};
+pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
+pub use superblock::{
+    Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
+    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
+};
 pub use uuid::Uuid;
 
 /// The version of the format that this program writes.

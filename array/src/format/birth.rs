@@ -1,0 +1,54 @@
+//! Births: the order of the versions of a chunk.
+
+/// Bits of the sequence inside an epoch.
+const SEQUENCE_BITS: u32 = 40;
+
+/// Epochs are less than this.
+pub const EPOCHS_MAX: u32 = 1 << (u64::BITS - SEQUENCE_BITS);
+
+/// Sequences of an epoch are less than this.
+pub const SEQUENCES_MAX: u64 = 1 << SEQUENCE_BITS;
+
+/// The birth of what is the `sequence`-th of `epoch`. Births compare as the pair does.
+///
+/// # Panics
+/// When the epoch is not less than [`EPOCHS_MAX`], or the sequence not less than [`SEQUENCES_MAX`].
+#[inline]
+pub fn birth(epoch: u32, sequence: u64) -> u64 {
+    assert!(epoch < EPOCHS_MAX && sequence < SEQUENCES_MAX, "an epoch ends before its births are used up");
+    u64::from(epoch) << SEQUENCE_BITS | sequence
+}
+
+/// The epoch of a birth.
+#[inline]
+pub fn epoch_of(birth: u64) -> u32 {
+    (birth >> SEQUENCE_BITS) as u32
+}
+
+/// The sequence of a birth in its epoch.
+#[inline]
+pub fn sequence_of(birth: u64) -> u64 {
+    birth & (SEQUENCES_MAX - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn births_compare_as_epoch_and_sequence_do(
+            one in (0..EPOCHS_MAX, 0..SEQUENCES_MAX),
+            other in (0..EPOCHS_MAX, 0..SEQUENCES_MAX),
+        ) {
+            prop_assert_eq!(birth(one.0, one.1).cmp(&birth(other.0, other.1)), one.cmp(&other));
+            prop_assert_eq!((epoch_of(birth(one.0, one.1)), sequence_of(birth(one.0, one.1))), one);
+        }
+    }
+
+    #[test]
+    fn the_epoch_is_the_upper_24_bits() {
+        assert_eq!(birth(3, 5), 0x0000_0300_0000_0005);
+    }
+}

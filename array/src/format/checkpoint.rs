@@ -1,0 +1,323 @@
+//! Checkpoints: a header of one page, and a body that says which segments are in use and which chunks were written.
+
+use super::birth::EPOCHS_MAX;
+use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
+use super::{FormatError, Structure, Uuid, crc32c};
+
+/// Bytes of a segment in the body.
+const SEGMENT_BYTES: usize = 16;
+
+/// The page before the body of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointHeader {
+    /// The array.
+    pub array: Uuid,
+    /// The epoch in which it was written.
+    pub epoch: u32,
+    /// The number of the checkpoint; its slot is this mod 2.
+    pub number: u64,
+    /// The last batch that it covers.
+    pub horizon: u64,
+    /// The greatest birth that it covers.
+    pub birth: u64,
+    /// Bytes of the body.
+    pub body_bytes: u64,
+    /// The body's checksum.
+    pub body_checksum: u32,
+    /// Segments of the array.
+    pub segments: u32,
+    /// Chunks of the array.
+    pub chunks: u64,
+}
+
+/// What the body says of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SegmentEntry {
+    /// How often it was opened.
+    pub generation: u32,
+    /// Its slots in use up to the horizon; 0 when it is free.
+    pub used: u32,
+    /// The number of the last batch in it.
+    pub last_batch: u64,
+}
+
+const FRAME: Frame =
+    Frame { structure: Structure::Checkpoint, magic: *b"SWCHKPNT", bytes_min: 80, checksum_at: 28 };
+
+/// Bytes of the body for so many segments and chunks.
+pub const fn body_bytes(segments: u32, chunks: u64) -> u64 {
+    segments as u64 * SEGMENT_BYTES as u64 + chunks.div_ceil(8)
+}
+
+impl CheckpointHeader {
+    /// Writes the header over the page `into`.
+    ///
+    /// # Panics
+    /// When the page is shorter than a header.
+    pub fn encode(&self, into: &mut [u8]) {
+        FRAME.begin(into);
+        put(into, 8, &self.array.0);
+        put(into, 24, &self.epoch.to_le_bytes());
+        put(into, 32, &self.number.to_le_bytes());
+        put(into, 40, &self.horizon.to_le_bytes());
+        put(into, 48, &self.birth.to_le_bytes());
+        put(into, 56, &self.body_bytes.to_le_bytes());
+        put(into, 64, &self.body_checksum.to_le_bytes());
+        put(into, 68, &self.segments.to_le_bytes());
+        put(into, 72, &self.chunks.to_le_bytes());
+        FRAME.seal(into);
+    }
+
+    /// The header that a whole page holds. The length of the body is that of its segments and chunks; whether these are the
+    /// array's, only its superblock tells.
+    ///
+    /// # Errors
+    /// When it holds none.
+    pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
+        FRAME.check(page)?;
+        let header = Self {
+            array: uuid_at(page, 8),
+            epoch: u32_at(page, 24),
+            number: u64_at(page, 32),
+            horizon: u64_at(page, 40),
+            birth: u64_at(page, 48),
+            body_bytes: u64_at(page, 56),
+            body_checksum: u32_at(page, 64),
+            segments: u32_at(page, 68),
+            chunks: u64_at(page, 72),
+        };
+        FRAME.expect(header.epoch < EPOCHS_MAX, "epoch", header.epoch, "24 bits")?;
+        FRAME.expect(
+            header.body_bytes == body_bytes(header.segments, header.chunks),
+            "bytes of the body",
+            header.body_bytes,
+            "16 for each segment and a bit for each chunk",
+        )?;
+        Ok(header)
+    }
+
+    /// Whether `body` is the body that belongs to this header.
+    ///
+    /// # Errors
+    /// When its length or its checksum is another.
+    pub fn check_body(&self, body: &[u8]) -> Result<(), FormatError> {
+        let structure = Structure::CheckpointBody;
+        if body.len() as u64 != self.body_bytes {
+            return Err(FormatError::Length {
+                structure,
+                expected: self.body_bytes,
+                found: body.len() as u64,
+            });
+        }
+        let computed = crc32c(body);
+        if computed != self.body_checksum {
+            return Err(FormatError::Checksum { structure, stored: self.body_checksum, computed });
+        }
+        Ok(())
+    }
+}
+
+/// What a body says of `segment`.
+///
+/// # Panics
+/// When the body is too short for it.
+pub fn segment(body: &[u8], segment: u32) -> SegmentEntry {
+    let at = segment as usize * SEGMENT_BYTES;
+    SegmentEntry {
+        generation: u32_at(body, at),
+        used: u32_at(body, at + 4),
+        last_batch: u64_at(body, at + 8),
+    }
+}
+
+/// Puts what a body says of `segment`.
+///
+/// # Panics
+/// When the body is too short for it.
+pub fn put_segment(body: &mut [u8], segment: u32, entry: SegmentEntry) {
+    let at = segment as usize * SEGMENT_BYTES;
+    put(body, at, &entry.generation.to_le_bytes());
+    put(body, at + 4, &entry.used.to_le_bytes());
+    put(body, at + 8, &entry.last_batch.to_le_bytes());
+}
+
+/// Whether `chunk` was written and not trimmed since, by a body for so many segments.
+///
+/// # Panics
+/// When the body is too short for it.
+pub fn is_written(body: &[u8], segments: u32, chunk: u64) -> bool {
+    let (at, bit) = bit_of(segments, chunk);
+    body[at] & bit != 0
+}
+
+/// Puts whether `chunk` was written into a body for so many segments.
+///
+/// # Panics
+/// When the body is too short for it.
+pub fn put_written(body: &mut [u8], segments: u32, chunk: u64, written: bool) {
+    let (at, bit) = bit_of(segments, chunk);
+    if written {
+        body[at] |= bit;
+    } else {
+        body[at] &= !bit;
+    }
+}
+
+/// The byte of a chunk, and its bit in there.
+fn bit_of(segments: u32, chunk: u64) -> (usize, u8) {
+    (segments as usize * SEGMENT_BYTES + (chunk / 8) as usize, 1 << (chunk % 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{by_hand, flip, page_bytes, uuid};
+    use super::*;
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn header()(
+            array in uuid(),
+            epoch in 0..EPOCHS_MAX,
+            (number, horizon, birth) in any::<(u64, u64, u64)>(),
+            body_checksum in any::<u32>(),
+            segments in any::<u32>(),
+            chunks in any::<u64>(),
+        ) -> CheckpointHeader {
+            let body_bytes = body_bytes(segments, chunks);
+            CheckpointHeader {
+                array, epoch, number, horizon, birth, body_bytes, body_checksum, segments, chunks,
+            }
+        }
+    }
+
+    fn entry() -> impl Strategy<Value = SegmentEntry> {
+        any::<(u32, u32, u64)>().prop_map(|(generation, used, last_batch)| SegmentEntry {
+            generation,
+            used,
+            last_batch,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(header in header(), bytes in page_bytes()) {
+            let mut page = vec![0xa5; bytes];
+            header.encode(&mut page);
+            prop_assert_eq!(CheckpointHeader::parse(&page), Ok(header));
+        }
+
+        #[test]
+        fn a_flipped_bit_is_an_error(header in header(), bytes in page_bytes(), bit in any::<u64>()) {
+            let mut page = vec![0; bytes];
+            header.encode(&mut page);
+            flip(&mut page, bit);
+            prop_assert!(CheckpointHeader::parse(&page).is_err());
+        }
+
+        #[test]
+        fn whatever_bytes_there_are_it_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            prop_assert!(CheckpointHeader::parse(&bytes).is_err());
+        }
+
+        #[test]
+        fn a_body_keeps_what_is_put_into_it(
+            entries in prop::collection::vec(entry(), 1..40),
+            written in prop::collection::vec(any::<bool>(), 1..200),
+            fill in any::<u8>(),
+        ) {
+            let (segments, chunks) = (entries.len() as u32, written.len() as u64);
+            let mut body = vec![fill; body_bytes(segments, chunks) as usize];
+            for (&entry, nth) in entries.iter().zip(0..) {
+                put_segment(&mut body, nth, entry);
+            }
+            for (&bit, chunk) in written.iter().zip(0..) {
+                put_written(&mut body, segments, chunk, bit);
+            }
+            prop_assert!(entries.iter().zip(0..).all(|(&entry, nth)| segment(&body, nth) == entry));
+            prop_assert!(written.iter().zip(0..).all(|(&bit, chunk)| is_written(&body, segments, chunk) == bit));
+        }
+
+        #[test]
+        fn a_body_with_a_flipped_bit_is_not_that_of_its_header(
+            mut body in prop::collection::vec(any::<u8>(), 1..500),
+            bit in any::<u64>(),
+        ) {
+            let header = CheckpointHeader {
+                array: Uuid::default(), epoch: 1, number: 1, horizon: 0, birth: 0,
+                body_bytes: body.len() as u64, body_checksum: crc32c(&body), segments: 0, chunks: 0,
+            };
+            prop_assert_eq!(header.check_body(&body), Ok(()));
+            flip(&mut body, bit);
+            prop_assert!(header.check_body(&body).is_err());
+            prop_assert!(header.check_body(&body[1..]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_header_that_was_made_from_the_table_is_read() {
+        let page = by_hand(
+            512,
+            28,
+            &[
+                (0, b"SWCHKPNT"),
+                (8, &[9; 16]),
+                (24, &[4, 0, 0, 0]),
+                (32, &[6, 0, 0, 0, 0, 0, 0, 0]),
+                (40, &[0, 1, 0, 0, 0, 0, 0, 0]),
+                (48, &[5, 0, 0, 0, 0, 4, 0, 0]),
+                (56, &[35, 0, 0, 0, 0, 0, 0, 0]),
+                (64, &[0xef, 0xbe, 0xad, 0xde]),
+                (68, &[2, 0, 0, 0]),
+                (72, &[17, 0, 0, 0, 0, 0, 0, 0]),
+            ],
+        );
+        let header = CheckpointHeader {
+            array: Uuid([9; 16]),
+            epoch: 4,
+            number: 6,
+            horizon: 256,
+            birth: super::super::birth(4, 5),
+            body_bytes: 2 * 16 + 3,
+            body_checksum: 0xdead_beef,
+            segments: 2,
+            chunks: 17,
+        };
+        assert_eq!(CheckpointHeader::parse(&page), Ok(header));
+        let mut written = vec![0; 512];
+        header.encode(&mut written);
+        assert_eq!(written, page);
+    }
+
+    #[test]
+    fn a_body_that_was_made_from_its_description_is_read() {
+        let mut body = vec![0; 35];
+        body[16..32].copy_from_slice(&[2, 0, 0, 0, 5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+        body[32..].copy_from_slice(&[0b0000_0010, 0, 1]);
+        assert_eq!(segment(&body, 0), SegmentEntry::default());
+        assert_eq!(segment(&body, 1), SegmentEntry { generation: 2, used: 5, last_batch: 256 });
+        let written: Vec<u64> = (0..17).filter(|&chunk| is_written(&body, 2, chunk)).collect();
+        assert_eq!(written, [1, 16]);
+    }
+
+    #[test]
+    fn a_body_whose_length_is_not_that_of_its_contents_is_refused() {
+        let mut page = vec![0; 512];
+        let header = CheckpointHeader {
+            array: Uuid::default(),
+            epoch: 1,
+            number: 1,
+            horizon: 0,
+            birth: 0,
+            body_bytes: 1 << 60,
+            body_checksum: 0,
+            segments: 2,
+            chunks: 17,
+        };
+        header.encode(&mut page);
+        let error = CheckpointHeader::parse(&page).expect_err("2 segments and 17 chunks take 35 bytes");
+        assert_eq!(
+            error.to_string(),
+            "checkpoint: bytes of the body is 1152921504606846976; expected 16 for each segment and a bit for each chunk"
+        );
+    }
+}

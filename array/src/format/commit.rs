@@ -1,0 +1,101 @@
+//! The record of a commit: how far the log is on the elements for good.
+
+use super::birth::EPOCHS_MAX;
+use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
+use super::{FormatError, Structure, Uuid};
+
+/// What a flush leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The array.
+    pub array: Uuid,
+    /// The epoch in which it was written.
+    pub epoch: u32,
+    /// The number of the record: that of its place in the ring, too.
+    pub number: u64,
+    /// The durable horizon: all batches up to this one are on the elements for good.
+    pub horizon: u64,
+}
+
+const FRAME: Frame =
+    Frame { structure: Structure::Commit, magic: *b"SWCOMMIT", bytes_min: 48, checksum_at: 28 };
+
+impl Commit {
+    /// Writes the record over the page `into`.
+    ///
+    /// # Panics
+    /// When the page is shorter than a record.
+    pub fn encode(&self, into: &mut [u8]) {
+        FRAME.begin(into);
+        put(into, 8, &self.array.0);
+        put(into, 24, &self.epoch.to_le_bytes());
+        put(into, 32, &self.number.to_le_bytes());
+        put(into, 40, &self.horizon.to_le_bytes());
+        FRAME.seal(into);
+    }
+
+    /// The record that a whole page holds.
+    ///
+    /// # Errors
+    /// When it holds none.
+    pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
+        FRAME.check(page)?;
+        let epoch = u32_at(page, 24);
+        FRAME.expect(epoch < EPOCHS_MAX, "epoch", epoch, "24 bits")?;
+        Ok(Self { array: uuid_at(page, 8), epoch, number: u64_at(page, 32), horizon: u64_at(page, 40) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{by_hand, flip, page_bytes, uuid};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn commit() -> impl Strategy<Value = Commit> {
+        (uuid(), 0..EPOCHS_MAX, any::<u64>(), any::<u64>())
+            .prop_map(|(array, epoch, number, horizon)| Commit { array, epoch, number, horizon })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(commit in commit(), bytes in page_bytes()) {
+            let mut page = vec![0xa5; bytes];
+            commit.encode(&mut page);
+            prop_assert_eq!(Commit::parse(&page), Ok(commit));
+        }
+
+        #[test]
+        fn a_flipped_bit_is_an_error(commit in commit(), bytes in page_bytes(), bit in any::<u64>()) {
+            let mut page = vec![0; bytes];
+            commit.encode(&mut page);
+            flip(&mut page, bit);
+            prop_assert!(Commit::parse(&page).is_err());
+        }
+
+        #[test]
+        fn whatever_bytes_there_are_it_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            prop_assert!(Commit::parse(&bytes).is_err());
+        }
+    }
+
+    #[test]
+    fn a_record_that_was_made_from_the_table_is_read() {
+        let page = by_hand(
+            512,
+            28,
+            &[
+                (0, b"SWCOMMIT"),
+                (8, &[7; 16]),
+                (24, &[3, 0, 0, 0]),
+                (32, &[0x11, 0x22, 0, 0, 0, 0, 0, 0]),
+                (40, &[0x40, 0x30, 0x20, 0x10, 0, 0, 0, 0]),
+            ],
+        );
+        let commit = Commit { array: Uuid([7; 16]), epoch: 3, number: 0x2211, horizon: 0x1020_3040 };
+        assert_eq!(Commit::parse(&page), Ok(commit));
+        let mut written = vec![0; 512];
+        commit.encode(&mut written);
+        assert_eq!(written, page);
+    }
+}

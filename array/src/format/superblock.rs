@@ -1,0 +1,208 @@
+//! The superblock of an element: what the array is, where everything lies, who its members are, how its epochs ended.
+
+mod check;
+mod codec;
+#[cfg(test)]
+pub(super) mod tests;
+
+use stripewise_code::Kind;
+
+use super::{FormatError, Uuid};
+use crate::geometry::{Level, Membership, Rotation};
+
+/// Bytes of a superblock, whatever the size of pages is.
+pub const SUPERBLOCK_BYTES: usize = 4096;
+
+/// The most members that a superblock names.
+pub const SUPERBLOCK_MEMBERS_MAX: usize = 64;
+
+/// The most ended epochs that a superblock keeps.
+pub const ENDED_MAX: usize = 8;
+
+/// The most bytes of a name.
+pub const NAME_BYTES_MAX: usize = 64;
+
+/// Pages that a superblock takes.
+pub const fn superblock_pages(page_bytes: u32) -> u32 {
+    (SUPERBLOCK_BYTES as u32).div_ceil(page_bytes)
+}
+
+/// Which of the two superblocks of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copy {
+    /// That on the first pages.
+    Front,
+    /// That on the last pages.
+    Back,
+}
+
+impl Copy {
+    /// Which of the two the bytes of a superblock say that they are.
+    pub fn of(superblock: &[u8]) -> Option<Self> {
+        codec::copy_of(superblock)
+    }
+}
+
+/// Where written chunks go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// To the end of a log.
+    Log,
+    /// Where they were.
+    InPlace,
+}
+
+/// Pages of an element, one behind the other. What an array does not have has none, from page 0 on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Area {
+    /// The first page.
+    pub first: u32,
+    /// How many.
+    pub pages: u32,
+}
+
+/// How an epoch ended that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedEpoch {
+    /// The epoch.
+    pub epoch: u32,
+    /// Its last batch that counts.
+    pub last: u64,
+}
+
+/// What became of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberState {
+    /// It holds what it should.
+    Active,
+    /// It is lost, or misses what was written since it failed.
+    Failed,
+    /// It is being filled.
+    Rebuilding,
+}
+
+/// An element, as all elements of the array know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The element.
+    pub element: Uuid,
+    /// What became of it.
+    pub state: MemberState,
+    /// Of a failed or rebuilt one: the epoch in which it failed.
+    pub failed_epoch: u32,
+    /// Of a failed or rebuilt one: the last batch before it failed.
+    pub failed_batch: u64,
+    /// Of one being rebuilt: segments (log) or rows (in place) that are done.
+    pub cursor: u64,
+}
+
+/// What an array uses that not every program knows, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// What a program that does not know it may ignore.
+    pub compatible: u64,
+    /// What a program that does not know it may read past, but not write.
+    pub read_only: u64,
+    /// What a program must know.
+    pub incompatible: u64,
+}
+
+/// What an element says of itself and of its array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    /// The array.
+    pub array: Uuid,
+    /// This element.
+    pub element: Uuid,
+    /// This element's number in the array, from 0 on.
+    pub number: u16,
+    /// What the array uses that not every program knows.
+    pub features: Features,
+    /// Greater with each change.
+    pub update: u64,
+    /// The epoch that this superblock began; 0 before the first.
+    pub epoch: u32,
+    /// Where written chunks go.
+    pub placement: Placement,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Pages of an element that the array uses.
+    pub pages: u32,
+    /// Redundancy.
+    pub level: Level,
+    /// The parity code; none without parity.
+    pub code: Option<Kind>,
+    /// Parity groups; without parity one for each element.
+    pub groups: u16,
+    /// Elements of a group.
+    pub members_of_group: u16,
+    /// Which elements form a group.
+    pub membership: Membership,
+    /// How parity moves from stripe to stripe, in place.
+    pub rotation: Rotation,
+    /// Pages of a chunk.
+    pub chunk_pages: u32,
+    /// Log: pages of a segment on each element. In place: stripes after which parity moves on.
+    pub segment_rows: u32,
+    /// Pages that hosts see.
+    pub capacity: u64,
+    /// Slot 0 of checkpoints; slot 1 is as long and lies behind it.
+    pub checkpoint: Area,
+    /// The ring of commit records.
+    pub commits: Area,
+    /// Data and parity.
+    pub data: Area,
+    /// The redo journal.
+    pub journal: Area,
+    /// The table of checksums.
+    pub table: Area,
+    /// The intent bitmap.
+    pub bitmap: Area,
+    /// Pages of the data that one bit of the bitmap stands for.
+    pub bitmap_pages: u32,
+    /// Epochs that are over, oldest first; at most [`ENDED_MAX`].
+    pub ended: Vec<EndedEpoch>,
+    /// What people call the array; at most [`NAME_BYTES_MAX`].
+    pub name: String,
+    /// The scheme that it was created with; at most [`NAME_BYTES_MAX`].
+    pub scheme: String,
+    /// All elements, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
+    pub members: Vec<Member>,
+}
+
+impl Superblock {
+    /// Whether it uses something past which this program can read, but not write.
+    pub fn is_read_only(&self) -> bool {
+        self.features.read_only != 0
+    }
+
+    /// Segments of the array, of a log.
+    pub fn segments(&self) -> u32 {
+        self.data.pages / self.segment_rows * u32::from(self.groups)
+    }
+
+    /// Writes it as `copy` over `into`, at least [`SUPERBLOCK_BYTES`].
+    ///
+    /// # Panics
+    /// When `into` is shorter, or [`Self::check`] finds an error.
+    pub fn encode(&self, copy: Copy, into: &mut [u8]) {
+        codec::encode(self, copy, into);
+    }
+
+    /// The superblock that these bytes begin with. It holds what [`Self::check`] asks for.
+    ///
+    /// # Errors
+    /// When there is none, or one that this program does not know.
+    pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        codec::parse(bytes)
+    }
+
+    /// Whether it describes an array that can be: every count in its bounds, every area inside the element and apart from the
+    /// others, every name no longer than its place.
+    ///
+    /// # Errors
+    /// The first field that does not hold.
+    pub fn check(&self) -> Result<(), FormatError> {
+        check::check(self)
+    }
+}

@@ -1,0 +1,143 @@
+//! What holds in every superblock, so that whoever has read one can compute with it.
+
+use stripewise_code::Kind;
+
+use super::codec::FRAME;
+use super::{
+    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
+};
+use crate::format::birth::EPOCHS_MAX;
+use crate::format::{FormatError, checkpoint};
+use crate::geometry::Level;
+
+/// The most pages that a segment takes of an element.
+const SEGMENT_ROWS_MAX: u32 = 1 << 16;
+
+/// What [`Superblock::check`] says.
+pub(super) fn check(block: &Superblock) -> Result<(), FormatError> {
+    check_members(block)?;
+    check_areas(block)?;
+    match block.placement {
+        Placement::Log => check_log(block)?,
+        Placement::InPlace => {
+            FRAME.expect(block.segment_rows > 0, "rotate_every", block.segment_rows, "1 or more")?;
+        }
+    }
+    let spread =
+        u64::from(block.groups) * (u64::from(block.members_of_group) - u64::from(block.level.parity()));
+    let most = spread * u64::from(block.data.pages);
+    let fits = (1..=most).contains(&block.capacity);
+    FRAME.expect(fits, "capacity", block.capacity, "1 to the pages of data that are not parity")?;
+    check_epochs(block)?;
+    check_name("name of the array", &block.name)?;
+    check_name("name of the scheme", &block.scheme)
+}
+
+/// Level, code, groups and members belong together.
+fn check_members(block: &Superblock) -> Result<(), FormatError> {
+    let elements = block.members.len();
+    let (groups, members) = (usize::from(block.groups), usize::from(block.members_of_group));
+    let counted = (1..=SUPERBLOCK_MEMBERS_MAX).contains(&elements);
+    FRAME.expect(counted, "elements", elements as u64, "1 to 64")?;
+    FRAME.expect(groups > 0, "groups", block.groups, "1 or more")?;
+    let parity = block.level.parity() as usize;
+    FRAME.expect(members > parity, "members of a group", block.members_of_group, "more than its parity")?;
+    let shared = groups * members == elements;
+    FRAME.expect(shared, "elements", elements as u64, "groups times members of a group")?;
+    let matches = match (block.level, block.code) {
+        (Level::Raid0, code) => code.is_none(),
+        (Level::Raid5, code) => code == Some(Kind::Xor),
+        (Level::Raid6, code) => !matches!(code, None | Some(Kind::Xor)),
+    };
+    let code = super::codec::code_number(block.code);
+    FRAME.expect(matches, "code", code, "none for RAID-0, 1 for RAID-5, 2 to 5 for RAID-6")?;
+    let own = block.members.get(usize::from(block.number));
+    FRAME.expect(own.is_some(), "number of this element", block.number, "less than the elements")?;
+    let is_own = own.is_some_and(|member| member.element == block.element);
+    FRAME.expect(is_own, "number of this element", block.number, "that of the member with its identifier")?;
+    for (nth, member) in block.members.iter().enumerate() {
+        let is_new = block.members[..nth].iter().all(|before| before.element != member.element);
+        FRAME.expect(is_new, "identifier of a member", nth as u64, "another one for each member")?;
+    }
+    Ok(())
+}
+
+/// Pages are of a size that there is, and the areas lie between the superblocks, apart from each other.
+fn check_areas(block: &Superblock) -> Result<(), FormatError> {
+    let page = block.page_bytes;
+    let is_size = page.is_power_of_two() && (512..=32 << 10).contains(&page);
+    FRAME.expect(is_size, "page_bytes", page, "a power of two from 512 to 32768")?;
+    let inner =
+        u64::from(superblock_pages(page))..u64::from(block.pages.saturating_sub(superblock_pages(page)));
+    FRAME.expect(
+        !inner.is_empty(),
+        "pages of an element",
+        block.pages,
+        "more than those of two superblocks",
+    )?;
+    let mut taken = [
+        ("checkpoint", block.checkpoint, 2),
+        ("ring of commit records", block.commits, 1),
+        ("data", block.data, 1),
+        ("redo journal", block.journal, 1),
+        ("table of checksums", block.table, 1),
+        ("intent bitmap", block.bitmap, 1),
+    ]
+    .map(|(name, Area { first, pages }, slots)| {
+        let first = u64::from(first);
+        (first, first + u64::from(pages) * slots, name)
+    });
+    for &(first, end, name) in taken.iter().filter(|(first, end, _)| first < end) {
+        let expected = "a place between the two superblocks";
+        FRAME.expect(first >= inner.start, name, first, expected)?;
+        FRAME.expect(end <= inner.end, name, end, expected)?;
+    }
+    taken.sort_unstable();
+    let mut free = 0;
+    for &(first, end, name) in taken.iter().filter(|(first, end, _)| first < end) {
+        FRAME.expect(first >= free, name, first, "a place that no other area has")?;
+        free = end;
+    }
+    FRAME.expect(block.data.pages > 0, "pages of data", block.data.pages, "1 or more")?;
+    let fits = (1..=block.data.pages).contains(&block.chunk_pages);
+    FRAME.expect(fits, "pages of a chunk", block.chunk_pages, "1 to the pages of data")?;
+    let means = block.bitmap.pages == 0 || block.bitmap_pages > 0;
+    FRAME.expect(means, "pages of a bit of the bitmap", block.bitmap_pages, "1 or more")
+}
+
+/// A log has parity, segments, room for checkpoints of them, and for commits.
+fn check_log(block: &Superblock) -> Result<(), FormatError> {
+    FRAME.expect(block.level != Level::Raid0, "level", 0u8, "5 or 6, for a log")?;
+    FRAME.expect(block.chunk_pages == 1, "pages of a chunk", block.chunk_pages, "1, for a log")?;
+    let rows = block.segment_rows;
+    let fits = (1..=SEGMENT_ROWS_MAX.min(block.data.pages)).contains(&rows);
+    FRAME.expect(fits, "segment_rows", rows, "1 to 65536, and no more than there are pages of data")?;
+    let segments = u64::from(block.data.pages / rows) * u64::from(block.groups);
+    let Ok(counted) = u32::try_from(segments) else {
+        return FRAME.expect(false, "segments", segments, "32 bits");
+    };
+    FRAME.expect(block.commits.pages > 0, "pages of commit records", 0u8, "1 or more, for a log")?;
+    let body_pages = checkpoint::body_bytes(counted, block.capacity).div_ceil(block.page_bytes.into());
+    let fits = u64::from(block.checkpoint.pages) > body_pages;
+    FRAME.expect(fits, "checkpoint_pages", block.checkpoint.pages, "a page, and those of the body")
+}
+
+/// Epochs end in the order in which they began, before the one that this superblock began.
+fn check_epochs(block: &Superblock) -> Result<(), FormatError> {
+    FRAME.expect(block.epoch < EPOCHS_MAX, "epoch", block.epoch, "24 bits")?;
+    let counted = block.ended.len() <= ENDED_MAX;
+    FRAME.expect(counted, "ended epochs", block.ended.len() as u64, "at most 8")?;
+    let mut before = 0;
+    for ended in &block.ended {
+        let follows = before < ended.epoch && ended.epoch < block.epoch;
+        FRAME.expect(follows, "ended epoch", ended.epoch, "behind the ones before it, before this one")?;
+        before = ended.epoch;
+    }
+    Ok(())
+}
+
+/// A name fits its place and has no zero in it.
+fn check_name(field: &'static str, name: &str) -> Result<(), FormatError> {
+    FRAME.expect(name.len() <= NAME_BYTES_MAX, field, name.len() as u64, "at most 64 bytes long")?;
+    FRAME.expect(!name.contains('\0'), field, 0u8, "text, with zeros behind it")
+}
