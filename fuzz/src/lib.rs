@@ -5,6 +5,7 @@
 pub mod columns;
 pub mod detect;
 pub mod device;
+pub mod format;
 pub mod packed;
 pub mod parquet;
 pub mod profile;
