@@ -15,6 +15,10 @@ pub enum Structure {
     CheckpointBody,
     /// A record of the redo journal.
     Journal,
+    /// A page of the table of checksums.
+    Checksums,
+    /// The intent bitmap of a group.
+    Intent,
 }
 
 impl std::fmt::Display for Structure {
@@ -26,6 +30,8 @@ impl std::fmt::Display for Structure {
             Self::Checkpoint => "checkpoint",
             Self::CheckpointBody => "body of a checkpoint",
             Self::Journal => "journal record",
+            Self::Checksums => "table of checksums",
+            Self::Intent => "intent bitmap",
         })
     }
 }

@@ -9,6 +9,8 @@ mod checksum;
 mod commit;
 mod error;
 mod fields;
+mod journal;
+mod paged;
 pub mod summary;
 mod superblock;
 #[cfg(test)]
@@ -20,6 +22,8 @@ pub use checkpoint::{CheckpointHeader, SegmentEntry};
 pub use checksum::crc32c;
 pub use commit::Commit;
 pub use error::{FormatError, Structure};
+pub use journal::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, redo_entries_max, redo_header_pages};
+pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
     Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
