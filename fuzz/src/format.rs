@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use stripewise_array::format::{
-    CheckpointHeader, Commit, Copy, Entry, FormatError, SUPERBLOCK_BYTES, Summary, Superblock, Tombstone,
-    checkpoint, crc32c, summary,
+    CheckpointHeader, ChecksumPage, Commit, Copy, Entry, FormatError, IntentPage, RedoRecord,
+    SUPERBLOCK_BYTES, Summary, Superblock, Tombstone, checkpoint, crc32c, summary,
 };
 
 /// Reads `bytes` as this structure; then the same with the beginning and the checksum that it should have.
@@ -24,6 +24,9 @@ pub fn check(structure: &str, bytes: &[u8]) {
                 checkpoint_body(page, body);
             }
         }
+        "journal" => both(bytes, 512..=32768, b"SWREDO\0\0", 28, record),
+        "checksums" => both(bytes, 512..=32768, b"SWCHKSUM", 28, checksums),
+        "intent" => both(bytes, 512..=32768, b"SWINTENT", 28, intent),
         other => panic!("no structure is called {other}"),
     }
 }
@@ -126,4 +129,42 @@ fn checkpoint_body(page: &[u8], body: &[u8]) {
         checkpoint::put_written(&mut again, segments, chunk, checkpoint::is_written(body, segments, chunk));
     }
     assert_eq!(again, body);
+}
+
+fn record(header: &[u8]) {
+    match RedoRecord::parse(header) {
+        Ok(record) => {
+            assert!(record.images() as usize <= record.entries.len());
+            let mut again = vec![0; header.len()];
+            record.encode(&mut again);
+            assert_eq!(RedoRecord::parse(&again), Ok(record));
+        }
+        Err(error) => says(error),
+    }
+}
+
+fn checksums(page: &[u8]) {
+    match ChecksumPage::parse(page) {
+        Ok(head) => {
+            let all: Vec<u32> = ChecksumPage::checksums(page).collect();
+            let mut again = vec![0; page.len()];
+            head.encode(&all, &mut again);
+            assert_eq!(ChecksumPage::parse(&again), Ok(head));
+            assert!(ChecksumPage::checksums(&again).eq(all));
+        }
+        Err(error) => says(error),
+    }
+}
+
+fn intent(page: &[u8]) {
+    match IntentPage::parse(page) {
+        Ok(head) => {
+            let words: Vec<u64> = IntentPage::words(page).collect();
+            let mut again = vec![0; page.len()];
+            head.encode(&words, &mut again);
+            assert_eq!(IntentPage::parse(&again), Ok(head));
+            assert!(IntentPage::words(&again).eq(words));
+        }
+        Err(error) => says(error),
+    }
 }
