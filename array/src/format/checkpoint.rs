@@ -1,5 +1,7 @@
 //! Checkpoints: a header of one page, and a body that says which segments are in use and which chunks were written.
 
+use serde::Serialize;
+
 use super::birth::EPOCHS_MAX;
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid, crc32c};
@@ -8,7 +10,7 @@ use super::{FormatError, Structure, Uuid, crc32c};
 const SEGMENT_BYTES: usize = 16;
 
 /// The page before the body of a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckpointHeader {
     /// The array.
     pub array: Uuid,
@@ -31,7 +33,7 @@ pub struct CheckpointHeader {
 }
 
 /// What the body says of a segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SegmentEntry {
     /// How often it was opened.
     pub generation: u32,

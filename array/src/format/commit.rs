@@ -1,11 +1,13 @@
 //! The record of a commit: how far the log is on the elements for good.
 
+use serde::Serialize;
+
 use super::birth::EPOCHS_MAX;
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid};
 
 /// What a flush leaves behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Commit {
     /// The array.
     pub array: Uuid,

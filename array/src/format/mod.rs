@@ -7,6 +7,8 @@ mod birth;
 pub mod checkpoint;
 mod checksum;
 mod commit;
+mod describe;
+pub mod dump;
 mod error;
 mod fields;
 mod journal;

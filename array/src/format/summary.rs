@@ -1,5 +1,7 @@
 //! The summary of a batch: what lies in its slots, apart from the chunks themselves.
 
+use serde::Serialize;
+
 use super::birth::EPOCHS_MAX;
 use super::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid};
@@ -14,7 +16,7 @@ const ENTRY_BYTES: usize = 24;
 const FIRST_BIT: u8 = 128;
 
 /// What a summary says of its batch as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SummaryHeader {
     /// The array.
     pub array: Uuid,
@@ -39,7 +41,8 @@ pub struct SummaryHeader {
 }
 
 /// What a slot holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum EntryRole {
     /// Nothing: it was passed over, because its element is missing.
     Skipped,
@@ -60,7 +63,7 @@ impl EntryRole {
 }
 
 /// What a summary says of one slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// What the slot holds.
     pub role: EntryRole,
@@ -75,7 +78,7 @@ pub struct Entry {
 }
 
 /// Chunks that a host trimmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tombstone {
     /// The first address, in pages.
     pub first: u64,

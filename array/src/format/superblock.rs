@@ -5,6 +5,7 @@ mod codec;
 #[cfg(test)]
 pub(super) mod tests;
 
+use serde::Serialize;
 use stripewise_code::Kind;
 
 use super::{FormatError, Uuid};
@@ -28,7 +29,8 @@ pub const fn superblock_pages(page_bytes: u32) -> u32 {
 }
 
 /// Which of the two superblocks of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Copy {
     /// That on the first pages.
     Front,
@@ -44,7 +46,8 @@ impl Copy {
 }
 
 /// Where written chunks go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// To the end of a log.
     Log,
@@ -53,7 +56,7 @@ pub enum Placement {
 }
 
 /// Pages of an element, one behind the other. What an array does not have has none, from page 0 on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Area {
     /// The first page.
     pub first: u32,
@@ -62,7 +65,7 @@ pub struct Area {
 }
 
 /// How an epoch ended that is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EndedEpoch {
     /// The epoch.
     pub epoch: u32,
@@ -71,7 +74,8 @@ pub struct EndedEpoch {
 }
 
 /// What became of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum MemberState {
     /// It holds what it should.
     Active,
@@ -82,7 +86,7 @@ pub enum MemberState {
 }
 
 /// An element, as all elements of the array know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
     /// The element.
     pub element: Uuid,
@@ -97,7 +101,7 @@ pub struct Member {
 }
 
 /// What an array uses that not every program knows, one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Features {
     /// What a program that does not know it may ignore.
     pub compatible: u64,
@@ -108,7 +112,7 @@ pub struct Features {
 }
 
 /// What an element says of itself and of its array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Superblock {
     /// The array.
     pub array: Uuid,

@@ -14,6 +14,12 @@ impl std::fmt::Display for Uuid {
     }
 }
 
+impl serde::Serialize for Uuid {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl std::str::FromStr for Uuid {
     type Err = ParseUuidError;
 

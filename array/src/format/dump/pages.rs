@@ -1,0 +1,76 @@
+//! Pages of one element after the other.
+
+use std::ops::Range;
+
+use super::super::Area;
+use crate::media::{At, Media};
+use crate::operation::Outcome;
+
+/// Who is told of pages: the place of each among those that were asked for, and its content or why there is none.
+type Told<'a> = dyn FnMut(u32, Result<&[u8], String>) + 'a;
+
+/// Pages that are asked for at a time.
+const ROUND: u32 = 256;
+
+/// The elements, read page by page.
+pub(super) struct Pages<'a> {
+    media: &'a mut dyn Media,
+    page_bytes: u32,
+}
+
+impl<'a> Pages<'a> {
+    pub(super) fn new(media: &'a mut dyn Media, page_bytes: u32) -> Self {
+        Self { media, page_bytes }
+    }
+
+    /// Pages of the list; those that the elements do not have are told as errors, too.
+    pub(super) fn some(&mut self, at: &[At], found: &mut Told<'_>) {
+        let is_there = |media: &dyn Media, at: &At| {
+            let (pages, bytes) = media.size(at.element);
+            at.page < pages && bytes == self.page_bytes
+        };
+        if let Some(outside) = at.iter().position(|at| !is_there(self.media, at)) {
+            self.some(&at[..outside], found);
+            found(outside as u32, Err(format!("the element has no page {}", at[outside].page)));
+            return self.some(&at[outside + 1..], &mut |nth, page| found(outside as u32 + 1 + nth, page));
+        }
+        if !at.is_empty() {
+            self.media.read(at, &mut |nth, page| found(nth as u32, page.map_err(unreadable)));
+        }
+    }
+
+    /// Every page of an area, by its place in there.
+    pub(super) fn all(&mut self, element: u16, area: Area, found: &mut Told<'_>) {
+        let mut round = Vec::with_capacity(ROUND as usize);
+        for begin in (0..area.pages).step_by(ROUND as usize) {
+            round.clear();
+            let behind = (begin..area.pages.min(begin + ROUND)).map(|nth| area.first + nth);
+            round.extend(behind.map(|page| At { element, page }));
+            self.some(&round, &mut |nth, page| found(begin + nth, page));
+        }
+    }
+
+    /// Pages that follow each other, as one.
+    pub(super) fn joined(&mut self, element: u16, range: Range<u32>) -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0; range.len() * self.page_bytes as usize];
+        let mut failed = None;
+        let area = Area { first: range.start, pages: range.len() as u32 };
+        let page_bytes = self.page_bytes as usize;
+        self.all(element, area, &mut |nth, page| match page {
+            Ok(page) => bytes[nth as usize * page_bytes..][..page_bytes].copy_from_slice(page),
+            Err(why) => failed = Some(why),
+        });
+        failed.map_or(Ok(bytes), Err)
+    }
+}
+
+fn unreadable(outcome: Outcome) -> String {
+    let why = match outcome {
+        Outcome::Done => "it was read without content",
+        Outcome::MediumError => "it cannot be read",
+        Outcome::Corrupt => "the element says that it is corrupt",
+        Outcome::Timeout => "the element does not answer",
+        Outcome::Gone => "the element is gone",
+    };
+    why.to_owned()
+}
