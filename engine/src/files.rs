@@ -39,8 +39,9 @@ impl ElementFile {
                     error.into()
                 })
             })?;
-        let made =
-            lock(&file).and_then(|()| Ok(file.set_len(bytes)?)).and_then(|()| Ok(settle(&file, path)?));
+        let made = lock(&file, FlockOperation::NonBlockingLockExclusive)
+            .and_then(|()| Ok(file.set_len(bytes)?))
+            .and_then(|()| Ok(settle(&file, path)?));
         if let Err(trouble) = made {
             // The error that is reported is the one that matters; the file was never used.
             let _ = std::fs::remove_file(path);
@@ -79,14 +80,27 @@ impl ElementFile {
     /// When it is missing or in use, when its size is not made of pages, and what the operating system refuses.
     pub fn open(path: &Path, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| {
-            fail(if error.kind() == io::ErrorKind::NotFound { FileTrouble::Missing } else { error.into() })
-        })?;
-        lock(&file).map_err(fail)?;
+        let opened = OpenOptions::new().read(true).write(true).open(path);
+        let mut file = opened.map_err(|error| fail(missing_or(error)))?;
+        lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(fail)?;
         // The end and not the metadata: those of a block device say zero.
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
         let pages = pages_of(bytes, page_bytes).map_err(fail)?;
         Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, makes_holes: true })
+    }
+
+    /// Opens a file or block device to read it alone, beside others that read it. What follows its last whole page is left out.
+    ///
+    /// # Errors
+    /// When it is missing or an engine has it open, when it has no whole page, and what the operating system refuses.
+    pub fn open_to_read(path: &Path, page_bytes: u32) -> Result<Self, FileError> {
+        let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
+        let mut file = File::open(path).map_err(|error| fail(missing_or(error)))?;
+        lock(&file, FlockOperation::NonBlockingLockShared).map_err(fail)?;
+        let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
+        let whole = bytes - bytes.checked_rem(page_bytes.into()).unwrap_or(0);
+        let pages = pages_of(whole, page_bytes).map_err(|_| fail(FileTrouble::Size { bytes, page_bytes }))?;
+        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, makes_holes: false })
     }
 
     /// Opens the elements of one array.
@@ -159,9 +173,14 @@ fn pages_of(bytes: u64, page_bytes: u32) -> Result<u32, FileTrouble> {
     u32::try_from(bytes / u64::from(page_bytes)).map_err(|_| wrong)
 }
 
-/// Takes the file for this engine. The lock goes with the last handle, however the program ends.
-fn lock(file: &File) -> Result<(), FileTrouble> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+/// What kept a file from being opened.
+fn missing_or(error: io::Error) -> FileTrouble {
+    if error.kind() == io::ErrorKind::NotFound { FileTrouble::Missing } else { error.into() }
+}
+
+/// Takes the file for this engine, or for those that read. The lock goes with the last handle, however the program ends.
+fn lock(file: &File, how: FlockOperation) -> Result<(), FileTrouble> {
+    match flock(file, how) {
         Err(Errno::WOULDBLOCK) => Err(FileTrouble::Locked),
         other => Ok(other.map_err(io::Error::from)?),
     }
@@ -245,6 +264,26 @@ mod tests {
         drop(file);
         assert!(ElementFile::open(&path, 4096).is_ok());
         assert!(matches!(trouble(ElementFile::open_all(&[&path, &path], 4096)), FileTrouble::Locked));
+    }
+
+    #[test]
+    fn readers_share_a_file_but_not_with_an_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("element");
+        std::fs::write(&path, [7; 5000]).unwrap();
+        let mut reader = ElementFile::open_to_read(&path, 4096).unwrap();
+        let other = ElementFile::open_to_read(&path, 512).unwrap();
+        assert_eq!((reader.pages(), other.pages()), (1, 9), "pages that are whole");
+        assert!(matches!(trouble(ElementFile::open(&path, 1000)), FileTrouble::Locked));
+        assert!(reader.write(0, &[1; 4096]).is_err(), "a reader writes nothing");
+        drop((reader, other));
+        let engine = ElementFile::open(&path, 1000).unwrap();
+        assert!(matches!(trouble(ElementFile::open_to_read(&path, 4096)), FileTrouble::Locked));
+        drop(engine);
+        assert!(matches!(
+            trouble(ElementFile::open_to_read(&path, 8192)),
+            FileTrouble::Size { bytes: 5000, .. }
+        ));
     }
 
     #[test]

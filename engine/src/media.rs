@@ -1,0 +1,217 @@
+//! Files as the elements of an array that is created, opened, or looked at.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use stripewise_array::format::{SUPERBLOCK_BYTES, Superblock};
+use stripewise_array::{At, Found, Media, Outcome};
+
+use crate::error::{FileError, FileTrouble};
+use crate::files::ElementFile;
+use crate::store::{Store, outcome_of};
+
+/// Sizes of pages that the format has.
+const PAGE_SIZES: [u64; 7] = [512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10];
+
+/// Files, one for each element, in the order in which they were named.
+#[derive(Debug)]
+pub struct FileMedia {
+    files: Vec<ElementFile>,
+    page_bytes: u32,
+    page: Vec<u8>,
+}
+
+impl FileMedia {
+    /// Files that an array can be created on or opened from.
+    pub fn new(files: Vec<ElementFile>, page_bytes: u32) -> Self {
+        Self { files, page_bytes, page: vec![0; page_bytes as usize] }
+    }
+
+    /// Opens files to read and write them, each locked for this program alone.
+    ///
+    /// # Errors
+    /// Those of [`ElementFile::open`].
+    pub fn open(paths: &[impl AsRef<Path>], page_bytes: u32) -> Result<Self, FileError> {
+        Self::each(paths, page_bytes, ElementFile::open)
+    }
+
+    /// Opens files to read them alone.
+    ///
+    /// # Errors
+    /// Those of [`ElementFile::open_to_read`].
+    pub fn open_to_read(paths: &[impl AsRef<Path>], page_bytes: u32) -> Result<Self, FileError> {
+        Self::each(paths, page_bytes, ElementFile::open_to_read)
+    }
+
+    fn each(
+        paths: &[impl AsRef<Path>],
+        page_bytes: u32,
+        open: impl Fn(&Path, u32) -> Result<ElementFile, FileError>,
+    ) -> Result<Self, FileError> {
+        let files: Result<_, _> = paths.iter().map(|path| open(path.as_ref(), page_bytes)).collect();
+        Ok(Self::new(files?, page_bytes))
+    }
+
+    /// A superblock of a file, the front copy or the back one: whatever it is told that the array is, the size of its pages can
+    /// be learnt in no other way. None where there is none.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn superblock(path: &Path) -> Result<Option<Superblock>, FileError> {
+        let fail = |error: io::Error| {
+            let is_missing = error.kind() == io::ErrorKind::NotFound;
+            let trouble = if is_missing { FileTrouble::Missing } else { error.into() };
+            FileError { path: PathBuf::from(path), trouble }
+        };
+        let mut file = File::open(path).map_err(fail)?;
+        let bytes = file.seek(SeekFrom::End(0)).map_err(fail)?;
+        // The back copy takes whole pages, the last ones.
+        let back = |page: u64| (bytes - bytes % page).checked_sub(page.max(SUPERBLOCK_BYTES as u64));
+        let places = [Some(0)].into_iter().chain(PAGE_SIZES.map(back)).flatten();
+        for at in places.filter(|at| at + SUPERBLOCK_BYTES as u64 <= bytes) {
+            let mut content = [0; SUPERBLOCK_BYTES];
+            // What cannot be read is no superblock; there may be another one.
+            if file.read_exact_at(&mut content, at).is_ok()
+                && let Ok(block) = Superblock::parse(&content)
+            {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The files again, in the same order.
+    pub fn into_files(self) -> Vec<ElementFile> {
+        self.files
+    }
+}
+
+fn outcome(result: io::Result<()>) -> Outcome {
+    result.map_or_else(|error| outcome_of(&error), |()| Outcome::Done)
+}
+
+impl Media for FileMedia {
+    fn count(&self) -> u16 {
+        self.files.len() as u16
+    }
+
+    fn size(&self, element: u16) -> (u32, u32) {
+        (self.files[usize::from(element)].pages(), self.page_bytes)
+    }
+
+    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
+        for (nth, at) in at.iter().enumerate() {
+            match self.files[usize::from(at.element)].read(at.page, &mut self.page) {
+                Ok(()) => found(nth, Ok(&self.page)),
+                Err(error) => found(nth, Err(outcome_of(&error))),
+            }
+        }
+    }
+
+    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
+        let write =
+            |(at, page): (&At, &&[u8])| outcome(self.files[usize::from(at.element)].write(at.page, page));
+        at.iter().zip(pages).map(write).collect()
+    }
+
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
+        elements.iter().map(|&element| outcome(self.files[usize::from(element)].flush())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stripewise_array::format::{
+        Area, Copy, Features, Member, MemberState, Placement, Uuid, superblock_pages,
+    };
+    use stripewise_array::geometry::{Level, Membership, Rotation};
+
+    /// The superblock of an array of one element.
+    fn block(page_bytes: u32, pages: u32) -> Superblock {
+        let member = Member {
+            element: Uuid([1; 16]),
+            state: MemberState::Active,
+            failed_epoch: 0,
+            failed_batch: 0,
+            cursor: 0,
+        };
+        Superblock {
+            array: Uuid([2; 16]),
+            element: member.element,
+            number: 0,
+            features: Features::default(),
+            update: 1,
+            epoch: 0,
+            placement: Placement::InPlace,
+            page_bytes,
+            pages,
+            level: Level::Raid0,
+            code: None,
+            groups: 1,
+            members_of_group: 1,
+            membership: Membership::Contiguous,
+            rotation: Rotation::None,
+            chunk_pages: 1,
+            segment_rows: 1,
+            capacity: 1,
+            checkpoint: Area::default(),
+            commits: Area::default(),
+            data: Area { first: superblock_pages(page_bytes), pages: 1 },
+            journal: Area::default(),
+            table: Area::default(),
+            bitmap: Area::default(),
+            bitmap_pages: 0,
+            ended: vec![],
+            name: "pool".into(),
+            scheme: "stripes".into(),
+            members: vec![member],
+        }
+    }
+
+    #[test]
+    fn pages_that_are_written_are_read_and_those_beyond_the_end_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        let files = ElementFile::create_all(&paths, 8 << 10, 512).unwrap();
+        let mut media = FileMedia::new(files, 512);
+        assert_eq!((media.count(), media.size(1)), (2, (16, 512)));
+        let at = |element, page| At { element, page };
+        let written = media.write(&[at(0, 3), at(1, 15), at(1, 0)], &[&[3; 512], &[15; 512], &[1; 512]]);
+        assert_eq!(written, [Outcome::Done; 3]);
+        assert_eq!(media.flush(&[1, 0]), [Outcome::Done; 2]);
+        drop(media);
+        let mut media = FileMedia::open_to_read(&paths, 512).unwrap();
+        let mut found = Vec::new();
+        media.read(&[at(1, 15), at(0, 3), at(0, 4), at(0, 16)], &mut |nth, page| {
+            found.push((nth, page.map(|page| page[511])));
+        });
+        assert_eq!(found, [(0, Ok(15)), (1, Ok(3)), (2, Ok(0)), (3, Err(Outcome::Corrupt))]);
+        assert_eq!(media.write(&[at(0, 3)], &[&[4; 512]]), [Outcome::Gone], "it was opened to be read");
+    }
+
+    /// For every size of pages, and a file that is a little longer than whole pages.
+    #[test]
+    fn the_back_superblock_is_found_without_the_front_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("element");
+        for page_bytes in PAGE_SIZES.map(|bytes| bytes as u32) {
+            let pages = 2 * superblock_pages(page_bytes) + 11;
+            let mut bytes = vec![0; pages as usize * page_bytes as usize];
+            let back = bytes.len() - (superblock_pages(page_bytes) * page_bytes) as usize;
+            let block = block(page_bytes, pages);
+            block.encode(Copy::Back, &mut bytes[back..]);
+            bytes.extend([0; 100]);
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(FileMedia::superblock(&path).unwrap(), Some(block), "{page_bytes}");
+        }
+        std::fs::write(&path, [0; 20_000]).unwrap();
+        assert_eq!(FileMedia::superblock(&path).unwrap(), None);
+        std::fs::write(&path, [0; 20]).unwrap();
+        assert_eq!(FileMedia::superblock(&path).unwrap(), None);
+        let missing = FileMedia::superblock(&folder.path().join("none")).expect_err("there is none");
+        assert!(matches!(missing.trouble, FileTrouble::Missing));
+    }
+}
