@@ -4,6 +4,18 @@
 /// A known bug of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
+    /// A commit record is written before the batches that it covers are.
+    CommitEarly,
+    /// The header of a checkpoint is written before its body.
+    HeaderBeforeBody,
+    /// A checkpoint forgets what was trimmed.
+    TombstoneLost,
+    /// A summary is written to one element alone.
+    SummaryInOneCopy,
+    /// A chunk that collection moves counts as written anew.
+    RelocationReborn,
+    /// What is read is not held against its checksum.
+    ChecksumIgnored,
     /// The map of zones names a page's new place before it is written there.
     MoveBeforeWritten,
     /// A write of a page does not wait for the one that moves it.

@@ -23,6 +23,8 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Append => "append",
         Purpose::Merge => "read, to write a part of",
         Purpose::Collect => "collect",
+        Purpose::Summary => "write summary",
+        Purpose::Sync => "write metadata",
         Purpose::Resync => "make parity right",
         Purpose::Redo => "do again what was interrupted:",
     };

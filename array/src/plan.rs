@@ -39,6 +39,10 @@ pub enum Purpose {
     Collect,
     /// Making the parity of a row that of its data after a loss of power.
     Resync,
+    /// Writing the summary of a batch of stripes of the log.
+    Summary,
+    /// Writing metadata, or flushing, to make the log durable.
+    Sync,
     /// Doing once more what a loss of power interrupted, from persistent memory.
     Redo,
 }

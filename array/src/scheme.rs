@@ -1,6 +1,7 @@
 //! A scheme: one policy on every axis, as a TOML file.
 
 mod elastic;
+mod metadata;
 mod resolve;
 mod zones;
 
@@ -75,7 +76,7 @@ pub struct Scheme {
     /// The parity computation.
     #[serde(default)]
     pub parity: Parity,
-    /// Whether a run pays for metadata: only `off` until the on-media format exists.
+    /// Whether what is on the elements can be opened again, whatever they and power do: see `docs/format.md`.
     #[serde(default)]
     pub metadata: Metadata,
 }

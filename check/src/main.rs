@@ -12,7 +12,6 @@ use clap::{Parser, Subcommand};
 use stripewise_check::{Case, Planted, storm};
 
 use command::compose::Compose;
-use command::crashes::Crashes;
 use command::progress::Progress;
 use command::runner::{self, Runner};
 
@@ -56,7 +55,6 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Compose(Compose),
-    Crashes(Crashes),
 }
 
 fn range(text: &str) -> Result<Range<u64>, String> {
@@ -82,10 +80,8 @@ impl Arguments {
         if let Some(name) = std::env::var_os("STRIPEWISE_KERNELS") {
             name.to_string_lossy().parse::<stripewise_code::Level>()?.force()?;
         }
-        match &self.command {
-            Some(Command::Compose(compose)) => return compose.work(),
-            Some(Command::Crashes(crashes)) => return crashes.work(),
-            None => {}
+        if let Some(Command::Compose(compose)) = &self.command {
+            return compose.work();
         }
         let runner = Runner { bug: self.bug, verbose: self.verbose, shrinks: self.shrink };
         if let Some(file) = &self.case {

@@ -207,7 +207,12 @@ impl<M: Memory> Array<M> {
                 self.merge_old(plan);
                 self.make_parity(plan);
             }
-            Purpose::Trim | Purpose::Flush | Purpose::Destage | Purpose::Redo => {}
+            Purpose::Trim
+            | Purpose::Flush
+            | Purpose::Destage
+            | Purpose::Redo
+            | Purpose::Summary
+            | Purpose::Sync => {}
         }
     }
 

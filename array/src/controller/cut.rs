@@ -220,6 +220,10 @@ impl<M: Memory> Array<M> {
 
     /// A flush first drains volatile controller memory, then flushes every element.
     fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        if self.is_kept() {
+            self.join_sync(id);
+            return true;
+        }
         let is_drained = self.gather_flush_for(id)
             && self.encode_flush_for(id)
             && self.cache_flush_for(id, driver)

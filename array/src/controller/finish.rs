@@ -135,7 +135,7 @@ impl<M: Memory> Array<M> {
 
     /// Whether more elements are lost than parity can bear, or what was acknowledged is lost, so that nothing can be called
     /// durable.
-    fn has_lost_data(&self) -> bool {
+    pub(super) fn has_lost_data(&self) -> bool {
         let is_lost = |group| self.failed_of_group(group) > self.geometry.parity();
         self.has_lost_cached() || self.any_failed && (0..self.geometry.groups).any(is_lost)
     }

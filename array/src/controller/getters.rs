@@ -58,6 +58,17 @@ impl<M: Memory> Array<M> {
         self.failed[element as usize]
     }
 
+    /// `element` is not there: an array that is opened does without it.
+    pub(crate) fn take_out(&mut self, element: u16) {
+        self.failed[element as usize] = true;
+        self.any_failed = true;
+    }
+
+    /// The log, to be filled with what was found on the elements.
+    pub(crate) fn log_to_recover(&mut self) -> &mut crate::placement::elastic::Elastic {
+        self.elastic.as_mut().expect("only asked for under the elastic placement")
+    }
+
     /// The memory that carries data.
     pub fn memory(&mut self) -> &mut M {
         &mut self.memory

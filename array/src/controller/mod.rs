@@ -55,6 +55,7 @@ use crate::placement::parity_logging::ParityLog;
 use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
 use crate::plan::{Attachment, Plan, Slot};
 use crate::read::Reads;
+use crate::recovery::{Identity, superblock_of_log};
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
@@ -166,7 +167,11 @@ impl<M: Memory> Array<M> {
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
         let cache = Cache::new(&scheme.cache, &geometry, elements.page_bytes);
         let is_elastic = scheme.placement.policy == PlacementPolicy::Elastic;
-        let elastic = is_elastic.then(|| Elastic::new(scheme, &geometry, elements.page_bytes));
+        let durable = scheme.log_layout(&elements).map(|layout| {
+            let identity = Identity::unnamed(elements.count);
+            (layout, superblock_of_log(scheme, &elements, &geometry, &layout, &identity))
+        });
+        let elastic = is_elastic.then(|| Elastic::new(scheme, &geometry, elements.page_bytes, durable));
         let awaits_flush = elements.volatile_cache || cache.as_ref().is_some_and(|cache| cache.is_volatile);
         let zones = (scheme.placement.policy == PlacementPolicy::McRais)
             .then(|| Zones::new(scheme, &geometry, elements.page_bytes, awaits_flush));
@@ -499,9 +504,11 @@ impl<M: Memory> Array<M> {
             } else if !self.issue_front(driver)
                 && !self.issue_batches(driver)
                 && !self.append_one(driver)
+                && !self.summarise_one(driver)
                 && !self.collect_one(driver)
                 && !self.settle_one(driver)
                 && !self.commit_one(driver)
+                && !self.sync_one(driver)
                 && self.woken.is_empty()
                 && !self.destage_due(driver)
                 && !self.note_full(driver)

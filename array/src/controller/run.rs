@@ -92,6 +92,14 @@ impl<M: Memory> Array<M> {
                 self.build_append(plan);
                 Ok(())
             }
+            Purpose::Summary => {
+                self.build_summary(plan);
+                Ok(())
+            }
+            Purpose::Sync => {
+                self.build_sync(plan);
+                Ok(())
+            }
             Purpose::Read => match self.build_read(plan, driver) {
                 Ok(Built::Ready) => Ok(()),
                 Ok(Built::Needs(hold)) => {
@@ -126,7 +134,9 @@ impl<M: Memory> Array<M> {
         if D::OBSERVES {
             let base = (plan * self.stride) as usize;
             let slots = &self.slots[base..base + self.stride as usize];
-            let is_stripe = self.elastic.is_some() && self.plans[plan as usize].purpose != Purpose::Flush;
+            let purpose = self.plans[plan as usize].purpose;
+            let is_stripe = self.elastic.is_some()
+                && !matches!(purpose, Purpose::Flush | Purpose::Summary | Purpose::Sync);
             driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, is_stripe));
         }
         match built {
@@ -215,6 +225,7 @@ impl<M: Memory> Array<M> {
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         let is_read = operation.kind == OperationKind::Read;
+        let outcome = self.verified(id, outcome);
         self.left(operation.element, is_read);
         if self.reads.observes && slot.started_at != NOT_STARTED {
             let left = self.loads.total(operation.element as usize);
@@ -299,6 +310,9 @@ impl<M: Memory> Array<M> {
         match outcome {
             Outcome::Done => {}
             Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.member,
+            Outcome::MediumError if self.bears_write_error(plan, operation.element) => {
+                self.plans[plan as usize].gave_up = true;
+            }
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
                 if !self.failed[operation.element as usize] {
                     driver.gave_up(operation.element);
@@ -341,6 +355,8 @@ impl<M: Memory> Array<M> {
             // What was to be written may be lost now.
             Purpose::Destage => return self.begin(plan, driver),
             Purpose::Read
+            | Purpose::Summary
+            | Purpose::Sync
             | Purpose::Trim
             | Purpose::Flush
             | Purpose::Merge
@@ -398,6 +414,8 @@ impl<M: Memory> Array<M> {
             }
             Purpose::Read => self.log_read(plan),
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
+            Purpose::Summary => self.summarised(plan),
+            Purpose::Sync => self.synced(),
             Purpose::Flush => {}
         }
         if self.plans[plan as usize].first_request != NONE {

@@ -12,6 +12,7 @@ pub mod dump;
 mod error;
 mod fields;
 mod journal;
+pub(crate) mod layout;
 mod paged;
 pub mod summary;
 mod superblock;

@@ -81,6 +81,8 @@ pub struct Geometry {
     pub members: u32,
     /// Data chunks of one stripe.
     pub data: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
     /// Pages of one chunk, of the first zone.
     pub chunk_pages: u32,
     /// How parity moves from stripe to stripe.
@@ -213,6 +215,7 @@ impl Geometry {
             groups,
             members,
             data: members - level.parity(),
+            page_bytes,
             chunk_pages,
             rotation: shape.rotation,
             rotate_every: shape.rotate_every.max(1),

@@ -1,10 +1,18 @@
 //! Creation of an array, and opening one again: what is on the elements becomes a controller that serves.
 
+mod assemble;
+mod log;
+mod superblocks;
+mod walk;
+
 use crate::controller::Array;
-use crate::format::Uuid;
+use crate::format::{NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
 use crate::media::Media;
 use crate::memory::Memory;
-use crate::scheme::{Elements, Scheme, SchemeError};
+use crate::placement::PlacementPolicy;
+use crate::scheme::{Elements, Metadata, Scheme, SchemeError};
+
+pub(crate) use superblocks::superblock_of_log;
 
 /// What an array is known by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,12 +70,37 @@ pub enum OpenError {
 /// # Errors
 /// When the scheme has no meaning over these elements, or an element cannot be written.
 pub fn create(
-    _scheme: &Scheme,
-    _elements: Elements,
-    _identity: &Identity,
-    _media: &mut dyn Media,
+    scheme: &Scheme,
+    elements: Elements,
+    identity: &Identity,
+    media: &mut dyn Media,
 ) -> Result<(), OpenError> {
-    Err(OpenError::Refused("not yet".into()))
+    let refuse = |reason: String| Err(OpenError::Refused(reason));
+    if scheme.metadata == Metadata::Off {
+        return refuse(format!(
+            "scheme `{}` has metadata = \"off\", so nothing of its array could be found again; use \"on\"",
+            scheme.name
+        ));
+    }
+    let count = elements.count as usize;
+    if count > SUPERBLOCK_MEMBERS_MAX {
+        return refuse(format!("{count} elements are too many; use at most {SUPERBLOCK_MEMBERS_MAX}"));
+    }
+    if identity.elements.len() != count || usize::from(media.count()) != count {
+        return refuse(format!(
+            "{} elements are offered and {} named for an array of {count}; make them as many",
+            media.count(),
+            identity.elements.len()
+        ));
+    }
+    if identity.name.len() > NAME_BYTES_MAX {
+        return refuse(format!("the name has {} bytes; use at most {NAME_BYTES_MAX}", identity.name.len()));
+    }
+    let geometry = scheme.resolve(&elements, true)?;
+    match scheme.placement.policy {
+        PlacementPolicy::Elastic => log::create(scheme, &elements, &geometry, identity, media),
+        _ => refuse("arrays of this placement cannot be created; use placement.policy = \"elastic\"".into()),
+    }
 }
 
 impl<M: Memory> Array<M> {
@@ -77,12 +110,31 @@ impl<M: Memory> Array<M> {
     /// # Errors
     /// Why it is not opened, and what would help.
     pub fn open(
-        _scheme: &Scheme,
-        _elements: Elements,
-        _memory: M,
-        _media: &mut dyn Media,
-        _opening: Opening,
+        scheme: &Scheme,
+        elements: Elements,
+        memory: M,
+        media: &mut dyn Media,
+        opening: Opening,
     ) -> Result<(Self, Opened), OpenError> {
-        Err(OpenError::Refused("not yet".into()))
+        let offered = superblocks::read_all(media);
+        let assembly = assemble::assemble(&offered)?;
+        if assembly.superblock.is_read_only() && !opening.read_only {
+            return Err(OpenError::Refused(
+                "a newer version wrote this array, and this one can only read it; open it read-only".into(),
+            ));
+        }
+        superblocks::check_scheme(&assembly.superblock, scheme, &elements)?;
+        match scheme.placement.policy {
+            PlacementPolicy::Elastic => log::open(scheme, elements, memory, media, &assembly, opening),
+            _ => Err(OpenError::Refused("arrays of this placement cannot be opened".into())),
+        }
+    }
+}
+
+impl Identity {
+    /// That of an array that nobody will open again.
+    pub(crate) fn unnamed(elements: u32) -> Self {
+        let elements = vec![Uuid::default(); elements as usize];
+        Self { array: Uuid::default(), elements, name: String::new() }
     }
 }

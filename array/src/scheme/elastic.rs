@@ -5,8 +5,8 @@ use stripewise_base::units::Bytes;
 
 use super::{Acknowledge, Elements, Scheme, SchemeError, WindowSize};
 use crate::geometry::{Geometry, Level};
-use crate::placement::FirstWrites;
 use crate::placement::elastic::{AcknowledgeWrites, Dimensions, ElasticSection, places};
+use crate::placement::{FirstWrites, Persistence};
 
 /// The most pages that a segment takes of an element.
 const SEGMENT_ROWS_MAX: u32 = 1 << 16;
@@ -70,7 +70,21 @@ impl Scheme {
         }
         self.hotness.check(geometry.pages()).or_else(|(key, value, reason)| refuse(key, &value, reason))?;
         self.check_classes(elements)?;
-        if Dimensions::new(section, geometry, self.tiers()).capacity == 0 {
+        let summary = self.summary_room(elements.page_bytes);
+        if summary.is_some_and(|room| room < geometry.members + geometry.parity() + 1) {
+            let reason = "needs pages that can hold the summary of a stripe; use fewer elements a group, or larger pages";
+            return refuse("metadata", &"\"on\"", reason);
+        }
+        if summary.is_some() && section.acknowledge == AcknowledgeWrites::Durable {
+            let reason =
+                "has no meaning with metadata = \"on\", where a flush makes durable; use \"buffered\"";
+            return refuse("elastic.acknowledge", &"\"durable\"", reason);
+        }
+        if summary.is_some() && self.placement.buffer_persistence == Persistence::Persistent {
+            let reason = "is no memory that metadata = \"on\" could find again; use \"volatile\"";
+            return refuse("placement.buffer_persistence", &"\"persistent\"", reason);
+        }
+        if Dimensions::new(section, geometry, self.tiers(), summary).capacity == 0 {
             let reason = "leaves too few segments to collect any; use fewer rows, or larger elements";
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
         }

@@ -100,6 +100,9 @@ impl Scheme {
             return refuse("section", "[log]".into(), reason);
         }
         self.check_coordination(elements)?;
+        self.check_metadata()?;
+        let layout = self.log_layout(elements);
+        let pages = layout.map_or(elements.pages, |layout| layout.data.pages);
         let zones = self.zones_over(elements)?;
         let chunk = if is_zoned { self.zones.reads.chunk.0 } else { u64::from(elements.page_bytes) };
         let mut geometry = Geometry::new(&Shape {
@@ -108,7 +111,7 @@ impl Scheme {
             groups: self.geometry.groups,
             chunk_bytes: self.geometry.chunk.map_or(chunk, |chunk| chunk.0),
             page_bytes: elements.page_bytes,
-            element_pages: zones.map_or(elements.pages, |zones| zones[0].1),
+            element_pages: zones.map_or(pages, |zones| zones[0].1),
             rotation: self.geometry.rotation,
             rotate_every: self.geometry.rotate_every,
             membership: self.geometry.membership,
@@ -200,7 +203,10 @@ impl Scheme {
         match self.placement.policy {
             PlacementPolicy::InPlace | PlacementPolicy::ParityLogging => geometry.pages(),
             PlacementPolicy::McRais => geometry.first_zone_pages(),
-            PlacementPolicy::Elastic => Dimensions::new(&self.elastic, geometry, self.tiers()).capacity,
+            PlacementPolicy::Elastic => {
+                let summary = self.summary_room(geometry.page_bytes);
+                Dimensions::new(&self.elastic, geometry, self.tiers(), summary).capacity
+            }
         }
     }
 

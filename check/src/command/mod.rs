@@ -1,6 +1,5 @@
 //! The command's parts.
 
 pub(crate) mod compose;
-pub(crate) mod crashes;
 pub(crate) mod progress;
 pub(crate) mod runner;

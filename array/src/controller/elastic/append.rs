@@ -56,7 +56,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Makes sure that `stream` has an open segment with room for a stripe. False if it can have none now.
-    fn may_append(&mut self, stream: usize) -> bool {
+    pub(super) fn may_append(&mut self, stream: usize) -> bool {
         let is_survivor = stream >= self.elastic().hosts();
         let at = self.elastic().host_of(stream);
         // Free segments that are left to survivors.
@@ -65,7 +65,8 @@ impl<M: Memory> Array<M> {
             let log = self.elastic();
             let is_coldest = !is_survivor && log.classes.coldest_of(stream) == stream;
             let is_theirs = log.shares && is_coldest && log.segments.free_count() <= kept;
-            if self.room(&open) <= self.geometry.parity() {
+            if self.room(at, &open) <= self.geometry.parity() {
+                self.close_batch(at);
                 let log = self.elastic_mut();
                 log.segments.close(open.segment);
                 log.open[at] = None;
@@ -76,7 +77,8 @@ impl<M: Memory> Array<M> {
         if !is_survivor {
             let most = self.victim_most();
             let log = self.elastic_mut();
-            let in_use = log.segments.count() - log.segments.free_count();
+            let collected = log.durable.as_ref().map_or(0, |durable| durable.collected.len() as u32);
+            let in_use = log.segments.count() - log.segments.free_count() - collected;
             let free = log.segments.free_count();
             let is_above = in_use + 1 > log.limit || free <= kept;
             let can_collect = log.collection.is_some() || log.segments.has_victim(most);
@@ -98,20 +100,28 @@ impl<M: Memory> Array<M> {
     fn open_segment(&mut self, stream: usize) -> bool {
         let log = self.elastic_mut();
         let free = log.segments.open();
-        let Some(segment) = free.or_else(|| log.segments.reopen()) else { return false };
+        // What a checkpoint names is not opened again before the next.
+        let is_kept = log.durable.is_some();
+        let empty = || if is_kept { None } else { log.segments.reopen() };
+        let Some(segment) = free.or_else(empty) else { return false };
         let next = u64::from(segment) * log.segment_slots();
         if free.is_none() {
             log.directory.clear(next);
             log.counts.collected += 1;
         }
         log.open[stream] = Some(Open { segment, next, end: next + log.segment_slots() });
+        if let Some(durable) = &mut log.durable {
+            durable.open_segment(segment);
+        }
         log.is_full = false;
         true
     }
 
-    /// Slots that a stripe could take in an open segment.
-    fn room(&self, open: &Open) -> u32 {
-        let slots = open.next..open.end.min(open.next + u64::from(self.geometry.members));
+    /// Slots that a stripe of `stream` could take in its open segment.
+    fn room(&self, stream: usize, open: &Open) -> u32 {
+        let begins = self.elastic().durable.as_ref().is_some_and(|durable| durable.open[stream].is_none());
+        let first = if begins { self.behind_copies(open.segment, open.next, open.end) } else { open.next };
+        let slots = first..open.end.min(first + u64::from(self.geometry.members));
         if !self.any_failed {
             return (slots.end - slots.start) as u32;
         }
@@ -123,8 +133,9 @@ impl<M: Memory> Array<M> {
         let parity = self.geometry.parity();
         let at = self.elastic().host_of(stream);
         let Some(mut open) = self.elastic().open[at] else { return };
+        self.open_batch(at, &mut open);
         let most = self.data_of_group(self.elastic().group(open.segment));
-        let count = self.elastic().buffer.queues[stream].count.min(self.room(&open) - parity).min(most);
+        let count = self.elastic().buffer.queues[stream].count.min(self.room(at, &open) - parity).min(most);
         let width = count + parity;
         let plan = self.take_plan(0, Purpose::Append);
         let (turn, stride) = self.next_of_band(stream, &open, count, most);
@@ -153,6 +164,7 @@ impl<M: Memory> Array<M> {
                 self.elastic_mut().directory.put_parity(slot, number as u8, is_first);
                 self.geometry.data + number
             } else {
+                self.note_birth(place, slot);
                 let (chunk, next) = self.take_chunk(plan, data, place, stride);
                 place = next;
                 self.elastic_mut().directory.put_data(slot, chunk, is_first);
@@ -188,6 +200,7 @@ impl<M: Memory> Array<M> {
             log.segments.close(segment);
             log.open[at] = None;
         }
+        self.extend_batch(at, &open);
         self.begin(plan, driver);
     }
 
@@ -336,6 +349,7 @@ impl<M: Memory> Array<M> {
         let wanted = self.plans[plan as usize].wanted;
         let is_survivor = self.stream_of(plan) >= self.elastic().hosts();
         let gave_up = self.plans[plan as usize].gave_up;
+        self.stripe_over(plan);
         let segment = self.elastic().segment_of(self.plans[plan as usize].row);
         for member in members(wanted) {
             // Chunks that go back to where they waited do so last first.
@@ -354,7 +368,12 @@ impl<M: Memory> Array<M> {
             }
             log.buffer.give(place);
         }
+        let row = self.plans[plan as usize].row;
         let log = self.elastic_mut();
+        if gave_up && log.durable.is_some() {
+            let stripe = log.directory.stripe(row);
+            log.directory.clear_stripe(stripe);
+        }
         log.segments.write_over(segment);
         log.flying -= 1;
         log.flying_survivors -= u32::from(is_survivor);
@@ -364,6 +383,9 @@ impl<M: Memory> Array<M> {
     /// if it is not so, or known.
     pub(in super::super) fn note_full<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(log) = &self.elastic else { return false };
+        if log.durable.as_ref().is_some_and(|durable| durable.makes_space()) {
+            return false;
+        }
         let is_due = log.buffer.queues.iter().any(|queue| queue.due > 0);
         let is_collecting =
             |collection: Collection| collection.reads > 0 || log.segments.is_held(collection.victim);

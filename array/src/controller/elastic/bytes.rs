@@ -40,6 +40,13 @@ impl<M: Memory> Array<M> {
         if let Some(code) = &self.code {
             self.memory.encode(code, &row[..self.geometry.members as usize]);
         }
+        self.note_checksums(plan);
+    }
+
+    /// The buffer of new content of a member.
+    pub(super) fn new_page(&mut self, plan: u32, member: u32) -> PageId {
+        let index = self.new_index(plan, member);
+        self.buffer_at(index)
     }
 
     /// What `plan` wants and could not be read, made of the rest of the stripe.

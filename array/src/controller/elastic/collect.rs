@@ -6,7 +6,7 @@ use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
-use crate::placement::elastic::{Collection, Home, Role};
+use crate::placement::elastic::{Collection, Home};
 use crate::plan::Purpose;
 
 impl<M: Memory> Array<M> {
@@ -15,7 +15,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn victim_most(&self) -> u32 {
         let groups = (0..self.geometry.groups).map(|group| self.data_of_group(group));
         let data = groups.filter(|&data| data > 0).min().unwrap_or(0);
-        data * (self.scheme.elastic.segment_rows - self.elastic().classes.survivors())
+        self.stripes_of_victim(data)
     }
 
     /// Goes one step on with collection, if there is anything to be done now.
@@ -59,7 +59,7 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         let mut slot = collection.next;
         while slot < collection.end && log.segments.valid(collection.victim) > 0 {
-            if log.directory.role(slot) == Role::Vacant {
+            if !log.directory.is_member(slot) {
                 slot += 1;
                 continue;
             }
@@ -108,7 +108,12 @@ impl<M: Memory> Array<M> {
         }
         let first = u64::from(victim) * log.segment_slots();
         log.directory.clear(first);
-        log.segments.free(victim);
+        if log.durable.is_none() {
+            log.segments.free(victim);
+        } else {
+            self.free_later(victim);
+        }
+        let log = self.elastic_mut();
         log.collection = None;
         log.is_full = false;
         log.counts.collected += 1;
@@ -152,12 +157,16 @@ impl<M: Memory> Array<M> {
     /// band while a collection brings more, else for a stripe.
     pub(super) fn survive(&mut self, chunk: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
+        let newborn = self.has_bug(Bug::RelocationReborn);
         let log = self.elastic_mut();
+        let mut birth = 0;
         if let Home::Slot(slot) = log.home(chunk) {
             let segment = log.segment_of(slot);
             log.segments.invalidate(segment);
+            birth = log.durable.as_ref().map_or(0, |durable| durable.births[slot as usize]);
         }
         let place = log.buffer.take(chunk, page);
+        log.buffer.get_mut(place).birth = if newborn { 0 } else { birth };
         let survivors = log.classes.survivor(chunk);
         let depth = if log.collection.is_some() { log.classes.depth(survivors) } else { 1 };
         if depth > 1 {

@@ -1,15 +1,20 @@
 //! Requests over the elastic placement: writes go to controller memory, reads come from there or from the log.
 
 mod append;
+mod batches;
 mod bytes;
 mod collect;
 mod merge;
 mod read;
+mod sync;
+mod throttle;
 mod view;
 
 pub use view::{StripeMember, StripeView};
 
 use super::Array;
+use throttle::Admits;
+
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
@@ -79,6 +84,14 @@ impl<M: Memory> Array<M> {
         {
             return self.join_merge(id, plan);
         }
+        match self.admits_chunk(chunk) {
+            Admits::Yes => {}
+            Admits::Later => return Written::Waits,
+            Admits::Never => {
+                self.refuse(id);
+                return Written::Taken;
+            }
+        }
         if durable && self.elastic().is_full {
             self.refuse(id);
             return Written::Taken;
@@ -140,6 +153,7 @@ impl<M: Memory> Array<M> {
         {
             let Place { page, stream: before, .. } = *self.elastic().buffer.get(place);
             self.load_host(page, chunk, id, sectors);
+            self.elastic_mut().buffer.get_mut(place).birth = 0;
             self.elastic_mut().counts.absorbed += 1;
             if usize::from(before) == stream {
                 return self.await_durability(id, place);
@@ -273,7 +287,11 @@ impl<M: Memory> Array<M> {
             Home::Memory(place) if self.elastic().buffer.get(place).waits => Some(place),
             _ => None,
         };
+        let is_somewhere = self.elastic().home(chunk) != Home::Nowhere;
         self.leave(chunk);
+        if let Some(durable) = self.elastic_mut().durable.as_mut().filter(|_| is_somewhere) {
+            durable.bury(chunk);
+        }
         if let Some(place) = waiting {
             self.elastic_mut().buffer.remove(place);
             self.discard_place(place, false, driver);
@@ -350,6 +368,9 @@ impl<M: Memory> Array<M> {
     /// An element is lost. If its group can take no stripes any more, its segments are of no use for new ones.
     pub(super) fn elastic_lost(&mut self, element: u16) {
         let (group, groups) = (self.geometry.group_of(u32::from(element)), self.geometry.groups);
+        if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) {
+            durable.is_news = true;
+        }
         if self.elastic.is_none() || self.data_of_group(group) > 0 {
             return;
         }

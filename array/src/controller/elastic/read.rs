@@ -7,7 +7,7 @@ use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::Memory;
-use crate::operation::{Class, OperationKind};
+use crate::operation::{Class, OperationKind, Outcome};
 use crate::placement::elastic::Home;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::plan::{Purpose, Step};
@@ -79,6 +79,22 @@ impl<M: Memory> Array<M> {
     fn holds_segments(&self, purpose: Purpose) -> bool {
         let is_direct = purpose != Purpose::Read || self.scheme.read.policy == ReadPolicy::Direct;
         !self.has_bug(Bug::SegmentNotHeld) && (is_direct || !self.has_bug(Bug::RedirectedSegmentNotHeld))
+    }
+
+    /// How operation `id` ended, if what it read is looked at: content without its checksum is corrupt.
+    #[inline]
+    pub(in super::super) fn verified(&self, id: u32, outcome: Outcome) -> Outcome {
+        if !M::CARRIES_DATA || outcome != Outcome::Done || !self.is_kept() {
+            return outcome;
+        }
+        let operation = self.slots[id as usize].operation;
+        if operation.kind != OperationKind::Read || self.has_bug(Bug::ChecksumIgnored) {
+            return outcome;
+        }
+        let slot = self.elastic().homes(self.plan_of(id))[operation.member as usize];
+        let checksum = crate::format::crc32c(self.memory.bytes(self.buffer_of(id)));
+        let is_right = checksum == self.elastic().durable().checksums[slot as usize];
+        if is_right { outcome } else { Outcome::Corrupt }
     }
 
     fn fill_homes(&mut self, plan: u32, stripe: (u64, u64)) {

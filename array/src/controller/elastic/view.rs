@@ -2,7 +2,7 @@
 
 use super::super::Array;
 use crate::memory::{Memory, PageId};
-use crate::placement::elastic::{Elastic, ElasticCounts, Home, Role};
+use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts};
 use crate::plan::Purpose;
 
 /// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
@@ -20,6 +20,12 @@ impl<M: Memory> Array<M> {
     /// What the log did so far; nothing without one.
     pub fn elastic_counts(&self) -> ElasticCounts {
         self.elastic.as_ref().map_or_else(ElasticCounts::default, |log| log.counts)
+    }
+
+    /// Pages of metadata that the log wrote so far.
+    pub fn metadata_counts(&self) -> MetadataCounts {
+        let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
+        durable.map_or_else(MetadataCounts::default, |durable| durable.counts)
     }
 
     /// Bytes of memory that finding hot chunks takes; 0 without a log.
@@ -75,7 +81,7 @@ impl<M: Memory> Array<M> {
         let mut stripes = Vec::new();
         let mut slot = 0;
         while slot < log.slots() {
-            if log.directory.role(slot) == Role::Vacant {
+            if !log.directory.is_member(slot) {
                 slot += 1;
                 continue;
             }

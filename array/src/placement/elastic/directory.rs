@@ -22,12 +22,15 @@ pub enum Role {
     Parity(u8),
     /// Passed over: its element was missing when the stripe was written.
     Skipped,
+    /// A copy of a summary of the stripes behind it.
+    Copy,
 }
 
 const VACANT: u8 = 0;
 const DATA: u8 = 1;
 const SKIPPED: u8 = 2;
 const PARITY: u8 = 3;
+const COPY: u8 = 0x40;
 const KIND: u8 = 0x7f;
 /// The first slot of a stripe.
 const FIRST: u8 = 0x80;
@@ -59,6 +62,7 @@ impl Directory {
             VACANT => Role::Vacant,
             DATA => Role::Data,
             SKIPPED => Role::Skipped,
+            COPY => Role::Copy,
             parity => Role::Parity(parity - PARITY),
         }
     }
@@ -74,6 +78,27 @@ impl Directory {
     #[inline]
     pub(crate) fn put_parity(&mut self, slot: u64, number: u8, is_first: bool) {
         self.roles[slot as usize] = (PARITY + number) | first(is_first);
+    }
+
+    /// Notes a copy of a summary in `slot`.
+    pub(crate) fn put_copy(&mut self, slot: u64) {
+        self.roles[slot as usize] = COPY | FIRST;
+    }
+
+    /// Whether a stripe begins at `slot`.
+    pub(crate) fn is_first(&self, slot: u64) -> bool {
+        self.roles[slot as usize] & FIRST != 0
+    }
+
+    /// Whether `slot` is a member of a stripe.
+    #[inline]
+    pub(crate) fn is_member(&self, slot: u64) -> bool {
+        matches!(self.role(slot), Role::Data | Role::Parity(_))
+    }
+
+    /// Forgets the stripe of `slots`, which was written in vain.
+    pub(crate) fn clear_stripe(&mut self, slots: (u64, u64)) {
+        self.roles[slots.0 as usize..slots.1 as usize].fill(VACANT);
     }
 
     /// Notes that the stripe goes on behind `slot`.

@@ -32,6 +32,7 @@ pub(crate) mod addresses;
 pub(crate) mod buffer;
 mod classes;
 pub(crate) mod directory;
+pub(crate) mod durable;
 pub(crate) mod segments;
 
 use serde::{Deserialize, Serialize};
@@ -39,18 +40,22 @@ use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 
 use super::Persistence;
+use crate::format::layout::Layout;
+use crate::format::{Superblock, summary};
 use crate::geometry::Geometry;
 use crate::hotness::Hotness;
 use crate::scheme::Scheme;
 use addresses::{Addresses, NOWHERE};
 use buffer::Buffer;
 use directory::Directory;
+use durable::{Durable, full_stripes};
 use segments::Segments;
 
 pub(crate) use classes::Band;
 use classes::Classes;
 pub use classes::{ChunkSizes, ClassBy};
 pub use directory::Role;
+pub use durable::MetadataCounts;
 
 /// The elastic section of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -269,6 +274,12 @@ pub(crate) struct Elastic {
     pub(crate) limit: u32,
     slots: u64,
     pub(crate) counts: ElasticCounts,
+    /// With metadata: what it takes to be opened again.
+    pub(crate) durable: Option<Box<Durable>>,
+    /// Free segments below which collected ones are wanted back soon.
+    pub(crate) comfort: u32,
+    /// The first page of data of each element.
+    first_page: u32,
 }
 
 /// What an elastic placement is made of, or would be.
@@ -284,15 +295,28 @@ const STRIPES_UNDER_WAY: u64 = 64;
 
 impl Dimensions {
     /// Those of `section` over `geometry`, with so many tiers of hotness.
-    pub(crate) fn new(section: &ElasticSection, geometry: &Geometry, tiers: u32) -> Self {
+    /// With metadata a summary has room for `summary` entries.
+    pub(crate) fn new(
+        section: &ElasticSection,
+        geometry: &Geometry,
+        tiers: u32,
+        summary: Option<u32>,
+    ) -> Self {
         let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
         let element_rows = geometry.rows() / u64::from(geometry.groups);
         let segments = element_rows / rows * u64::from(geometry.groups);
         let survivors = u64::from(section.classes.tendencies());
         let hosts = u64::from(tiers) * survivors;
-        let proved =
-            segments.saturating_sub(hosts + 2 * survivors + 1) * rows.saturating_sub(survivors) * data;
-        let room = segments * rows * data;
+        let (mut kept, mut stripes, mut gain) = (hosts + 2 * survivors + 1, rows, survivors);
+        if let Some(room) = summary {
+            let slots = section.segment_rows * geometry.members;
+            // What memory takes must find room, and what was collected waits for a checkpoint.
+            kept += hosts + 3;
+            stripes = full_stripes(room, slots, geometry.members, geometry.parity()).into();
+            gain = 2 * survivors;
+        }
+        let proved = segments.saturating_sub(kept) * stripes.saturating_sub(gain) * data;
+        let room = segments * stripes * data;
         Self { segments, capacity: proved.min(room - section.reserve.of(room)) }
     }
 }
@@ -312,9 +336,16 @@ pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, 
 
 impl Elastic {
     /// An empty log of `scheme` over `geometry`, whose chunks have `page_bytes`.
-    pub(crate) fn new(scheme: &Scheme, geometry: &Geometry, page_bytes: u32) -> Self {
+    /// With metadata it is kept as `durable` says.
+    pub(crate) fn new(
+        scheme: &Scheme,
+        geometry: &Geometry,
+        page_bytes: u32,
+        durable: Option<(Layout, Superblock)>,
+    ) -> Self {
         let (section, tiers, plans) = (&scheme.elastic, scheme.tiers(), scheme.queues.plans);
-        let Dimensions { segments, capacity } = Dimensions::new(section, geometry, tiers);
+        let summary = durable.is_some().then(|| summary::room(page_bytes));
+        let Dimensions { segments, capacity } = Dimensions::new(section, geometry, tiers, summary);
         let places = places(section, geometry, tiers, page_bytes);
         let segment_slots = u64::from(section.segment_rows) * u64::from(geometry.members);
         let slots = segments * segment_slots;
@@ -322,8 +353,12 @@ impl Elastic {
         let classes = Classes::new(scheme, capacity, page_bytes);
         let streams = classes.streams();
         let unit = |stream| classes::unit(section, classes.depth(stream), geometry.data) as u32;
-        let units = (0..streams).map(unit).collect();
-        Self {
+        let units: Vec<u32> = (0..streams).map(unit).collect();
+        let hosts = classes.hosts();
+        let first_page = durable.as_ref().map_or(0, |(layout, _)| layout.data.first);
+        let durable = durable
+            .map(|(layout, superblock)| Durable::new(layout, superblock, slots, segments as u32, streams));
+        let mut log = Self {
             // Behind the slots come the places, and the mark of what is lost.
             map: Addresses::new(capacity, slots + places + 1),
             directory: Directory::new(slots, segment_slots, capacity),
@@ -355,7 +390,39 @@ impl Elastic {
             limit: section.collect_above.of(segments) as u32,
             slots,
             counts: ElasticCounts::default(),
+            durable: durable.map(Box::new),
+            comfort: 0,
+            first_page,
+        };
+        if log.durable.is_some() {
+            let waiting = log.units[..hosts].iter().sum();
+            let comfort = log.classes.survivors() + log.segments_for(waiting);
+            log.comfort = comfort.min(log.segments.count() / 4);
+            log.limit = log.limit.min(log.segments.count() - log.comfort);
         }
+        log
+    }
+
+    /// Members of a group.
+    #[inline]
+    pub(crate) fn members(&self) -> u32 {
+        self.members
+    }
+
+    /// Data chunks of a full stripe.
+    #[inline]
+    pub(crate) fn data(&self) -> u32 {
+        self.data
+    }
+
+    /// Free segments that surely have room for so many chunks, each with a stripe and a summary of its own, of all streams of
+    /// hosts.
+    pub(crate) fn segments_for(&self, chunks: u32) -> u32 {
+        let parity = self.members - self.data;
+        let slots = u64::from(chunks) * u64::from(2 * parity + 2);
+        // The end of a segment may be too short for anything.
+        let usable = self.segment_slots().saturating_sub(u64::from(self.members + 2 * parity + 1)).max(1);
+        self.hosts() as u32 + slots.div_ceil(usable) as u32
     }
 
     /// The plan that reads `chunk` because a part of it is written.
@@ -472,7 +539,7 @@ impl Elastic {
         let segment = self.segment_of(slot);
         let offset = (slot % self.segment_slots()) as u32;
         let element = self.group(segment) * self.group_stride + offset % self.members * self.stride;
-        (element as u16, segment / self.groups * self.rows + offset / self.members)
+        (element as u16, self.first_page + segment / self.groups * self.rows + offset / self.members)
     }
 
     /// Members of the stripe of `slots`: `found` is called for each that was written, with its number among data (from 0
@@ -487,7 +554,7 @@ impl Elastic {
                     next += 1;
                 }
                 Role::Parity(number) => found(self.data + u32::from(number), slot),
-                Role::Skipped | Role::Vacant => {}
+                Role::Skipped | Role::Vacant | Role::Copy => {}
             }
         }
     }
@@ -532,6 +599,7 @@ impl Elastic {
     /// content of chunks.
     pub(crate) fn bytes(&self) -> u64 {
         let maps = self.map.bytes() + self.directory.bytes();
-        maps + self.segments.bytes() + self.buffer.bytes() + self.classes.bytes()
+        let durable = self.durable.as_ref().map_or(0, |durable| durable.bytes());
+        maps + self.segments.bytes() + self.buffer.bytes() + self.classes.bytes() + durable
     }
 }

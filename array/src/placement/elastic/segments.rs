@@ -78,6 +78,17 @@ impl Segments {
         self.free.len() as u32
     }
 
+    /// Whether nothing is in `segment`.
+    pub(crate) fn is_free(&self, segment: u32) -> bool {
+        self.segments[segment as usize].state == State::Free
+    }
+
+    /// Opens this free segment, of which something was found.
+    pub(crate) fn open_this(&mut self, segment: u32) {
+        self.segments[segment as usize].state = State::Open;
+        self.free.retain(|&free| free != segment);
+    }
+
     /// Chunks of `segment` that the forward map names.
     pub(crate) fn valid(&self, segment: u32) -> u32 {
         self.segments[segment as usize].valid

@@ -1,0 +1,229 @@
+//! Batches of stripes and their summaries (`docs/format.md`): what was appended becomes something that can be found again.
+
+use super::super::Array;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::format::summary::encode;
+use crate::format::{Entry, EntryRole, SummaryHeader};
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::placement::elastic::durable::Batch;
+use crate::placement::elastic::{Elastic, Open, Role};
+use crate::plan::{Purpose, Step};
+
+/// Writes of chunks that an element may fail to do before it is taken for failed.
+const WRITE_ERRORS_MAX: u8 = 8;
+
+impl<M: Memory> Array<M> {
+    /// Whether the log is kept so that it can be opened again.
+    #[inline]
+    pub(in super::super) fn is_kept(&self) -> bool {
+        self.elastic.as_ref().is_some_and(|log| log.durable.is_some())
+    }
+
+    /// Copies of a summary in `group`: enough for one to outlive as many losses as parity bears.
+    fn copies_of_group(&self, group: u32) -> u32 {
+        let living = self.geometry.members - self.failed_of_group(group);
+        let copies = if self.has_bug(Bug::SummaryInOneCopy) { 1 } else { self.geometry.parity() + 1 };
+        copies.min(living)
+    }
+
+    /// The slots from `next` on that the copies of a summary take: the one behind them.
+    pub(super) fn behind_copies(&self, segment: u32, mut next: u64, end: u64) -> u64 {
+        let mut left = self.copies_of_group(self.elastic().group(segment));
+        while left > 0 && next < end {
+            left -= u32::from(!self.is_on_failed(next));
+            next += 1;
+        }
+        next
+    }
+
+    /// Whether `slot` lies on a failed element.
+    #[inline]
+    pub(super) fn is_on_failed(&self, slot: u64) -> bool {
+        self.any_failed && self.failed[self.elastic().element(slot).0 as usize]
+    }
+
+    /// Makes sure that the open segment of `stream` has a batch that takes stripes.
+    pub(super) fn open_batch(&mut self, stream: usize, open: &mut Open) {
+        let log = self.elastic();
+        if log.durable.is_none() || log.durable().open[stream].is_some() {
+            return;
+        }
+        let first = open.next;
+        open.next = self.behind_copies(open.segment, first, open.end);
+        for slot in first..open.next {
+            let is_failed = self.is_on_failed(slot);
+            let directory = &mut self.elastic_mut().directory;
+            if is_failed { directory.skip(slot) } else { directory.put_copy(slot) }
+        }
+        self.elastic_mut().durable_mut().begin_batch(stream, open.segment, first, open.next);
+    }
+
+    /// A stripe that ends before `open.next` was begun in the batch of `stream`, which is closed if it has no room for another.
+    pub(super) fn extend_batch(&mut self, stream: usize, open: &Open) {
+        let members = u64::from(self.geometry.members);
+        let Some(durable) = self.elastic_mut().durable.as_mut() else { return };
+        let room = u64::from(durable.room);
+        let Some(batch) = durable.open_batch(stream) else { return };
+        batch.end = open.next;
+        batch.writing += 1;
+        if open.next == open.end || batch.end - batch.first + members > room {
+            self.close_batch(stream);
+        }
+    }
+
+    /// The batch of `stream`, if it has one, takes no more stripes.
+    pub(super) fn close_batch(&mut self, stream: usize) {
+        let log = self.elastic_mut();
+        let slots = log.segment_slots();
+        if let Some(durable) = &mut log.durable {
+            durable.close_batch(stream, slots);
+        }
+    }
+
+    /// A stripe is on the elements, or never will be.
+    pub(super) fn stripe_over(&mut self, plan: u32) {
+        let slot = self.plans[plan as usize].row;
+        let log = self.elastic_mut();
+        if let Some(durable) = &mut log.durable
+            && let Some(batch) = durable.batch_of(slot)
+        {
+            batch.writing -= 1;
+        }
+    }
+
+    /// Notes the checksums of a stripe whose parity was made.
+    pub(super) fn note_checksums(&mut self, plan: u32) {
+        if !M::CARRIES_DATA || !self.is_kept() {
+            return;
+        }
+        for member in super::super::members(self.present(plan)) {
+            let slot = self.elastic().homes(plan)[member as usize];
+            let page = self.new_page(plan, member);
+            let checksum = crate::format::crc32c(self.memory.bytes(page));
+            self.elastic_mut().durable_mut().checksums[slot as usize] = checksum;
+        }
+    }
+
+    /// Writes the summary of a batch all of whose stripes are written. False if there is none, or no plan.
+    pub(in super::super) fn summarise_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) else { return false };
+        let is_next = |batch: &&mut Batch| batch.number.is_some() && batch.writing == 0 && !batch.is_closing;
+        let Some(batch) = durable.batches.iter_mut().find(is_next) else { return false };
+        if self.free_plan == NONE {
+            return false;
+        }
+        batch.is_closing = true;
+        let first = batch.first;
+        let plan = self.take_plan(first, Purpose::Summary);
+        self.begin(plan, driver);
+        true
+    }
+
+    /// The step of a summary: all its copies.
+    pub(in super::super) fn build_summary(&mut self, plan: u32) {
+        let first = self.plans[plan as usize].row;
+        if M::CARRIES_DATA {
+            let page = self.take_metadata_page(plan, 0);
+            let group = self.elastic().group(self.elastic().segment_of(first));
+            let living = self.geometry.group(group).enumerate();
+            let elements = living
+                .filter(|&(_, element)| !self.failed[element as usize])
+                .fold(0, |mask, (member, _)| mask | 1u64 << member);
+            let Some(log) = &self.elastic else { return };
+            log.encode_summary(first, elements, self.memory.bytes_mut(page));
+        }
+        let end = self.elastic_mut().durable_mut().batch_of(first).map_or(first, |batch| batch.end);
+        let limit = end.min(first + u64::from(self.geometry.members));
+        let base = (plan * self.stride) as usize;
+        let mut count = 0;
+        for slot in first..limit {
+            if self.elastic().directory.role(slot) != Role::Copy || self.is_on_failed(slot) {
+                continue;
+            }
+            let (element, page) = self.elastic().element(slot);
+            self.slots[base + count as usize].operation = Operation {
+                page,
+                element,
+                kind: OperationKind::Write,
+                class: Class::Metadata,
+                ..Operation::default()
+            };
+            count += 1;
+        }
+        self.elastic_mut().durable_mut().counts.summaries += u64::from(count);
+        let slot = &mut self.plans[plan as usize];
+        slot.operations = count;
+        slot.push_step(Step::Operations { first: 0, count });
+        slot.acknowledge_here();
+    }
+
+    /// A summary is written, and with it its batch.
+    pub(in super::super) fn summarised(&mut self, plan: u32) {
+        let first = self.plans[plan as usize].row;
+        let log = self.elastic_mut();
+        log.durable_mut().batches.retain(|batch| batch.first != first);
+    }
+
+    /// Whether `element` may go on though it could not write a chunk: the stripe goes elsewhere.
+    pub(in super::super) fn bears_write_error(&mut self, plan: u32, element: u16) -> bool {
+        let is_stripe = self.plans[plan as usize].purpose == Purpose::Append;
+        let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()).filter(|_| is_stripe)
+        else {
+            return false;
+        };
+        let errors = &mut durable.write_errors[element as usize];
+        *errors += 1;
+        *errors <= WRITE_ERRORS_MAX
+    }
+
+    /// A page of metadata that `plan` writes as its `nth`.
+    pub(super) fn take_metadata_page(&mut self, plan: u32, nth: u32) -> u32 {
+        let page = self.memory.take();
+        self.memory.zero(page);
+        self.adopt_buffer(plan, nth, page);
+        page
+    }
+}
+
+impl Elastic {
+    /// The summary of the batch that begins at `first`.
+    fn encode_summary(&self, first: u64, elements: u64, into: &mut [u8]) {
+        let segment_slots = self.segment_slots();
+        let durable = self.durable();
+        let Some(batch) = durable.batches.iter().find(|batch| batch.first == first) else { return };
+        let start = u64::from(batch.segment) * segment_slots;
+        let header = SummaryHeader {
+            array: durable.superblock.array,
+            epoch: durable.superblock.epoch,
+            batch: batch.number.unwrap_or(0),
+            segment: batch.segment,
+            generation: durable.generations[batch.segment as usize],
+            first: (batch.first - start) as u32,
+            end: (batch.end - start) as u32,
+            elements,
+            horizon: durable.horizon,
+            stream: batch.stream as u16,
+        };
+        let entries = (batch.first..batch.end).map(|slot| self.entry(slot));
+        encode(&header, entries, &batch.tombstones, into);
+    }
+
+    /// What the summary says of `slot`.
+    fn entry(&self, slot: u64) -> Entry {
+        let durable = self.durable();
+        let (role, chunk, birth) = match self.directory.role(slot) {
+            Role::Vacant => (EntryRole::Vain, 0, 0),
+            Role::Skipped => (EntryRole::Skipped, 0, 0),
+            Role::Copy => (EntryRole::Copy, 0, 0),
+            Role::Parity(0) => (EntryRole::P, 0, 0),
+            Role::Parity(_) => (EntryRole::Q, 0, 0),
+            Role::Data => (EntryRole::Data, self.directory.chunk(slot), durable.births[slot as usize]),
+        };
+        let is_part = matches!(role, EntryRole::Data | EntryRole::P | EntryRole::Q);
+        let checksum = if is_part { durable.checksums[slot as usize] } else { 0 };
+        Entry { role, is_first: is_part && self.directory.is_first(slot), chunk, birth, checksum }
+    }
+}

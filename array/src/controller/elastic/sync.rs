@@ -1,0 +1,503 @@
+//! Making the log durable up to a moment: what waits in memory leaves, its batches are closed and written, elements are flushed, and a
+//! commit record says so (`docs/format.md`). Flushes that come meanwhile share the next round. A checkpoint goes on from there,
+//! and frees the segments that were collected before that moment.
+//!
+//! At that moment nothing of hosts waits in memory, so the map tells where everything is that batches up to then have; whatever comes
+//! later has greater births, and lies in batches of greater numbers.
+
+use super::super::Array;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::format::checkpoint::{self, body_bytes};
+use crate::format::{CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::placement::elastic::Home;
+use crate::placement::elastic::durable::{PageWrite, Phase};
+use crate::plan::{Purpose, Step};
+
+impl<M: Memory> Array<M> {
+    /// Request `id`, a flush, waits until what was acknowledged before it is durable.
+    pub(in super::super) fn join_sync(&mut self, id: u32) {
+        self.requests[id as usize].remaining += 1;
+        self.elastic_mut().durable_mut().sync.waiting.push(id);
+    }
+
+    /// Goes one step on with making things durable. False if there is nothing to be done now.
+    pub(in super::super) fn sync_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if !self.is_kept() {
+            return false;
+        }
+        match self.phase() {
+            Phase::Idle => self.begin_sync(),
+            Phase::Over => {
+                self.committed(driver);
+                true
+            }
+            Phase::Drain => self.drain_for_sync(driver),
+            Phase::Settle => {
+                let durable = self.elastic().durable();
+                if !durable.is_written(durable.sync.horizon) {
+                    return false;
+                }
+                self.enter_phase(Phase::FlushData);
+                true
+            }
+            phase => self.go_on(phase, driver),
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        self.elastic().durable().sync.phase
+    }
+
+    /// Begins if anybody asks for it.
+    fn begin_sync(&mut self) -> bool {
+        let wants_checkpoint = self.wants_checkpoint();
+        let has_lost = self.has_lost_data();
+        let durable = self.elastic_mut().durable_mut();
+        let sync = &mut durable.sync;
+        if has_lost {
+            // Nothing can be called durable any more. Flushes are told so.
+            let is_any = !sync.waiting.is_empty();
+            sync.joined.append(&mut sync.waiting);
+            sync.phase = if is_any { Phase::Over } else { Phase::Idle };
+            return is_any;
+        }
+        if sync.waiting.is_empty() && !wants_checkpoint {
+            if durable.is_news {
+                self.enter_phase(Phase::Front);
+                return true;
+            }
+            return false;
+        }
+        sync.is_checkpoint = wants_checkpoint;
+        sync.phase = Phase::Drain;
+        true
+    }
+
+    /// Whether collected segments should be freed, or the log behind the last checkpoint has become long.
+    fn wants_checkpoint(&self) -> bool {
+        let log = self.elastic();
+        let durable = log.durable();
+        let collected = durable.collected.len() as u32;
+        let is_short = log.segments.free_count() <= log.comfort + collected;
+        let is_long = durable.opened > (log.segments.count() / 8).max(4);
+        collected > 0 && (is_short || collected > log.segments.count() / 16) || is_long
+    }
+
+    /// Lets everything leave memory; when nothing is left there, that is the moment.
+    fn drain_for_sync<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let log = self.elastic_mut();
+        let sync = &log.durable().sync;
+        let all = if sync.is_checkpoint { log.open.len() } else { log.hosts() };
+        let queues = &mut log.buffer.queues[..all];
+        let is_more = queues.iter().any(|queue| queue.count > queue.due);
+        queues.iter_mut().for_each(|queue| queue.due = queue.count);
+        if queues.iter().any(|queue| queue.count > 0) {
+            if !log.is_full || log.durable().sync.waiting.is_empty() {
+                return is_more;
+            }
+            // There is no space, and nothing that could make some.
+            let waiting = std::mem::take(&mut self.elastic_mut().durable_mut().sync.waiting);
+            for id in waiting {
+                self.refuse(id);
+                self.let_go(id, driver);
+            }
+            self.elastic_mut().durable_mut().sync.phase = Phase::Idle;
+            return true;
+        }
+        for stream in 0..all {
+            let log = self.elastic();
+            let at = log.host_of(stream);
+            // One without stripes may wait for some.
+            let is_begun = log.durable().open[at].is_some();
+            if is_begun {
+                self.close_batch(at);
+            }
+        }
+        if !self.bury_all() {
+            // There is no room for tombstones: a checkpoint tells of what was trimmed as well.
+            self.elastic_mut().durable_mut().sync.is_checkpoint = true;
+            return true;
+        }
+        self.mark_moment();
+        true
+    }
+
+    /// Closes batches until each tombstone is in one, unless a checkpoint is to follow. False where there is no space.
+    fn bury_all(&mut self) -> bool {
+        if self.elastic().durable().sync.is_checkpoint {
+            return true;
+        }
+        while !self.elastic().durable().tombstones.is_empty() {
+            if !self.may_append(0) {
+                return false;
+            }
+            let at = self.elastic().host_of(0);
+            let Some(mut open) = self.elastic().open[at] else { return false };
+            self.open_batch(at, &mut open);
+            self.elastic_mut().open[at] = Some(open);
+            self.close_batch(at);
+            if open.next == open.end {
+                let log = self.elastic_mut();
+                log.segments.close(open.segment);
+                log.open[at] = None;
+            }
+        }
+        true
+    }
+
+    /// The moment up to which everything is to be durable.
+    fn mark_moment(&mut self) {
+        let is_early = self.has_bug(Bug::CommitEarly);
+        let log = self.elastic_mut();
+        let durable = log.durable_mut();
+        durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
+        durable.sync.horizon = durable.next_batch - 1;
+        durable.sync.birth = durable.last_birth();
+        durable.sync.phase = if is_early { Phase::FlushData } else { Phase::Settle };
+        if durable.sync.is_checkpoint {
+            durable.sync.frees = durable.collected.clone();
+            durable.sync.buries = !durable.tombstones.is_empty();
+            durable.tombstones.clear();
+            durable.opened = 0;
+            self.draw_body();
+        } else if durable.sync.horizon == durable.horizon && !durable.is_news {
+            // Nothing is new.
+            durable.sync.phase = Phase::Over;
+        }
+    }
+
+    /// The body of the checkpoint of this moment.
+    fn draw_body(&mut self) {
+        let forgets = self.has_bug(Bug::TombstoneLost);
+        let Some(log) = &mut self.elastic else { return };
+        let (segments, capacity) = (log.segments.count(), log.capacity);
+        let mut body = std::mem::take(&mut log.durable_mut().sync.body);
+        body.clear();
+        body.resize(if M::CARRIES_DATA { body_bytes(segments, capacity) as usize } else { 0 }, 0);
+        if M::CARRIES_DATA {
+            let durable = log.durable();
+            for segment in 0..segments {
+                let at = segment as usize;
+                let is_free = log.segments.is_free(segment) || durable.sync.frees.contains(&segment);
+                let entry = SegmentEntry {
+                    generation: durable.generations[at],
+                    used: if is_free { 0 } else { durable.used[at] },
+                    last_batch: durable.last_batch[at],
+                };
+                checkpoint::put_segment(&mut body, segment, entry);
+            }
+            for chunk in 0..capacity {
+                if log.home(chunk) != Home::Nowhere || forgets {
+                    checkpoint::put_written(&mut body, segments, chunk, true);
+                }
+            }
+        }
+        log.durable_mut().sync.body = body;
+    }
+
+    /// Goes to `phase`, and finds out what is to be written in it.
+    fn enter_phase(&mut self, phase: Phase) {
+        let sync = &mut self.elastic_mut().durable_mut().sync;
+        sync.phase = phase;
+        sync.writes.clear();
+        sync.bytes.clear();
+        sync.begun = 0;
+        sync.is_flushing = false;
+        match phase {
+            Phase::Front => self.write_superblocks(Copy::Front),
+            Phase::Back => self.write_superblocks(Copy::Back),
+            Phase::Commit => self.write_commit(),
+            Phase::Body => self.write_body(),
+            Phase::Header => self.write_header(),
+            _ => {}
+        }
+    }
+
+    /// Issues what is left of `phase`; when it is over, goes to the next.
+    fn go_on<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) -> bool {
+        let is_flush = matches!(
+            phase,
+            Phase::FlushData
+                | Phase::FlushFront
+                | Phase::FlushBack
+                | Phase::FlushCommit
+                | Phase::FlushBody
+                | Phase::FlushHeader
+        );
+        let skips =
+            !self.elements.volatile_cache || phase == Phase::FlushData && self.has_bug(Bug::FlushDropped);
+        let sync = &self.elastic().durable().sync;
+        let is_wanting = if is_flush { !sync.is_flushing && !skips } else { sync.begun < sync.writes.len() };
+        if is_wanting {
+            if self.free_plan == NONE {
+                return false;
+            }
+            let width = self.geometry.members as usize;
+            let sync = &mut self.elastic_mut().durable_mut().sync;
+            sync.under_way += 1;
+            sync.is_flushing = is_flush;
+            let first = sync.begun;
+            sync.begun = (first + width).min(sync.writes.len());
+            let count = sync.begun - first;
+            let plan = self.take_plan(first as u64, Purpose::Sync);
+            self.plans[plan as usize].unit = count as u32;
+            self.begin(plan, driver);
+            return true;
+        }
+        if sync.under_way > 0 {
+            return false;
+        }
+        self.next_phase(phase, driver);
+        true
+    }
+
+    /// `phase` is over.
+    fn next_phase<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) {
+        let has_lost = self.has_lost_data();
+        let header_first = self.has_bug(Bug::HeaderBeforeBody);
+        let durable = self.elastic_mut().durable_mut();
+        let is_news = durable.is_news && !has_lost;
+        let next = match phase {
+            Phase::FlushData if is_news => Phase::Front,
+            Phase::FlushData => Phase::Commit,
+            Phase::Front => Phase::FlushFront,
+            Phase::FlushFront => Phase::Back,
+            Phase::Back => Phase::FlushBack,
+            Phase::FlushBack if is_news => Phase::Front,
+            // It was news alone.
+            Phase::FlushBack if durable.sync.joined.is_empty() && !durable.sync.is_checkpoint => Phase::Idle,
+            Phase::FlushBack => Phase::Commit,
+            Phase::Commit => Phase::FlushCommit,
+            // An element that failed meanwhile took what it had with it, and perhaps a copy of the record.
+            Phase::FlushCommit if is_news => Phase::Front,
+            Phase::FlushCommit => return self.committed(driver),
+            Phase::Body => Phase::FlushBody,
+            Phase::FlushBody if header_first => return self.checkpointed(driver),
+            Phase::FlushBody => Phase::Header,
+            Phase::Header => Phase::FlushHeader,
+            Phase::FlushHeader if header_first => Phase::Body,
+            Phase::FlushHeader => return self.checkpointed(driver),
+            Phase::Idle | Phase::Over | Phase::Drain | Phase::Settle => Phase::Idle,
+        };
+        self.enter_phase(next);
+    }
+
+    /// What was to be durable is, and flushes are told so.
+    fn committed<D: Driver<M>>(&mut self, driver: &mut D) {
+        let has_lost = self.has_lost_data();
+        let header_first = self.has_bug(Bug::HeaderBeforeBody);
+        let durable = self.elastic_mut().durable_mut();
+        if !has_lost {
+            durable.horizon = durable.sync.horizon.max(durable.horizon);
+        }
+        let is_later = durable.sync.is_checkpoint && durable.sync.buries && !has_lost;
+        let joined = if is_later { Vec::new() } else { std::mem::take(&mut durable.sync.joined) };
+        if durable.sync.is_checkpoint && !has_lost {
+            self.enter_phase(if header_first { Phase::Header } else { Phase::Body });
+        } else {
+            durable.sync.is_checkpoint = false;
+            durable.sync.phase = Phase::Idle;
+        }
+        for id in joined {
+            self.let_go(id, driver);
+        }
+    }
+
+    /// The checkpoint is there: segments that it does not name are free.
+    fn checkpointed<D: Driver<M>>(&mut self, driver: &mut D) {
+        let has_lost = self.has_lost_data();
+        let log = self.elastic_mut();
+        let durable = log.durable_mut();
+        durable.sync.phase = Phase::Idle;
+        durable.sync.is_checkpoint = false;
+        durable.sync.buries = false;
+        let frees = std::mem::take(&mut durable.sync.frees);
+        let joined = std::mem::take(&mut durable.sync.joined);
+        if !has_lost {
+            durable.collected.retain(|segment| !frees.contains(segment));
+            for segment in frees {
+                log.segments.free(segment);
+            }
+            log.is_full = false;
+        }
+        for id in joined {
+            self.let_go(id, driver);
+        }
+    }
+
+    /// Frees a collected segment later, when a checkpoint does not name it any more.
+    pub(super) fn free_later(&mut self, victim: u32) {
+        let is_early = self.has_bug(Bug::SegmentFreedEarly);
+        let log = self.elastic_mut();
+        if is_early {
+            return log.segments.free(victim);
+        }
+        log.durable_mut().collected.push(victim);
+    }
+
+    /// The step of a plan that writes pages of metadata, or flushes.
+    pub(in super::super) fn build_sync(&mut self, plan: u32) {
+        let sync = &self.elastic().durable().sync;
+        if sync.is_flushing {
+            return self.build_flush(plan);
+        }
+        let first = self.plans[plan as usize].row as usize;
+        let mut operations = 0u16;
+        for nth in 0..self.plans[plan as usize].unit as usize {
+            let PageWrite { element, page, content } = self.elastic().durable().sync.writes[first + nth];
+            if self.failed[element as usize] {
+                continue;
+            }
+            if M::CARRIES_DATA {
+                let buffer = self.take_metadata_page(plan, nth as u32);
+                let Some(log) = &self.elastic else { return };
+                let into = self.memory.bytes_mut(buffer);
+                let bytes = &log.durable().sync.bytes[content..];
+                let bytes = &bytes[..bytes.len().min(into.len())];
+                into[..bytes.len()].copy_from_slice(bytes);
+            }
+            let id = (plan * self.stride) as usize + operations as usize;
+            self.slots[id].operation = Operation {
+                page,
+                element,
+                kind: OperationKind::Write,
+                class: Class::Metadata,
+                member: nth as u8,
+                ..Operation::default()
+            };
+            operations += 1;
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.operations = operations;
+        slot.push_step(Step::Operations { first: 0, count: operations });
+        slot.acknowledge_here();
+    }
+
+    /// A plan of [`Self::build_sync`] is over.
+    pub(in super::super) fn synced(&mut self) {
+        self.elastic_mut().durable_mut().sync.under_way -= 1;
+    }
+
+    /// P + 1 living elements, from the `turn`-th on.
+    fn keepers(&self, turn: u64) -> Vec<u16> {
+        let count = self.elements.count as u64;
+        let elements = (0..count).map(|nth| ((turn + nth) % count) as u16);
+        let living = elements.filter(|&element| !self.failed[element as usize]);
+        living.take(self.geometry.parity() as usize + 1).collect()
+    }
+
+    /// All superblocks in the array, with what happened since they were written.
+    fn write_superblocks(&mut self, copy: Copy) {
+        let failed = self.failed.clone();
+        let durable = self.elastic_mut().durable_mut();
+        if copy == Copy::Front {
+            durable.is_news = false;
+            durable.superblock.update += 1;
+            let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
+            for (member, _) in
+                durable.superblock.members.iter_mut().zip(&failed).filter(|(_, failed)| **failed)
+            {
+                if member.state == MemberState::Active {
+                    member.state = MemberState::Failed;
+                    member.failed_epoch = epoch;
+                    member.failed_batch = horizon;
+                }
+            }
+        }
+        let pages = durable.layout.superblock_pages;
+        let page_bytes = durable.superblock.page_bytes as usize;
+        for element in (0..failed.len() as u16).filter(|&element| !failed[element as usize]) {
+            durable.superblock.number = element;
+            durable.superblock.element = durable.superblock.members[element as usize].element;
+            let content = durable.sync.bytes.len();
+            if M::CARRIES_DATA {
+                durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);
+                durable.superblock.encode(copy, &mut durable.sync.bytes[content..]);
+            }
+            let first = if copy == Copy::Front { 0 } else { durable.back[element as usize] };
+            for page in 0..pages {
+                let content = content + page as usize * page_bytes;
+                durable.sync.writes.push(PageWrite { element, page: first + page, content });
+            }
+        }
+        durable.counts.superblocks += durable.sync.writes.len() as u64;
+    }
+
+    /// The record that says how far everything is durable.
+    fn write_commit(&mut self) {
+        let turn = self.elastic().durable().commits + 1;
+        let keepers = self.keepers(turn);
+        let page_bytes = self.elements.page_bytes as usize;
+        let durable = self.elastic_mut().durable_mut();
+        durable.commits = turn;
+        let commit = Commit {
+            array: durable.superblock.array,
+            epoch: durable.superblock.epoch,
+            number: turn,
+            horizon: durable.sync.horizon,
+        };
+        let ring = durable.layout.commits;
+        let page = ring.first + (turn % u64::from(ring.pages)) as u32;
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+            commit.encode(&mut durable.sync.bytes);
+        }
+        let writes = keepers.into_iter().map(|element| PageWrite { element, page, content: 0 });
+        durable.sync.writes.extend(writes);
+        durable.counts.commits += durable.sync.writes.len() as u64;
+    }
+
+    /// The pages behind the header of the next checkpoint's slot.
+    fn write_body(&mut self) {
+        let page_bytes = self.elements.page_bytes as usize;
+        let (segments, capacity) = (self.elastic().segments.count(), self.elastic().capacity);
+        let turn = self.elastic().durable().checkpoints + 1;
+        let keepers = self.keepers(turn);
+        let durable = self.elastic_mut().durable_mut();
+        durable.checkpoints = turn;
+        durable.sync.keepers = keepers;
+        let keepers = &durable.sync.keepers;
+        let first = durable.slot_of_checkpoint(turn) + 1;
+        durable.sync.bytes = std::mem::take(&mut durable.sync.body);
+        let pages = body_bytes(segments, capacity).div_ceil(page_bytes as u64) as u32;
+        for page in 0..pages {
+            let content = if M::CARRIES_DATA { page as usize * page_bytes } else { 0 };
+            let write = |&element| PageWrite { element, page: first + page, content };
+            durable.sync.writes.extend(keepers.iter().map(write));
+        }
+        let checksum = crc32c(&durable.sync.bytes);
+        durable.sync.header = Some(CheckpointHeader {
+            array: durable.superblock.array,
+            epoch: durable.superblock.epoch,
+            number: turn,
+            horizon: durable.sync.horizon,
+            birth: durable.sync.birth,
+            body_bytes: body_bytes(segments, capacity),
+            body_checksum: checksum,
+            segments,
+            chunks: capacity,
+        });
+        durable.counts.checkpoints += durable.sync.writes.len() as u64;
+    }
+
+    /// The header of the checkpoint whose body is there.
+    fn write_header(&mut self) {
+        let page_bytes = self.elements.page_bytes as usize;
+        let turn = self.elastic().durable().checkpoints;
+        let durable = self.elastic_mut().durable_mut();
+        let page = durable.slot_of_checkpoint(turn);
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+            if let Some(header) = &durable.sync.header {
+                header.encode(&mut durable.sync.bytes);
+            }
+        }
+        let writes = durable.sync.keepers.iter().map(|&element| PageWrite { element, page, content: 0 });
+        durable.sync.writes.extend(writes);
+        durable.counts.checkpoints += durable.sync.writes.len() as u64;
+    }
+}

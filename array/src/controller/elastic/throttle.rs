@@ -1,0 +1,69 @@
+//! How much of hosts' writes memory takes: with metadata never more than there is space for, whatever happens.
+//!
+//! A collected segment is free only after a checkpoint, and a checkpoint waits until memory is empty. So what memory takes must find room
+//! without one, even if a flush comes after every single chunk and gives each a stripe and a summary of its own.
+
+use super::super::Array;
+use crate::memory::Memory;
+use crate::placement::elastic::Home;
+use crate::placement::elastic::durable::Phase;
+
+/// Whether memory takes a chunk of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admits {
+    Yes,
+    /// When there is space again.
+    Later,
+    /// There is no space, and nothing that could make some.
+    Never,
+}
+
+impl<M: Memory> Array<M> {
+    /// Whether memory takes `chunk` now, as far as space on the elements is concerned.
+    pub(super) fn admits_chunk(&mut self, chunk: u64) -> Admits {
+        let log = self.elastic();
+        let Some(durable) = &log.durable else { return Admits::Yes };
+        if durable.sync.phase == Phase::Drain {
+            // What comes now belongs to the time behind that moment.
+            return Admits::Later;
+        }
+        let waits = |place| log.buffer.get(place).waits;
+        let is_absorbed = matches!(log.home(chunk), Home::Memory(place) if waits(place));
+        let kept = log.classes.survivors();
+        let waiting: u32 =
+            log.buffer.queues.iter().map(|queue| queue.count).sum::<u32>() + log.merges.len() as u32;
+        if is_absorbed || log.segments.free_count() >= kept + log.segments_for(waiting + 1) {
+            return Admits::Yes;
+        }
+        let most = self.victim_most();
+        let log = self.elastic_mut();
+        let can_collect = log.collection.is_some() || log.segments.has_victim(most);
+        let goes_on = can_collect || log.flying > 0;
+        let makes_space = log.durable().makes_space();
+        if can_collect {
+            log.wants_collection = log.collection.is_none();
+        }
+        if goes_on || makes_space { Admits::Later } else { Admits::Never }
+    }
+
+    /// Valid chunks of a segment that collection can take with some gain, where stripes have `data` chunks.
+    pub(super) fn stripes_of_victim(&self, data: u32) -> u32 {
+        let log = self.elastic();
+        let survivors = log.classes.survivors();
+        let rows = self.scheme.elastic.segment_rows;
+        match &log.durable {
+            None => data * (rows - survivors),
+            // A checkpoint may cut the batches of survivors short.
+            Some(durable) => data * durable.full_stripes(log).saturating_sub(2 * survivors),
+        }
+    }
+
+    /// The chunk in `place` is written to `slot`: it is born, unless it was moved.
+    pub(super) fn note_birth(&mut self, place: u32, slot: u64) {
+        let log = self.elastic_mut();
+        let kept = log.buffer.get(place).birth;
+        if let Some(durable) = &mut log.durable {
+            durable.births[slot as usize] = if kept == 0 { durable.next_birth() } else { kept };
+        }
+    }
+}

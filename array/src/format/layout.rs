@@ -1,0 +1,55 @@
+//! Where things lie on an element: `docs/format.md`, "An element".
+
+use super::checkpoint::body_bytes;
+use super::superblock::{Area, superblock_pages};
+
+/// Commit records that an element has room for. A torn one must leave the one before it.
+const COMMIT_PAGES: u32 = 8;
+
+/// The areas of an element of an array with a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Pages of a copy of the superblock.
+    pub(crate) superblock_pages: u32,
+    /// The first checkpoint slot; the other lies behind it.
+    pub(crate) checkpoint: Area,
+    pub(crate) commits: Area,
+    pub(crate) data: Area,
+}
+
+impl Layout {
+    /// Of elements of `pages` pages in `groups` groups, whose segments take `rows` pages of each and have at most
+    /// `segment_chunks` chunks. Elements that are too small have no data.
+    pub(crate) fn of_log(page_bytes: u32, pages: u32, groups: u32, rows: u32, segment_chunks: u64) -> Self {
+        let superblock_pages = superblock_pages(page_bytes);
+        let segments = u64::from(pages / rows) * u64::from(groups);
+        let body = body_bytes(segments as u32, segments * segment_chunks);
+        let slot = 1 + body.div_ceil(page_bytes.into()) as u32;
+        let checkpoint = Area { first: superblock_pages, pages: slot };
+        let commits = Area { first: checkpoint.first + 2 * slot, pages: COMMIT_PAGES };
+        // Segments lie as erase blocks do, where they are as large.
+        let first = (commits.first + commits.pages).next_multiple_of(rows);
+        let room = pages.saturating_sub(first + superblock_pages);
+        Self { superblock_pages, checkpoint, commits, data: Area { first, pages: room / rows * rows } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_lie_one_behind_the_other_and_data_takes_whole_segments() {
+        let layout = Layout::of_log(4096, 1 << 16, 1, 32, 128);
+        assert_eq!((layout.superblock_pages, layout.checkpoint.first), (1, 1));
+        // 2048 segments of 16 bytes, and 262,144 chunks of a bit: 64 KiB, 16 pages and the header.
+        assert_eq!(layout.checkpoint.pages, 17);
+        assert_eq!(layout.commits, Area { first: 35, pages: 8 });
+        assert_eq!(layout.data, Area { first: 64, pages: (1 << 16) - 96 });
+    }
+
+    #[test]
+    fn an_element_that_is_too_small_has_no_data() {
+        assert_eq!(Layout::of_log(512, 32, 1, 16, 48).data.pages, 0);
+    }
+}

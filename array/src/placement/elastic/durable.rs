@@ -1,0 +1,321 @@
+//! What makes the log durable: batches of stripes with their summaries, births, checksums, generations of segments, tombstones,
+//! and how far all that is on the elements for good. See `docs/format.md`.
+//!
+//! A *batch* is what one summary describes. It begins with the slots of the summary's copies, which are written last: then all
+//! that they tell of is there. Batches are numbered in the order in which they are closed, without a gap.
+
+use super::Elastic;
+use crate::format::layout::Layout;
+use crate::format::summary::room;
+use crate::format::{CheckpointHeader, Superblock, Tombstone, birth};
+
+/// A batch that is not yet on the elements as a whole.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) segment: u32,
+    /// The stream whose open segment it is in.
+    pub(crate) stream: usize,
+    /// Its slots: those of the summary's copies first.
+    pub(crate) first: u64,
+    pub(crate) end: u64,
+    /// Stripes of it on their way.
+    pub(crate) writing: u32,
+    /// Its number, once it takes no more stripes.
+    pub(crate) number: Option<u64>,
+    /// Whether its summary is on its way.
+    pub(crate) is_closing: bool,
+    pub(crate) tombstones: Vec<Tombstone>,
+}
+
+/// What is being made durable now, step by step; each begins when the one before it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    #[default]
+    Idle,
+    /// What waits in memory leaves.
+    Drain,
+    /// Batches up to the new horizon are being written.
+    Settle,
+    FlushData,
+    /// Superblocks that tell of an element that failed.
+    Front,
+    FlushFront,
+    Back,
+    FlushBack,
+    Commit,
+    FlushCommit,
+    /// A checkpoint.
+    Body,
+    FlushBody,
+    Header,
+    FlushHeader,
+    /// There was nothing to be made durable.
+    Over,
+}
+
+/// A page of metadata to be written: `content` is where its bytes begin in [`Sync::bytes`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageWrite {
+    pub(crate) element: u16,
+    pub(crate) page: u32,
+    pub(crate) content: usize,
+}
+
+/// Making everything durable up to a moment: for flushes, for a checkpoint, for news of elements.
+#[derive(Debug, Default)]
+pub(crate) struct Sync {
+    pub(crate) phase: Phase,
+    /// Flushes that wait for a moment to come, and those that wait for the end of this one.
+    pub(crate) waiting: Vec<u32>,
+    pub(crate) joined: Vec<u32>,
+    pub(crate) is_checkpoint: bool,
+    /// Whether tombstones of that moment are in the checkpoint alone: flushes wait for it.
+    pub(crate) buries: bool,
+    /// The elements that the checkpoint is written to, and its header.
+    pub(crate) keepers: Vec<u16>,
+    pub(crate) header: Option<CheckpointHeader>,
+    /// The last batch that is to be durable.
+    pub(crate) horizon: u64,
+    /// The greatest birth of that moment, and the segments to be freed.
+    pub(crate) birth: u64,
+    pub(crate) frees: Vec<u32>,
+    pub(crate) body: Vec<u8>,
+    /// Pages of this phase, of which so many were begun, and their bytes.
+    pub(crate) writes: Vec<PageWrite>,
+    pub(crate) begun: usize,
+    pub(crate) bytes: Vec<u8>,
+    /// Whether the flush of this phase was begun.
+    pub(crate) is_flushing: bool,
+    /// Plans of this phase under way.
+    pub(crate) under_way: u32,
+}
+
+/// What the log has to remember to be durable.
+#[derive(Debug)]
+pub(crate) struct Durable {
+    pub(crate) layout: Layout,
+    /// The superblock as the elements have it, or soon will; that of each differs in its number and identifier.
+    pub(crate) superblock: Superblock,
+    /// Of each element the first page of the superblock's back copy.
+    pub(crate) back: Vec<u32>,
+    /// Of each slot the birth and the checksum of what is in it.
+    pub(crate) births: Vec<u64>,
+    pub(crate) checksums: Vec<u32>,
+    /// Of each segment: its generation, its last batch, and its slots in use up to there.
+    pub(crate) generations: Vec<u32>,
+    pub(crate) last_batch: Vec<u64>,
+    pub(crate) used: Vec<u32>,
+    pub(crate) batches: Vec<Batch>,
+    /// The batch that each stream's open segment takes stripes for, by its first slot.
+    pub(crate) open: Vec<Option<u64>>,
+    pub(crate) next_batch: u64,
+    /// The sequence of the last birth.
+    sequence: u64,
+    /// Tombstones that no batch has yet.
+    pub(crate) tombstones: Vec<Tombstone>,
+    /// Collected segments that the last checkpoint names.
+    pub(crate) collected: Vec<u32>,
+    /// Segments opened since the last checkpoint.
+    pub(crate) opened: u32,
+    /// The last batch that a commit record covers.
+    pub(crate) horizon: u64,
+    pub(crate) commits: u64,
+    pub(crate) checkpoints: u64,
+    /// Whether an element failed that superblocks do not tell of.
+    pub(crate) is_news: bool,
+    pub(crate) sync: Sync,
+    /// Writes of chunks that each element could not do.
+    pub(crate) write_errors: Vec<u8>,
+    /// Entries and tombstones that a summary has room for.
+    pub(crate) room: u32,
+    /// Pages of metadata written: summaries, superblocks, commit records, checkpoints.
+    pub(crate) counts: MetadataCounts,
+}
+
+/// Pages of metadata written to elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MetadataCounts {
+    /// Copies of summaries.
+    pub summaries: u64,
+    /// Commit records.
+    pub commits: u64,
+    /// Headers and bodies of checkpoints.
+    pub checkpoints: u64,
+    /// Superblocks.
+    pub superblocks: u64,
+}
+
+impl MetadataCounts {
+    /// All of them.
+    pub fn pages(&self) -> u64 {
+        self.summaries + self.commits + self.checkpoints + self.superblocks
+    }
+}
+
+impl Durable {
+    /// An empty log over `slots` slots in `segments` segments, of which nothing was ever opened.
+    pub(crate) fn new(
+        layout: Layout,
+        superblock: Superblock,
+        slots: u64,
+        segments: u32,
+        streams: usize,
+    ) -> Self {
+        let elements = superblock.members.len();
+        let back = superblock.pages - layout.superblock_pages;
+        Self {
+            layout,
+            back: vec![back; elements],
+            births: vec![0; slots as usize],
+            checksums: vec![0; slots as usize],
+            generations: vec![0; segments as usize],
+            last_batch: vec![0; segments as usize],
+            used: vec![0; segments as usize],
+            batches: Vec::new(),
+            open: vec![None; streams],
+            next_batch: 1,
+            sequence: 0,
+            tombstones: Vec::new(),
+            collected: Vec::new(),
+            opened: 0,
+            horizon: 0,
+            commits: 0,
+            checkpoints: 0,
+            is_news: false,
+            sync: Sync::default(),
+            write_errors: vec![0; elements],
+            room: room(superblock.page_bytes),
+            superblock,
+            counts: MetadataCounts::default(),
+        }
+    }
+
+    /// The birth of a version that is made now.
+    pub(crate) fn next_birth(&mut self) -> u64 {
+        self.sequence += 1;
+        birth(self.superblock.epoch, self.sequence)
+    }
+
+    /// The greatest birth so far.
+    pub(crate) fn last_birth(&self) -> u64 {
+        birth(self.superblock.epoch, self.sequence)
+    }
+
+    /// The batch that `slot` is part of and that is not wholly written.
+    pub(crate) fn batch_of(&mut self, slot: u64) -> Option<&mut Batch> {
+        self.batches.iter_mut().find(|batch| (batch.first..batch.end).contains(&slot))
+    }
+
+    /// The batch that the open segment of `stream` takes stripes for.
+    pub(crate) fn open_batch(&mut self, stream: usize) -> Option<&mut Batch> {
+        let first = self.open[stream]?;
+        self.batches.iter_mut().find(|batch| batch.first == first)
+    }
+
+    /// Begins a batch with what it has so far: `first..end`, the slots of its copies.
+    pub(crate) fn begin_batch(&mut self, stream: usize, segment: u32, first: u64, end: u64) {
+        self.open[stream] = Some(first);
+        let tombstones = Vec::new();
+        self.batches.push(Batch {
+            segment,
+            stream,
+            first,
+            end,
+            writing: 0,
+            number: None,
+            is_closing: false,
+            tombstones,
+        });
+    }
+
+    /// The batch of `stream` takes no more stripes: it gets its number, and as many tombstones as it has room for.
+    pub(crate) fn close_batch(&mut self, stream: usize, segment_slots: u64) {
+        let Some(first) = self.open[stream].take() else { return };
+        let Some(batch) = self.batches.iter_mut().find(|batch| batch.first == first) else { return };
+        let left = self.room as usize - (batch.end - batch.first) as usize;
+        let taken = self.tombstones.len().min(left);
+        batch.tombstones = self.tombstones.drain(..taken).collect();
+        batch.number = Some(self.next_batch);
+        self.last_batch[batch.segment as usize] = self.next_batch;
+        self.used[batch.segment as usize] = (batch.end - u64::from(batch.segment) * segment_slots) as u32;
+        self.next_batch += 1;
+    }
+
+    /// `chunk`, which was somewhere, was trimmed.
+    pub(crate) fn bury(&mut self, chunk: u64) {
+        let now = self.last_birth();
+        if let Some(last) = self.tombstones.last_mut()
+            && last.birth == now
+            && last.first + u64::from(last.chunks) == chunk
+            && last.chunks < u32::MAX
+        {
+            last.chunks += 1;
+            return;
+        }
+        let birth = self.next_birth();
+        self.tombstones.push(Tombstone { first: chunk, birth, chunks: 1 });
+    }
+
+    /// Whether every batch up to `number` is on the elements, though perhaps in their volatile memory.
+    pub(crate) fn is_written(&self, number: u64) -> bool {
+        self.batches.iter().all(|batch| batch.number.is_none_or(|its| its > number))
+    }
+
+    /// The header's page of the slot that checkpoint `number` goes to.
+    pub(crate) fn slot_of_checkpoint(&self, number: u64) -> u32 {
+        self.layout.checkpoint.first + (number % 2) as u32 * self.layout.checkpoint.pages
+    }
+
+    /// Segment `segment` is opened anew.
+    pub(crate) fn open_segment(&mut self, segment: u32) {
+        let at = segment as usize;
+        self.generations[at] += 1;
+        self.used[at] = 0;
+        self.opened += 1;
+    }
+
+    /// Goes on with births behind those that were found.
+    pub(crate) fn resume_births(&mut self, epoch: u32) {
+        self.superblock.epoch = epoch;
+        self.sequence = 0;
+    }
+
+    /// Bytes of memory, without what is on its way.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.births.len() * 12 + self.generations.len() * 16) as u64
+    }
+}
+
+impl Elastic {
+    /// What makes the log durable; only asked for where something does.
+    #[inline]
+    pub(crate) fn durable(&self) -> &Durable {
+        self.durable.as_ref().expect("only asked for with metadata")
+    }
+
+    #[inline]
+    pub(crate) fn durable_mut(&mut self) -> &mut Durable {
+        self.durable.as_mut().expect("only asked for with metadata")
+    }
+}
+
+impl Durable {
+    /// Stripes over all elements that a segment has room for beside their summaries.
+    pub(crate) fn full_stripes(&self, log: &Elastic) -> u32 {
+        full_stripes(self.room, log.segment_slots() as u32, log.members(), log.members() - log.data())
+    }
+
+    /// Whether space is being made, or could be by a checkpoint.
+    pub(crate) fn makes_space(&self) -> bool {
+        !self.collected.is_empty() || self.sync.phase != Phase::Idle
+    }
+}
+
+/// Stripes of `members` chunks, `parity` of them parity, that `slots` slots have room for beside summaries of at most `room` entries.
+pub(crate) fn full_stripes(room: u32, slots: u32, members: u32, parity: u32) -> u32 {
+    let copies = parity + 1;
+    let in_batch = room.saturating_sub(copies) / members;
+    let batch = copies + in_batch * members;
+    let rest = (slots % batch).saturating_sub(copies) / members;
+    slots / batch * in_batch + rest
+}

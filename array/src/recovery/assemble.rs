@@ -1,0 +1,123 @@
+//! Which elements are the array: from the superblocks of all that are offered, in whatever order.
+
+use super::OpenError;
+use super::superblocks::Copies;
+use crate::format::{MemberState, Superblock};
+
+/// The array that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Assembly {
+    /// The superblock that counts.
+    pub(crate) superblock: Superblock,
+    /// Of each element of the array: which offered one it is. None where it is absent, or must not be read.
+    pub(crate) positions: Vec<Option<u16>>,
+    /// The greatest update and epoch of all superblocks, those that never took effect among them.
+    pub(crate) update: u64,
+    pub(crate) epoch: u32,
+}
+
+/// Finds the array in `offered`: of each offered element the copies of its superblock.
+///
+/// A version takes effect when its front copies are on all elements that it calls active, and each back copy is written after
+/// that: so one back copy proves it, and a version without any was never acted upon.
+///
+/// # Errors
+/// When there is none, or more than one, or too few of its elements, or others may have gone on without these.
+pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
+    let refuse = |reason: String| Err(OpenError::Refused(reason));
+
+    let found: Vec<(u16, &Superblock)> =
+        (0..).zip(offered).filter_map(|(at, copies)| Some((at, copies.newest()?))).collect();
+    let Some(&(_, any)) = found.first() else {
+        return refuse("none of the elements has a superblock of Stripewise; create an array first".into());
+    };
+    if let Some((at, other)) = found.iter().find(|(_, other)| other.array != any.array) {
+        return refuse(format!(
+            "element {at} belongs to array {}, others to {}; offer the elements of one array",
+            other.array, any.array
+        ));
+    }
+    for (at, superblock) in &found {
+        let twin = found.iter().find(|(other, its)| other < at && its.number == superblock.number);
+        if let Some((other, _)) = twin {
+            return refuse(format!(
+                "offered elements {other} and {at} are both element {} of array {}; one is a copy: take it out",
+                superblock.number, superblock.array
+            ));
+        }
+    }
+    let of = |number: usize| found.iter().find(|(_, its)| usize::from(its.number) == number);
+    let Some(superblock) =
+        offered.iter().filter_map(|copies| copies.back.as_ref()).max_by_key(|its| its.update).cloned()
+    else {
+        return refuse("the array was never created as a whole; create it again".into());
+    };
+    let numbers: Vec<u16> = found.iter().map(|(_, its)| its.number).collect();
+    if let Some(number) = numbers.iter().find(|&&number| usize::from(number) >= superblock.members.len()) {
+        return refuse(format!("the array has no element {number}; its superblocks contradict each other"));
+    }
+    let is_usable = |number: usize| {
+        let member = &superblock.members[number];
+        // One that has an older version, though this one was on all, came back with what it had long ago.
+        let is_its = |its: &Superblock| its.element == member.element && its.update >= superblock.update;
+        let position = of(number).filter(|(_, its)| is_its(its))?;
+        (member.state != MemberState::Failed).then_some(position.0)
+    };
+    let positions: Vec<Option<u16>> = (0..superblock.members.len()).map(is_usable).collect();
+    check_enough(&superblock, &positions, &|number| of(number).is_some())?;
+    let update = found.iter().map(|(_, its)| its.update).max().unwrap_or(0);
+    let epoch = found.iter().map(|(_, its)| its.epoch).max().unwrap_or(0);
+    Ok(Assembly { superblock, positions, update, epoch })
+}
+
+/// Whether enough of each group is there, and nobody else can have gone on without these.
+fn check_enough(
+    superblock: &Superblock,
+    positions: &[Option<u16>],
+    is_offered: &dyn Fn(usize) -> bool,
+) -> Result<(), OpenError> {
+    let parity = superblock.level.parity() as usize;
+    let missing: Vec<usize> = (0..positions.len()).filter(|&number| positions[number].is_none()).collect();
+    let tell = |numbers: &[usize]| {
+        let words = numbers.iter().map(|&number| {
+            let member = &superblock.members[number];
+            match (member.state, is_offered(number)) {
+                (MemberState::Failed, true) => {
+                    format!("{number} (stale: the array went on without it in epoch {})", member.failed_epoch)
+                }
+                (MemberState::Failed, false) => format!("{number} (failed in epoch {})", member.failed_epoch),
+                (_, true) => format!("{number} (holds an older version of the array)"),
+                _ => format!("{number} (absent, {})", member.element),
+            }
+        });
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let groups = usize::from(superblock.groups).max(1);
+    let members = usize::from(superblock.members_of_group);
+    let contiguous = superblock.membership == crate::geometry::Membership::Contiguous;
+    for group in 0..groups {
+        let is_its = |number: &&usize| {
+            let its = if contiguous { **number / members } else { **number % groups };
+            its == group
+        };
+        let gone: Vec<usize> = missing.iter().filter(is_its).copied().collect();
+        if gone.len() > parity {
+            return Err(OpenError::Refused(format!(
+                "too few elements: {} of a group of {members} cannot be read, and {} bears {parity}: element {}; \
+                    offer those that are missing",
+                gone.len(),
+                superblock.level,
+                tell(&gone)
+            )));
+        }
+    }
+    let unknown = |number: &&usize| superblock.members[**number].state != MemberState::Failed;
+    let absent: Vec<usize> = missing.iter().filter(unknown).copied().collect();
+    if parity > 0 && absent.len() + parity >= positions.len() {
+        return Err(OpenError::Refused(format!(
+            "elements that are absent could have gone on without these: {}; offer one of them, or all",
+            tell(&absent)
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,372 @@
+//! Creating and opening an array with a log: `docs/format.md`, "Opening a log".
+
+use std::collections::BTreeSet;
+
+use super::assemble::Assembly;
+use super::superblocks::{superblock_of_log, write_all, write_and_flush};
+use super::walk::{Checkpoint, Found, FoundBatch, Walk};
+use super::{Identity, OpenError, Opened, Opening};
+use crate::controller::Array;
+use crate::format::checkpoint::{body_bytes, is_written, put_segment, put_written, segment};
+use crate::format::{
+    CheckpointHeader, ENDED_MAX, EndedEpoch, EntryRole, MemberState, SegmentEntry, Summary, Superblock,
+    birth, crc32c,
+};
+use crate::geometry::Geometry;
+use crate::media::{At, Media};
+use crate::memory::Memory;
+use crate::placement::elastic::{Elastic, Home};
+use crate::scheme::{Elements, Scheme};
+
+/// Writes an empty log.
+pub(super) fn create(
+    scheme: &Scheme,
+    elements: &Elements,
+    geometry: &Geometry,
+    identity: &Identity,
+    media: &mut dyn Media,
+) -> Result<(), OpenError> {
+    let layout = scheme.log_layout(elements).unwrap_or_default();
+    let superblock = superblock_of_log(scheme, elements, geometry, &layout, identity);
+    superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
+    let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
+    let page_bytes = elements.page_bytes as usize;
+    // What an array that was here before has written is not to be taken for this one's: its identifier is another. But a
+    // superblock counts as soon as it is there, so it comes last.
+    let body = vec![0; body_bytes(superblock.segments(), superblock.capacity) as usize];
+    let header = header_of(&superblock, 1, (0, 0), &body);
+    write_checkpoint(media, &superblock, &positions, &header, &body)?;
+    let ring = layout.commits;
+    let at: Vec<At> = positions
+        .iter()
+        .flatten()
+        .flat_map(|&element| (0..ring.pages).map(move |page| (element, page)))
+        .map(|(element, page)| At { element, page: ring.first + page })
+        .collect();
+    write_and_flush(media, &at, &vec![vec![0; page_bytes]; at.len()])?;
+    write_all(media, &superblock, &positions)
+}
+
+/// The header of checkpoint `number` up to a batch and a birth.
+fn header_of(
+    superblock: &Superblock,
+    number: u64,
+    (horizon, birth): (u64, u64),
+    body: &[u8],
+) -> CheckpointHeader {
+    CheckpointHeader {
+        array: superblock.array,
+        epoch: superblock.epoch,
+        number,
+        horizon,
+        birth,
+        body_bytes: body.len() as u64,
+        body_checksum: crc32c(body),
+        segments: superblock.segments(),
+        chunks: superblock.capacity,
+    }
+}
+
+/// Writes a checkpoint to P + 1 elements: body, flush, header, flush.
+fn write_checkpoint(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    positions: &[Option<u16>],
+    header: &CheckpointHeader,
+    body: &[u8],
+) -> Result<(), OpenError> {
+    let page_bytes = superblock.page_bytes as usize;
+    let area = superblock.checkpoint;
+    let first = area.first + (header.number % 2) as u32 * area.pages;
+    let copies = superblock.level.parity() as usize + 1;
+    let keepers: Vec<u16> = positions.iter().flatten().copied().take(copies).collect();
+    let padded = |bytes: &[u8]| {
+        let mut page = bytes.to_vec();
+        page.resize(page_bytes, 0);
+        page
+    };
+    let bodies: Vec<Vec<u8>> = body.chunks(page_bytes).map(padded).collect();
+    let at = |element: u16, page: u32| At { element, page };
+    let places: Vec<At> = keepers
+        .iter()
+        .flat_map(|&element| (1..=bodies.len() as u32).map(move |page| at(element, first + page)))
+        .collect();
+    let contents: Vec<Vec<u8>> = keepers.iter().flat_map(|_| bodies.iter().cloned()).collect();
+    write_and_flush(media, &places, &contents)?;
+    let mut page = vec![0; page_bytes];
+    header.encode(&mut page);
+    let places: Vec<At> = keepers.iter().map(|&element| at(element, first)).collect();
+    write_and_flush(media, &places, &vec![page; keepers.len()])
+}
+
+/// Opens a log.
+pub(super) fn open<M: Memory>(
+    scheme: &Scheme,
+    elements: Elements,
+    memory: M,
+    media: &mut dyn Media,
+    assembly: &Assembly,
+    opening: Opening,
+) -> Result<(Array<M>, Opened), OpenError> {
+    let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
+    let superblock = &assembly.superblock;
+    let positions = &assembly.positions;
+    let mut found = Found { media, superblock, positions, geometry: &geometry, pages_read: 0 };
+    let Some(checkpoint) = found.checkpoint() else {
+        return Err(OpenError::Refused(
+            "no checkpoint of the array can be read; offer more of its elements".into(),
+        ));
+    };
+    let commit = found.commit();
+    let mut walk = found.walk(&checkpoint);
+    let promised = commit.map_or(0, |commit| commit.horizon).max(checkpoint.header.horizon);
+    let mut losses = losses(&walk, &checkpoint, promised);
+    if !losses.is_empty() && !opening.force {
+        return Err(OpenError::Refused(format!(
+            "{}; offer more elements, or open it by force and lose that",
+            losses.join("; ")
+        )));
+    }
+    let ended = end_of_log(&mut found, &walk, &checkpoint, promised);
+    let dropped = walk.later.split_off(&(ended + 1)).len() as u64;
+    let pages_read = found.pages_read;
+
+    let mut array = Array::new(scheme, elements, memory)?;
+    for (element, position) in positions.iter().enumerate() {
+        if position.is_none() {
+            array.take_out(element as u16);
+        }
+    }
+    let replayed = walk.later.len() as u64;
+    let media: &mut dyn Media = found.media;
+    let log = array.log_to_recover();
+    let lost = install(log, &walk, &checkpoint);
+    losses.extend(lost.iter().map(|chunk| format!("chunk {chunk} is lost with the summary that told of it")));
+    // What was opened and not closed is behind: nothing of its generation may be taken for what comes.
+    let mut superblock = superblock.clone();
+    let last_epoch = assembly.epoch.max(superblock.epoch);
+    end_epoch(&mut superblock.ended, checkpoint.header.epoch, EndedEpoch { epoch: last_epoch, last: ended });
+    superblock.epoch = last_epoch + 1;
+    superblock.update = assembly.update + 1;
+    for (member, _) in superblock.members.iter_mut().zip(positions).filter(|(_, position)| position.is_none())
+    {
+        if member.state != MemberState::Failed {
+            member.state = MemberState::Failed;
+            member.failed_epoch = superblock.epoch;
+            member.failed_batch = promised;
+        }
+    }
+    let durable = log.durable_mut();
+    durable.superblock = superblock.clone();
+    durable.resume_births(superblock.epoch);
+    durable.next_batch = ended + 1;
+    durable.horizon = ended;
+    durable.commits = commit.map_or(0, |commit| commit.number);
+    durable.checkpoints = checkpoint.header.number + 1;
+    let span = durable.layout.superblock_pages;
+    for (back, position) in durable.back.iter_mut().zip(positions) {
+        if let Some(position) = position {
+            *back = media.size(*position).0 - span;
+        }
+    }
+    if !opening.read_only {
+        write_all(media, &superblock, positions)?;
+        let body = body_of(log);
+        let number = checkpoint.header.number + 1;
+        let header = header_of(&superblock, number, (ended, birth(superblock.epoch, 0)), &body);
+        write_checkpoint(media, &superblock, positions, &header, &body)?;
+    }
+    let opened = Opened {
+        epoch: superblock.epoch,
+        positions: positions.clone(),
+        replayed,
+        dropped,
+        losses,
+        pages_read,
+    };
+    Ok((array, opened))
+}
+
+/// Notes how an epoch ended, which is how those before it ended at the latest. Those before that of the newest checkpoint are
+/// of no use any more: it names what counts of them.
+fn end_epoch(all: &mut Vec<EndedEpoch>, checkpoint: u32, end: EndedEpoch) {
+    all.retain(|its| its.epoch >= checkpoint);
+    all.iter_mut().for_each(|its| its.last = its.last.min(end.last));
+    // Of epochs that ended alike the last one stands for all.
+    all.retain(|its| its.last != end.last);
+    // In epoch 0 the array was created, and nothing written.
+    if end.epoch > 0 {
+        all.push(end);
+    }
+    if all.len() > ENDED_MAX {
+        all.remove(0);
+    }
+}
+
+/// What was promised and cannot be found.
+fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
+    let mut losses: Vec<String> = walk
+        .short
+        .iter()
+        .map(|(segment, used, found)| {
+            format!("segment {segment} has {used} slots in use, and no summary of those from {found} on")
+        })
+        .collect();
+    let missing = |number: &u64| !walk.later.contains_key(number);
+    losses.extend(
+        (checkpoint.header.horizon + 1..=promised)
+            .filter(missing)
+            .map(|number| format!("batch {number}, which a flush covered, has no summary")),
+    );
+    losses
+}
+
+/// The last batch that counts: those up to `promised` do; behind it, those without a gap that are whole on all elements that
+/// are there.
+fn end_of_log(found: &mut Found<'_>, walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> u64 {
+    let mut last = promised.max(checkpoint.header.horizon);
+    while let Some(batch) = walk.later.get(&(last + 1)) {
+        if !is_whole(found, batch) {
+            break;
+        }
+        last += 1;
+    }
+    last
+}
+
+/// Whether everything of a batch is on the elements that are there, and decodes where they are not. One that is not was never
+/// promised, and would be a stripe that bears less than others.
+fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
+    let header = &batch.header;
+    let places: Vec<(u16, u32)> =
+        (header.first..header.end).map(|slot| found.element(header.segment, slot)).collect();
+    let is_there = |nth: &usize| {
+        let role = batch.entries[*nth].role;
+        let is_written = !matches!(role, EntryRole::Skipped | EntryRole::Vain);
+        is_written && found.positions[places[*nth].0 as usize].is_some()
+    };
+    let slots: Vec<usize> = (0..places.len()).filter(is_there).collect();
+    let at: Vec<(u16, u32)> = slots.iter().map(|&nth| places[nth]).collect();
+    let contents = found.read(&at);
+    let is_right = |(nth, content): (&usize, &Option<Box<[u8]>>)| {
+        let Some(content) = content else { return false };
+        let entry = &batch.entries[*nth];
+        if entry.role == EntryRole::Copy {
+            return Summary::parse(content).is_ok_and(|copy| copy.header == *header);
+        }
+        crc32c(content) == entry.checksum
+    };
+    slots.iter().zip(&contents).all(is_right)
+}
+
+/// Puts what was found into an empty log. Returns the chunks that are lost.
+fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> {
+    let batches = || walk.named.iter().chain(walk.later.values());
+    let segment_slots = log.segment_slots();
+    let segments = log.segments.count();
+    for number in 0..segments {
+        let at = number as usize;
+        // Whatever was begun there and does not count has this generation or the next.
+        log.durable_mut().generations[at] = segment(&checkpoint.body, number).generation + 1;
+    }
+    for batch in batches() {
+        let header = &batch.header;
+        let at = header.segment as usize;
+        let durable = log.durable_mut();
+        durable.generations[at] = header.generation;
+        durable.used[at] = durable.used[at].max(header.end);
+        durable.last_batch[at] = durable.last_batch[at].max(header.batch);
+        let start = u64::from(header.segment) * segment_slots;
+        for (slot, entry) in (start + u64::from(header.first)..).zip(&batch.entries) {
+            match entry.role {
+                EntryRole::Data => log.directory.put_data(slot, entry.chunk, entry.is_first),
+                EntryRole::P => log.directory.put_parity(slot, 0, entry.is_first),
+                EntryRole::Q => log.directory.put_parity(slot, 1, entry.is_first),
+                EntryRole::Copy => log.directory.put_copy(slot),
+                EntryRole::Skipped => log.directory.skip(slot),
+                EntryRole::Vain => {}
+            }
+            let durable = log.durable_mut();
+            durable.births[slot as usize] = entry.birth;
+            durable.checksums[slot as usize] = entry.checksum;
+            if entry.role != EntryRole::Data {
+                continue;
+            }
+            let is_newer = match log.home(entry.chunk) {
+                Home::Slot(before) => entry.birth > log.durable().births[before as usize],
+                _ => true,
+            };
+            if is_newer {
+                log.set_slot(entry.chunk, slot);
+            }
+        }
+    }
+    for grave in batches().flat_map(|batch| &batch.tombstones) {
+        for chunk in grave.first..grave.first + u64::from(grave.chunks) {
+            if let Home::Slot(slot) = log.home(chunk)
+                && log.durable().births[slot as usize] < grave.birth
+            {
+                log.set_nowhere(chunk);
+            }
+        }
+    }
+    let buried: BTreeSet<u64> = batches()
+        .flat_map(|batch| &batch.tombstones)
+        .filter(|grave| grave.birth > checkpoint.header.birth)
+        .flat_map(|grave| grave.first..grave.first + u64::from(grave.chunks))
+        .collect();
+    let mut lost = Vec::new();
+    for chunk in 0..log.capacity {
+        let was_written = is_written(&checkpoint.body, segments, chunk);
+        match log.home(chunk) {
+            Home::Slot(slot) => {
+                let birth = log.durable().births[slot as usize];
+                if !was_written && birth <= checkpoint.header.birth {
+                    log.set_nowhere(chunk);
+                }
+            }
+            _ if was_written && !buried.contains(&chunk) => {
+                log.set_lost(chunk);
+                lost.push(chunk);
+            }
+            _ => {}
+        }
+    }
+    for number in 0..segments {
+        if log.durable().used[number as usize] > 0 {
+            log.segments.open_this(number);
+        }
+    }
+    for chunk in 0..log.capacity {
+        if let Home::Slot(slot) = log.home(chunk) {
+            let segment = log.segment_of(slot);
+            log.segments.validate(segment);
+        }
+    }
+    for number in 0..segments {
+        if log.durable().used[number as usize] > 0 {
+            log.segments.close(number);
+        }
+    }
+    lost
+}
+
+/// The body of a checkpoint of a log of which nothing is in memory.
+fn body_of(log: &Elastic) -> Vec<u8> {
+    let segments = log.segments.count();
+    let mut body = vec![0; body_bytes(segments, log.capacity) as usize];
+    let durable = log.durable();
+    for number in 0..segments {
+        let at = number as usize;
+        let entry = SegmentEntry {
+            generation: durable.generations[at],
+            used: durable.used[at],
+            last_batch: durable.last_batch[at],
+        };
+        put_segment(&mut body, number, entry);
+    }
+    for chunk in 0..log.capacity {
+        put_written(&mut body, segments, chunk, log.home(chunk) != Home::Nowhere);
+    }
+    body
+}

@@ -1,0 +1,216 @@
+//! Superblocks: what a new array's says, reading all of them, and writing them so that one copy of each is always whole.
+
+use super::{Identity, OpenError};
+use crate::format::layout::Layout;
+use crate::format::{
+    Area, Copy, Features, Member, MemberState, Placement, SUPERBLOCK_BYTES, Superblock, superblock_pages,
+};
+use crate::geometry::Geometry;
+use crate::media::{At, Media};
+use crate::operation::Outcome;
+use crate::placement::PlacementPolicy;
+use crate::scheme::{Elements, Scheme};
+use stripewise_code::Kind;
+
+/// The superblock of an empty array with a log.
+pub(crate) fn superblock_of_log(
+    scheme: &Scheme,
+    elements: &Elements,
+    geometry: &Geometry,
+    layout: &Layout,
+    identity: &Identity,
+) -> Superblock {
+    Superblock {
+        placement: Placement::Log,
+        segment_rows: scheme.elastic.segment_rows,
+        checkpoint: layout.checkpoint,
+        commits: layout.commits,
+        data: layout.data,
+        ..superblock_of(scheme, elements, geometry, identity)
+    }
+}
+
+/// What superblocks of all placements say, without the areas.
+pub(crate) fn superblock_of(
+    scheme: &Scheme,
+    elements: &Elements,
+    geometry: &Geometry,
+    identity: &Identity,
+) -> Superblock {
+    let member = |&element| Member {
+        element,
+        state: MemberState::Active,
+        failed_epoch: 0,
+        failed_batch: 0,
+        cursor: 0,
+    };
+    Superblock {
+        array: identity.array,
+        element: identity.elements.first().copied().unwrap_or_default(),
+        number: 0,
+        update: 1,
+        epoch: 0,
+        placement: Placement::Log,
+        features: Features::default(),
+        page_bytes: elements.page_bytes,
+        pages: elements.pages,
+        level: geometry.level,
+        code: code_of(scheme, geometry),
+        groups: geometry.groups as u16,
+        members_of_group: geometry.members as u16,
+        membership: geometry.membership,
+        rotation: geometry.rotation,
+        chunk_pages: geometry.chunk_pages,
+        segment_rows: geometry.rotate_every,
+        capacity: scheme.pages(geometry),
+        checkpoint: Area::default(),
+        commits: Area::default(),
+        data: Area::default(),
+        journal: Area::default(),
+        table: Area::default(),
+        bitmap: Area::default(),
+        bitmap_pages: 0,
+        ended: Vec::new(),
+        name: identity.name.clone(),
+        scheme: scheme.name.clone(),
+        members: identity.elements.iter().map(member).collect(),
+    }
+}
+
+/// The code of the parity that `scheme` has over `geometry`.
+pub(crate) fn code_of(scheme: &Scheme, geometry: &Geometry) -> Option<Kind> {
+    let code = scheme.code(geometry, geometry.page_bytes).ok().flatten();
+    code.map(|code| code.kind())
+}
+
+/// Whether `scheme` over `elements` is what `superblock` describes.
+///
+/// # Errors
+/// What differs.
+pub(crate) fn check_scheme(
+    superblock: &Superblock,
+    scheme: &Scheme,
+    elements: &Elements,
+) -> Result<(), OpenError> {
+    let geometry = scheme.resolve(elements, true)?;
+    let placement = match scheme.placement.policy {
+        PlacementPolicy::Elastic => Placement::Log,
+        _ => Placement::InPlace,
+    };
+    let rows = if placement == Placement::Log { scheme.elastic.segment_rows } else { geometry.rotate_every };
+    let code = code_of(scheme, &geometry);
+    let pairs = [
+        ("placement", format!("{:?}", superblock.placement), format!("{placement:?}")),
+        ("elements", superblock.members.len().to_string(), elements.count.to_string()),
+        ("bytes of a page", superblock.page_bytes.to_string(), elements.page_bytes.to_string()),
+        ("pages of an element", superblock.pages.to_string(), elements.pages.to_string()),
+        ("level", superblock.level.to_string(), geometry.level.to_string()),
+        ("code", format!("{:?}", superblock.code), format!("{code:?}")),
+        ("groups", superblock.groups.to_string(), geometry.groups.to_string()),
+        ("membership", superblock.membership.to_string(), geometry.membership.to_string()),
+        ("pages of a chunk", superblock.chunk_pages.to_string(), geometry.chunk_pages.to_string()),
+        ("rows of a segment", superblock.segment_rows.to_string(), rows.to_string()),
+    ];
+    match pairs.iter().find(|(_, found, asked)| found != asked) {
+        Some((what, found, asked)) => Err(OpenError::Refused(format!(
+            "the array has {what} {found}, scheme `{}` asks for {asked}; open it with the scheme that it was created with (`{}`)",
+            scheme.name, superblock.scheme
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The copies of the superblock of one element, as far as they are valid.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copies {
+    pub(crate) front: Option<Superblock>,
+    pub(crate) back: Option<Superblock>,
+}
+
+impl Copies {
+    /// The newer of the two.
+    pub(crate) fn newest(&self) -> Option<&Superblock> {
+        [&self.front, &self.back].into_iter().flatten().max_by_key(|its| its.update)
+    }
+}
+
+/// The copies of each offered element.
+pub(crate) fn read_all(media: &mut dyn Media) -> Vec<Copies> {
+    (0..media.count()).map(|element| read_one(media, element)).collect()
+}
+
+fn read_one(media: &mut dyn Media, element: u16) -> Copies {
+    let (pages, page_bytes) = media.size(element);
+    let span = superblock_pages(page_bytes);
+    if pages < 2 * span {
+        return Copies::default();
+    }
+    let mut copy = |first: u32| {
+        let at: Vec<At> = (first..first + span).map(|page| At { element, page }).collect();
+        let mut bytes = vec![0; span as usize * page_bytes as usize];
+        let mut is_whole = true;
+        media.read(&at, &mut |nth, content| match content {
+            Ok(content) => bytes[nth * page_bytes as usize..][..content.len()].copy_from_slice(content),
+            Err(_) => is_whole = false,
+        });
+        let parsed = Superblock::parse(&bytes[..SUPERBLOCK_BYTES]).ok().filter(|_| is_whole);
+        parsed.filter(|superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages)
+    };
+    Copies { front: copy(0), back: copy(pages - span) }
+}
+
+/// Writes `superblock` to elements at `positions` of `media`, each with its number and identifier: front copies, flush, back
+/// copies, flush.
+///
+/// # Errors
+/// When an element cannot be written.
+pub(crate) fn write_all(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    positions: &[Option<u16>],
+) -> Result<(), OpenError> {
+    let page_bytes = superblock.page_bytes as usize;
+    let span = superblock_pages(superblock.page_bytes);
+    let present: Vec<(usize, u16)> = (0..).zip(positions).filter_map(|(n, at)| Some((n, (*at)?))).collect();
+    for copy in [Copy::Front, Copy::Back] {
+        let mut at = Vec::new();
+        let mut pages = Vec::new();
+        for &(number, element) in &present {
+            let element_uuid = superblock.members[number].element;
+            let its = Superblock { number: number as u16, element: element_uuid, ..superblock.clone() };
+            let first = if copy == Copy::Front { 0 } else { media.size(element).0 - span };
+            let mut bytes = vec![0; span as usize * page_bytes];
+            its.encode(copy, &mut bytes[..SUPERBLOCK_BYTES]);
+            at.extend((first..first + span).map(|page| At { element, page }));
+            pages.extend(bytes.chunks(page_bytes).map(Vec::from));
+        }
+        write_and_flush(media, &at, &pages)?;
+    }
+    Ok(())
+}
+
+/// Writes pages, and flushes their elements.
+///
+/// # Errors
+/// When an element cannot be written.
+pub(crate) fn write_and_flush(media: &mut dyn Media, at: &[At], pages: &[Vec<u8>]) -> Result<(), OpenError> {
+    let contents: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
+    let outcomes = media.write(at, &contents);
+    if let Some((at, outcome)) = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
+        return Err(failed(at.element, "written", *outcome));
+    }
+    let mut elements: Vec<u16> = at.iter().map(|at| at.element).collect();
+    elements.sort_unstable();
+    elements.dedup();
+    let outcomes = media.flush(&elements);
+    match elements.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
+        Some((element, outcome)) => Err(failed(*element, "flushed", *outcome)),
+        None => Ok(()),
+    }
+}
+
+fn failed(element: u16, what: &str, outcome: Outcome) -> OpenError {
+    OpenError::Failed(format!(
+        "offered element {element} cannot be {what} ({outcome:?}); take it out, and open the array without it"
+    ))
+}

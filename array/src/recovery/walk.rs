@@ -1,0 +1,211 @@
+//! Finding what a log has: the newest checkpoint and commit record, and the batches of all segments.
+
+use std::collections::BTreeMap;
+
+use crate::format::checkpoint::{body_bytes, segment};
+use crate::format::{
+    CheckpointHeader, Commit, Entry, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
+};
+use crate::geometry::Geometry;
+use crate::media::{At, Media};
+
+/// The newest checkpoint that is whole.
+#[derive(Clone, Debug)]
+pub(super) struct Checkpoint {
+    pub(super) header: CheckpointHeader,
+    pub(super) body: Vec<u8>,
+}
+
+/// A batch that was found.
+#[derive(Clone, Debug)]
+pub(super) struct FoundBatch {
+    pub(super) header: SummaryHeader,
+    pub(super) entries: Vec<Entry>,
+    pub(super) tombstones: Vec<Tombstone>,
+}
+
+/// What a walk over all segments found.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    /// Batches that the checkpoint names.
+    pub(super) named: Vec<FoundBatch>,
+    /// Later ones, by number.
+    pub(super) later: BTreeMap<u64, FoundBatch>,
+    /// Segments of which less was found than the checkpoint names: each with the slots in use, and those that were found.
+    pub(super) short: Vec<(u32, u32, u32)>,
+}
+
+/// The elements of an array as offered, with what their superblock says.
+pub(super) struct Found<'a> {
+    pub(super) media: &'a mut dyn Media,
+    pub(super) superblock: &'a Superblock,
+    pub(super) positions: &'a [Option<u16>],
+    pub(super) geometry: &'a Geometry,
+    pub(super) pages_read: u64,
+}
+
+impl Found<'_> {
+    /// Reads pages of elements of the array: the content of each, where it can be read.
+    pub(super) fn read(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
+        let mut contents = vec![None; at.len()];
+        let (mut asked, mut places) = (Vec::new(), Vec::new());
+        for (place, &(element, page)) in at.iter().enumerate() {
+            if let Some(position) = self.positions[element as usize] {
+                asked.push(At { element: position, page });
+                places.push(place);
+            }
+        }
+        self.pages_read += asked.len() as u64;
+        self.media.read(&asked, &mut |nth, content| {
+            contents[places[nth]] = content.ok().map(Box::from);
+        });
+        contents
+    }
+
+    fn elements(&self) -> std::ops::Range<u16> {
+        0..self.positions.len() as u16
+    }
+
+    /// The newest checkpoint whose body is whole. There is one on every array that was created.
+    pub(super) fn checkpoint(&mut self) -> Option<Checkpoint> {
+        let area = self.superblock.checkpoint;
+        let slots = [area.first, area.first + area.pages];
+        let at: Vec<(u16, u32)> =
+            self.elements().flat_map(|element| slots.map(|first| (element, first))).collect();
+        let headers = self.read(&at);
+        let segments = self.superblock.segments();
+        let mut found: Vec<((u16, u32), CheckpointHeader)> = Vec::new();
+        for (at, page) in at.iter().zip(headers) {
+            let header = page.and_then(|page| CheckpointHeader::parse(&page).ok());
+            let is_ours = |header: &CheckpointHeader| {
+                let is_size = header.segments == segments && header.chunks == self.superblock.capacity;
+                header.array == self.superblock.array && is_size
+            };
+            found.extend(header.filter(is_ours).map(|header| (*at, header)));
+        }
+        found.sort_by_key(|(_, header)| std::cmp::Reverse(header.number));
+        let pages =
+            body_bytes(segments, self.superblock.capacity).div_ceil(self.superblock.page_bytes.into()) as u32;
+        for ((element, first), header) in found {
+            let at: Vec<(u16, u32)> = (1..=pages).map(|page| (element, first + page)).collect();
+            let mut body = Vec::with_capacity(pages as usize * self.superblock.page_bytes as usize);
+            for page in self.read(&at) {
+                body.extend_from_slice(page.as_deref().unwrap_or_default());
+            }
+            body.truncate(header.body_bytes as usize);
+            if header.check_body(&body).is_ok() {
+                return Some(Checkpoint { header, body });
+            }
+        }
+        None
+    }
+
+    /// The newest commit record.
+    pub(super) fn commit(&mut self) -> Option<Commit> {
+        let ring = self.superblock.commits;
+        let pages = ring.first..ring.first + ring.pages;
+        let at: Vec<(u16, u32)> =
+            self.elements().flat_map(|element| pages.clone().map(move |page| (element, page))).collect();
+        let array = self.superblock.array;
+        let records = self.read(&at).into_iter().flatten().filter_map(|page| Commit::parse(&page).ok());
+        records.filter(|record| record.array == array).max_by_key(|record| (record.epoch, record.number))
+    }
+
+    /// The element and page of a slot of a segment.
+    pub(super) fn element(&self, segment: u32, slot: u32) -> (u16, u32) {
+        let geometry = self.geometry;
+        let group = segment % geometry.groups;
+        let member = slot % geometry.members;
+        let element = geometry.base(group) + member * geometry.stride;
+        let row = segment / geometry.groups * self.superblock.segment_rows + slot / geometry.members;
+        (element as u16, self.superblock.data.first + row)
+    }
+
+    /// Walks all segments, batch by batch, side by side.
+    pub(super) fn walk(&mut self, checkpoint: &Checkpoint) -> Walk {
+        let mut walk = Walk::default();
+        let slots = self.superblock.segment_rows * self.geometry.members;
+        // Where each segment goes on, and which of the copies there is looked at.
+        let mut heads: Vec<(u32, u32, u32)> =
+            (0..self.superblock.segments()).map(|segment| (segment, 0, 0)).collect();
+        let copies = 2 * self.geometry.parity() + 1;
+        while !heads.is_empty() {
+            let at: Vec<(u16, u32)> =
+                heads.iter().map(|&(segment, first, nth)| self.element(segment, first + nth)).collect();
+            let pages = self.read(&at);
+            let mut next = Vec::new();
+            for ((number, first, nth), page) in heads.into_iter().zip(pages) {
+                let entry = segment(&checkpoint.body, number);
+                let counted = page.and_then(|page| self.counted(&page, (number, first), entry, checkpoint));
+                let Some((batch, is_named)) = counted else {
+                    if nth + 1 < copies && first + nth + 1 < slots {
+                        next.push((number, first, nth + 1));
+                    } else if first < entry.used {
+                        walk.short.push((number, entry.used, first));
+                    }
+                    continue;
+                };
+                if batch.header.end < slots {
+                    next.push((number, batch.header.end, 0));
+                }
+                if is_named {
+                    walk.named.push(batch);
+                } else {
+                    walk.later.insert(batch.header.batch, batch);
+                }
+            }
+            heads = next;
+        }
+        walk
+    }
+
+    /// The batch in `page`, found at a place of a segment, if it counts, and whether the checkpoint names it.
+    fn counted(
+        &self,
+        page: &[u8],
+        (number, first): (u32, u32),
+        entry: SegmentEntry,
+        checkpoint: &Checkpoint,
+    ) -> Option<(FoundBatch, bool)> {
+        let summary = Summary::parse(page).ok()?;
+        let header = summary.header;
+        let slots = self.superblock.segment_rows * self.geometry.members;
+        let is_here = header.array == self.superblock.array
+            && (header.segment, header.first) == (number, first)
+            && header.end <= slots;
+        let is_named = header.generation == entry.generation
+            && header.end <= entry.used
+            && header.batch <= entry.last_batch;
+        let is_fresh = if entry.used > 0 {
+            header.generation == entry.generation && first >= entry.used
+        } else {
+            header.generation >= entry.generation
+        };
+        let is_later = header.batch > checkpoint.header.horizon && is_fresh && self.is_of_history(&header);
+        let chunks = self.superblock.capacity;
+        let is_whole = || {
+            let is_chunk = |entry: Entry| entry.chunk < chunks;
+            let is_range = |grave: Tombstone| {
+                grave.first.checked_add(grave.chunks.into()).is_some_and(|end| end <= chunks)
+            };
+            summary.entries().all(is_chunk) && summary.tombstones().all(is_range)
+        };
+        if !is_here || !(is_named || is_later) || !is_whole() {
+            return None;
+        }
+        let (entries, tombstones) = (summary.entries().collect(), summary.tombstones().collect());
+        Some((FoundBatch { header, entries, tombstones }, is_named))
+    }
+
+    /// Whether a batch behind the checkpoint is of the history that went on: of the newest epoch, or from before the end of its
+    /// own.
+    fn is_of_history(&self, header: &SummaryHeader) -> bool {
+        let ended = &self.superblock.ended;
+        if header.epoch == self.superblock.epoch {
+            return true;
+        }
+        // Epochs in which nothing was written have no entry of their own: the next one's end is theirs.
+        let its = ended.iter().find(|ended| ended.epoch >= header.epoch);
+        header.epoch < self.superblock.epoch && its.is_some_and(|ended| header.batch <= ended.last)
+    }
+}

@@ -1,0 +1,41 @@
+//! Schemes whose arrays can be opened again: `metadata = "on"`.
+
+use super::{Elements, Metadata, Scheme, SchemeError};
+use crate::format::layout::Layout;
+use crate::format::summary;
+use crate::placement::PlacementPolicy;
+
+impl Scheme {
+    /// Whether the on-media format knows what this scheme keeps.
+    pub(super) fn check_metadata(&self) -> Result<(), SchemeError> {
+        if self.metadata == Metadata::Off {
+            return Ok(());
+        }
+        let refuse = |reason| {
+            let value = "\"on\"".into();
+            Err(SchemeError::Setting { scheme: self.name.clone(), key: "metadata", value, reason })
+        };
+        match self.placement.policy {
+            PlacementPolicy::Elastic => Ok(()),
+            PlacementPolicy::InPlace => {
+                refuse("is not written in place yet; use placement.policy = \"elastic\"")
+            }
+            PlacementPolicy::ParityLogging | PlacementPolicy::McRais => refuse(
+                "knows no format of this placement; use placement.policy = \"elastic\" or \"in-place\"",
+            ),
+        }
+    }
+
+    /// Where things lie on the elements, of a log with metadata.
+    pub(crate) fn log_layout(&self, elements: &Elements) -> Option<Layout> {
+        let is_log = self.placement.policy == PlacementPolicy::Elastic && self.metadata == Metadata::On;
+        let (groups, rows) = (self.geometry.groups.max(1), self.elastic.segment_rows.max(1));
+        let chunks = u64::from(rows) * u64::from(elements.count / groups);
+        is_log.then(|| Layout::of_log(elements.page_bytes, elements.pages, groups, rows, chunks))
+    }
+
+    /// Entries that a summary has room for, where there are summaries.
+    pub(crate) fn summary_room(&self, page_bytes: u32) -> Option<u32> {
+        (self.metadata == Metadata::On).then(|| summary::room(page_bytes))
+    }
+}

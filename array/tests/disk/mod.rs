@@ -1,0 +1,237 @@
+//! Elements that keep bytes, as small as can be, and a host that knows what it wrote.
+
+use std::cell::{RefCell, RefMut};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use stripewise_array::format::Uuid;
+use stripewise_array::{
+    Acknowledgement, Admission, Array, At, Driver, ElementState, Elements, Found, HostRequest, Identity,
+    Media, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory, RequestKind, Scheme,
+    Timing, create,
+};
+
+/// An element.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Element {
+    pub(crate) pages: Vec<Box<[u8]>>,
+    pub(crate) is_gone: bool,
+    /// How the next write ends.
+    pub(crate) next_write: Option<Outcome>,
+}
+
+/// Elements that keep what is written to them.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(crate) elements: Vec<Element>,
+    page_bytes: u32,
+}
+
+impl Disk {
+    pub(crate) fn new(elements: usize, pages: u32, page_bytes: u32) -> Self {
+        let page = vec![0; page_bytes as usize].into_boxed_slice();
+        let element = Element { pages: vec![page; pages as usize], ..Element::default() };
+        Self { elements: vec![element; elements], page_bytes }
+    }
+}
+
+impl Media for Disk {
+    fn count(&self) -> u16 {
+        self.elements.len() as u16
+    }
+
+    fn size(&self, element: u16) -> (u32, u32) {
+        (self.elements[element as usize].pages.len() as u32, self.page_bytes)
+    }
+
+    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
+        for (nth, at) in at.iter().enumerate() {
+            let element = &self.elements[at.element as usize];
+            found(
+                nth,
+                if element.is_gone { Err(Outcome::Gone) } else { Ok(&element.pages[at.page as usize]) },
+            );
+        }
+    }
+
+    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
+        let mut one = |(at, page): (&At, &&[u8])| {
+            let element = &mut self.elements[at.element as usize];
+            if element.is_gone {
+                return Outcome::Gone;
+            }
+            element.pages[at.page as usize].copy_from_slice(page);
+            Outcome::Done
+        };
+        at.iter().zip(pages).map(&mut one).collect()
+    }
+
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
+        elements.iter().map(|_| Outcome::Done).collect()
+    }
+}
+
+/// What drives the array: every operation takes one step.
+#[derive(Debug)]
+pub(crate) struct World {
+    disk: Rc<RefCell<Disk>>,
+    under_way: VecDeque<(OperationId, Operation, u32)>,
+    over: BTreeMap<u64, (bool, Box<[u8]>)>,
+    timers: Vec<u64>,
+}
+
+impl ElementState for World {}
+
+impl Driver<PageMemory> for World {
+    fn admits(&mut self, _: &Operation) -> Admission {
+        Admission::Admitted
+    }
+
+    fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
+        if operation.kind == OperationKind::Write {
+            let element = &mut self.disk.borrow_mut().elements[operation.element as usize];
+            if !element.is_gone && element.next_write.is_none() {
+                element.pages[operation.page as usize].copy_from_slice(memory.page(page));
+            }
+        }
+        self.under_way.push_back((id, *operation, page));
+    }
+
+    fn compute(&mut self, _: u32, _: u32) -> bool {
+        true
+    }
+
+    fn set_timer(&mut self, at: u64) {
+        self.timers.push(at);
+    }
+
+    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {
+        self.over.insert(acknowledgement.tag, (acknowledgement.failed, payload));
+    }
+}
+
+/// A host over an array over a disk.
+pub(crate) struct Host {
+    pub(crate) array: Array<PageMemory>,
+    pub(crate) opened: Opened,
+    world: World,
+    scheme: Scheme,
+    elements: Elements,
+    now: u64,
+    tag: u64,
+}
+
+impl Host {
+    pub(crate) fn create(scheme: &str, mut disk: Disk) -> Self {
+        let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
+        let elements = Elements {
+            count: disk.elements.len() as u32,
+            page_bytes: disk.page_bytes,
+            pages: disk.elements[0].pages.len() as u32,
+            volatile_cache: true,
+            discard: false,
+            old_versions: 0,
+            gc_control: false,
+            gc_state: false,
+            streams: 1,
+        };
+        let identity = Identity {
+            array: Uuid([7; 16]),
+            elements: (0..elements.count).map(|element| Uuid([element as u8 + 1; 16])).collect(),
+            name: "test".into(),
+        };
+        create(&scheme, elements, &identity, &mut disk).unwrap_or_else(|error| panic!("{error}"));
+        Self::open(scheme, elements, disk)
+    }
+
+    fn open(scheme: Scheme, elements: Elements, mut disk: Disk) -> Self {
+        let memory = PageMemory::new(elements.page_bytes);
+        let (array, opened) = Array::open(&scheme, elements, memory, &mut disk, Opening::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let disk = Rc::new(RefCell::new(disk));
+        let world = World { disk, under_way: VecDeque::new(), over: BTreeMap::new(), timers: Vec::new() };
+        Self { array, opened, world, scheme, elements, now: 0, tag: 0 }
+    }
+
+    pub(crate) fn disk(&mut self) -> RefMut<'_, Disk> {
+        self.world.disk.borrow_mut()
+    }
+
+    /// Opens the array again, without a word of goodbye.
+    pub(crate) fn lose_power(self) -> Self {
+        let disk = self.world.disk.borrow().clone();
+        Self::open(self.scheme, self.elements, disk)
+    }
+
+    pub(crate) fn capacity(&self) -> u64 {
+        self.array.capacity() / u64::from(self.elements.page_bytes)
+    }
+
+    /// Does a request to its end: the bytes that came back, if it did not fail.
+    fn ask(&mut self, kind: RequestKind, chunk: u64, chunks: u64, value: u8) -> Option<Box<[u8]>> {
+        let page = u64::from(self.elements.page_bytes);
+        self.tag += 1;
+        let (tag, bytes) = (self.tag, (chunks * page) as u32);
+        let host = HostRequest { kind, offset: chunk * page, bytes, arrival: self.now, tag };
+        let payload = vec![value; bytes as usize].into();
+        self.array
+            .submit(self.now, host, payload, &mut self.world)
+            .unwrap_or_else(|(error, _)| panic!("{error}"));
+        loop {
+            self.array.dispatch(&mut self.world);
+            if let Some((failed, payload)) = self.world.over.remove(&tag) {
+                return (!failed).then_some(payload);
+            }
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        self.now += 1;
+        let Some((id, operation, page)) = self.world.under_way.pop_front() else {
+            let timers = &mut self.world.timers;
+            let next = timers
+                .iter()
+                .copied()
+                .min()
+                .unwrap_or_else(|| panic!("request {} is never answered", self.tag));
+            timers.retain(|&at| at != next);
+            self.now = self.now.max(next);
+            return self.array.timer(self.now, &mut self.world);
+        };
+        let outcome = {
+            let mut disk = self.world.disk.borrow_mut();
+            let element = &mut disk.elements[operation.element as usize];
+            match operation.kind {
+                _ if element.is_gone => Outcome::Gone,
+                OperationKind::Write => element.next_write.take().unwrap_or(Outcome::Done),
+                OperationKind::Read => {
+                    let content = &element.pages[operation.page as usize];
+                    self.array.memory().page_mut(page).copy_from_slice(content);
+                    Outcome::Done
+                }
+                OperationKind::Trim | OperationKind::Flush => Outcome::Done,
+            }
+        };
+        self.array.completed(self.now, id, outcome, Timing::default(), &mut self.world);
+    }
+
+    pub(crate) fn write(&mut self, chunk: u64, value: u8) {
+        assert!(self.ask(RequestKind::Write, chunk, 1, value).is_some(), "the write of chunk {chunk} failed");
+    }
+
+    pub(crate) fn trim(&mut self, chunk: u64, chunks: u64) {
+        assert!(self.ask(RequestKind::Trim, chunk, chunks, 0).is_some());
+    }
+
+    pub(crate) fn flush(&mut self) {
+        assert!(self.ask(RequestKind::Flush, 0, 0, 0).is_some(), "the flush failed");
+    }
+
+    /// The value of a chunk, all of whose bytes must have it; none if it cannot be read.
+    pub(crate) fn read(&mut self, chunk: u64) -> Option<u8> {
+        let content = self.ask(RequestKind::Read, chunk, 1, 0xee)?;
+        assert!(content.iter().all(|&byte| byte == content[0]), "chunk {chunk} is mixed");
+        Some(content[0])
+    }
+}
