@@ -12,6 +12,7 @@ mod audit_log;
 mod bugs;
 mod case;
 pub mod composition;
+pub mod crash;
 mod device;
 mod durable;
 mod log_history;

@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 use stripewise_check::{Case, Planted, storm};
 
 use command::compose::Compose;
+use command::crashes::Crashes;
 use command::progress::Progress;
 use command::runner::{self, Runner};
 
@@ -55,6 +56,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Compose(Compose),
+    Crashes(Crashes),
 }
 
 fn range(text: &str) -> Result<Range<u64>, String> {
@@ -80,8 +82,10 @@ impl Arguments {
         if let Some(name) = std::env::var_os("STRIPEWISE_KERNELS") {
             name.to_string_lossy().parse::<stripewise_code::Level>()?.force()?;
         }
-        if let Some(Command::Compose(compose)) = &self.command {
-            return compose.work();
+        match &self.command {
+            Some(Command::Compose(compose)) => return compose.work(),
+            Some(Command::Crashes(crashes)) => return crashes.work(),
+            None => {}
         }
         let runner = Runner { bug: self.bug, verbose: self.verbose, shrinks: self.shrink };
         if let Some(file) = &self.case {

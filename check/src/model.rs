@@ -49,13 +49,25 @@ pub struct Model {
     updates: Vec<Extent>,
     /// The last update before the latest loss of power.
     last_before: Update,
+    /// Whether a trim is a version like a write: acknowledged, its sectors are zeros.
+    trims_count: bool,
 }
 
 impl Model {
     /// An array of `sectors` sectors of zeros.
     pub fn new(sectors: u64) -> Self {
         let zeros = Extent { first: 0, count: sectors, is_trim: true };
-        Self { sectors: vec![Sector::default(); sectors as usize], updates: vec![zeros], last_before: 0 }
+        Self {
+            sectors: vec![Sector::default(); sectors as usize],
+            updates: vec![zeros],
+            last_before: 0,
+            trims_count: false,
+        }
+    }
+
+    /// The same array, in which trims are versions like writes, as the log of an array with metadata promises.
+    pub fn with_binding_trims(self) -> Self {
+        Self { trims_count: true, ..self }
     }
 
     /// Sectors of the array.
@@ -79,10 +91,10 @@ impl Model {
         update
     }
 
-    /// A write succeeded. Of failed writes and of trims nothing can be told, so nothing is.
+    /// A write succeeded. Of failed writes, and of trims that are advice, nothing can be told, so nothing is.
     pub fn acknowledged(&mut self, update: Update) {
         let Extent { first, count, is_trim } = self.updates[update as usize];
-        if is_trim {
+        if is_trim && !self.trims_count {
             return;
         }
         for sector in &mut self.sectors[first as usize..(first + count) as usize] {
@@ -164,7 +176,7 @@ impl Model {
             return Ok(());
         }
         let is_right = match found {
-            Found::Zeros => floor == 0 || trim > floor,
+            Found::Zeros => floor == 0 || trim >= floor,
             Found::Stamp { write, sector: stamped } => {
                 let known = self.updates.get(write as usize);
                 stamped == sector
@@ -272,6 +284,27 @@ mod tests {
         let new = model.write(0, 1);
         model.acknowledged(new);
         assert!(model.check(0, Found::Zeros, model.floor(0)).is_err());
+    }
+
+    #[test]
+    fn a_binding_trim_is_a_version_that_a_flush_makes_durable() {
+        let mut model = Model::new(1).with_binding_trims();
+        let old = model.write(0, 1);
+        model.acknowledged(old);
+        let trim = model.trim(0, 1);
+        assert!(model.check(0, stamp(old, 0), model.floor(0)).is_ok(), "it is not acknowledged yet");
+        model.acknowledged(trim);
+        assert!(model.check(0, Found::Zeros, model.floor(0)).is_ok());
+        assert!(model.check(0, stamp(old, 0), model.floor(0)).is_err());
+        let mut unflushed = model.clone();
+        unflushed.power_lost(false);
+        assert!(unflushed.check(0, stamp(old, 0), unflushed.floor(0)).is_ok());
+        model.flushed(&[model.promised(0)]);
+        model.power_lost(false);
+        assert!(model.check(0, stamp(old, 0), model.floor(0)).is_err());
+        model.restarted(0, Some(Found::Zeros));
+        assert!(model.check(0, Found::Zeros, model.floor(0)).is_ok());
+        assert!(model.check(0, stamp(old, 0), model.floor(0)).is_err());
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub fn run(case: &Case, options: Options) -> Result<Summary, Failure> {
     result.map_err(|what| Failure { event: event.get(), what })
 }
 
-fn words_of_panic(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("panic: {}", text.unwrap_or("without a message"))

@@ -1,5 +1,6 @@
 //! The command's parts.
 
 pub(crate) mod compose;
+pub(crate) mod crashes;
 pub(crate) mod progress;
 pub(crate) mod runner;

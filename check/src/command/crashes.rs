@@ -1,0 +1,198 @@
+//! `stripewise-check crashes`: arrays that lose power at any moment and are opened again.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use stripewise_check::Planted;
+use stripewise_check::crash::{Broken, Case, Checker, Counts, Effort, Kind, Script};
+
+use super::progress::Progress;
+use super::runner;
+
+/// Loses power at any moment of an array's life, with any of what was not flushed and any elements that its parity bears,
+/// opens it again, and holds what is there against docs/fault-contract.md
+#[derive(Args)]
+pub(crate) struct Crashes {
+    /// Crashes, drawn from seeds
+    #[arg(long, default_value_t = 1_000_000)]
+    count: u64,
+    /// One seed, or seeds from A up to but not B, instead of a count
+    #[arg(long, value_name = "A..B", value_parser = seeds, conflicts_with = "count")]
+    seed: Option<Range<u64>>,
+    /// Only arrays of this kind [default: all]
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<Kind>,
+    /// Every crash of a small script instead (overwrite, trim, together, parts, full), or a case from a file
+    #[arg(long, value_name = "NAME|FILE")]
+    case: Option<String>,
+    /// Threads [default: as many as the machine has]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Go on after a failure
+    #[arg(long)]
+    keep_going: bool,
+    /// Print the case of a failure as it is, not a smaller one
+    #[arg(long)]
+    no_shrink: bool,
+    /// Plant a bug, by its name in array/src/bugs.rs (needs the feature planted-bugs)
+    #[arg(long, value_parser = runner::bug)]
+    bug: Option<Planted>,
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    match text.parse() {
+        Ok(seed) => Ok(seed..seed + 1),
+        Err(_) => crate::range(text),
+    }
+}
+
+/// What all threads know.
+struct Shared {
+    next: AtomicU64,
+    ends: AtomicBool,
+    sums: Mutex<(Counts, u64, Progress)>,
+    begin: Instant,
+}
+
+impl Crashes {
+    /// Does what was asked for; false if a promise was broken.
+    pub(crate) fn work(&self) -> anyhow::Result<bool> {
+        let kinds = self.scheme.map_or(Kind::ALL.to_vec(), |kind| vec![kind]);
+        match &self.case {
+            Some(name) => match name.parse() {
+                Ok(script) => Ok(self.script(&kinds, script)),
+                Err(_) if !std::path::Path::new(name).exists() => {
+                    bail!("{name} is neither a script nor a file")
+                }
+                Err(_) => self.file(name),
+            },
+            None => self.many(&kinds),
+        }
+    }
+
+    fn checker(&self) -> Checker {
+        Checker::new(match self.bug {
+            Some(Planted::Array(bug)) => Some(bug),
+            _ => None,
+        })
+    }
+
+    fn file(&self, file: &str) -> anyhow::Result<bool> {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+        let case = Case::from_toml(file, &text)?;
+        let result = self.checker().case(&case);
+        match &result {
+            Ok(counts) => println!("{file} passes\n{counts}"),
+            Err(what) => println!("{file} fails: {what}"),
+        }
+        Ok(result.is_ok())
+    }
+
+    /// Every crash of a script.
+    fn script(&self, kinds: &[Kind], script: Script) -> bool {
+        let mut passes = true;
+        for kind in kinds {
+            let name = format!("{}, {}", kind.name(), script.name());
+            let (begin, mut progress) = (Instant::now(), Progress::new());
+            let told = &mut |counts: &Counts| progress.tell(|| format!("{name}: {} crashes", counts.crashes));
+            let result = self.checker().script(*kind, script, Effort::ALL, told);
+            match result {
+                Ok(counts) => println!("{name}: all pass, {:.1} s\n{counts}", begin.elapsed().as_secs_f64()),
+                Err(broken) => {
+                    let replay = format!("--scheme {} --case {}", kind.name(), script.name());
+                    self.tell(&mut self.checker(), &name, &broken, &replay);
+                    passes = false;
+                }
+            }
+        }
+        passes
+    }
+
+    /// The case of a failure, what is wrong with it, and how to see it again.
+    fn tell(&self, checker: &mut Checker, name: &str, broken: &Broken, replay: &str) {
+        let small = if self.no_shrink { broken.clone() } else { checker.shrink(broken) };
+        let profile = if cfg!(debug_assertions) { "" } else { " --release" };
+        let feature = if cfg!(feature = "planted-bugs") { " --features planted-bugs" } else { "" };
+        let bug = self.bug.map(|bug| format!(" --bug {}", bug.name())).unwrap_or_default();
+        let command = format!("cargo run{profile} -p stripewise-check{feature} -- crashes {replay}{bug}");
+        let line = |text: &str| text.replace('\n', "\n# ");
+        println!("# {}\n{}", line(&small.what), small.case.to_toml());
+        println!("{name} fails: {}; replay: {command}", broken.what);
+    }
+
+    /// Seeds, until there were enough crashes.
+    fn many(&self, kinds: &[Kind]) -> anyhow::Result<bool> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let seeds = self.seed.clone().unwrap_or(0..u64::MAX);
+        let shared = Shared {
+            next: AtomicU64::new(seeds.start),
+            ends: AtomicBool::new(false),
+            sums: Mutex::new((Counts::default(), 0, Progress::new())),
+            begin: Instant::now(),
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.unwrap_or(threads).max(1) {
+                scope.spawn(|| self.job(kinds, seeds.end, &shared));
+            }
+        });
+        let (counts, failed, _) = shared.sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let seconds = shared.begin.elapsed().as_secs_f64();
+        println!("{counts}");
+        let rate = counts.crashes as f64 / seconds;
+        println!("{failed} lives broke a promise; {seconds:.1} s, {rate:.0} crashes a second");
+        Ok(failed == 0)
+    }
+
+    fn job(&self, kinds: &[Kind], end: u64, shared: &Shared) {
+        let mut checker = self.checker();
+        while !shared.ends.load(Ordering::Relaxed) {
+            let seed = shared.next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            let result = checker.seed(seed, kinds);
+            let mut sums = shared.sums.lock().unwrap_or_else(PoisonError::into_inner);
+            let (counts, failed, progress) = &mut *sums;
+            match result {
+                Ok(more) => counts.add(&more),
+                Err(broken) => {
+                    *failed += 1;
+                    let only = self.scheme.map_or(String::new(), |kind| format!(" --scheme {}", kind.name()));
+                    self.tell(
+                        &mut checker,
+                        &format!("seed {seed}"),
+                        &broken,
+                        &format!("--seed {seed}{only}"),
+                    );
+                    shared.ends.fetch_or(!self.keep_going, Ordering::Relaxed);
+                }
+            }
+            let crashes = counts.crashes;
+            let is_enough = self.seed.is_none() && crashes >= self.count;
+            shared.ends.fetch_or(is_enough, Ordering::Relaxed);
+            let seconds = shared.begin.elapsed().as_secs_f64().max(0.001);
+            let (goal, done) = match &self.seed {
+                None => (format!("{} crashes", self.count), crashes as f64 / self.count as f64),
+                Some(seeds) => {
+                    let (from, all) = (seeds.start, seeds.end - seeds.start);
+                    (format!("{all} seeds"), (seed - from) as f64 / all as f64)
+                }
+            };
+            progress.tell(|| {
+                let rate = crashes as f64 / seconds;
+                format!("{} of {goal}: {crashes} crashes, {rate:.0}/s, {failed} failed", bar(done))
+            });
+        }
+    }
+}
+
+/// A bar that is full when `done` is 1.
+fn bar(done: f64) -> String {
+    const WIDTH: usize = 20;
+    let full = (done.clamp(0.0, 1.0) * WIDTH as f64) as usize;
+    format!("[{}{}] {:.0} %", "#".repeat(full), ".".repeat(WIDTH - full), done.clamp(0.0, 1.0) * 100.0)
+}

@@ -1,0 +1,104 @@
+//! A case: all that decides the life of an array, from its creation through every loss of power.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::suggest::{ConfigError, read_toml};
+
+use super::elements::Wrong;
+use super::keep::Keep;
+use super::shape::Shape;
+use crate::case::Ask;
+
+/// An element goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Strike {
+    /// Before this event of its era.
+    pub event: u64,
+    /// Which element.
+    pub element: u16,
+    /// How.
+    pub wrong: Wrong,
+    /// Decides where, as far as that is open.
+    pub choice: u64,
+}
+
+/// An opening in which power is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cut {
+    /// Writes and flushes that it comes to.
+    pub after: u64,
+    /// What is left of them.
+    pub keep: Keep,
+}
+
+/// From one opening that succeeds to the next loss of power.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Era {
+    /// Events after which power is lost; none: when everything that was asked is answered. An event is an operation that ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<u64>,
+    /// What is left of writes that no flush has covered.
+    pub keep: Keep,
+    /// Requests under way at once, at most.
+    pub depth: u32,
+    /// Whether power is lost once more when everything was read, before anything is asked, and it is opened again.
+    #[serde(default)]
+    pub twice: bool,
+    /// Elements that are not offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<u16>,
+    /// Openings before, in which power was lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cuts: Vec<Cut>,
+    /// Elements that go wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strikes: Vec<Strike>,
+    /// What is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Ask>,
+}
+
+impl Era {
+    /// An era in which nothing is asked and nothing happens.
+    pub(crate) fn calm() -> Self {
+        Self {
+            crash: None,
+            keep: Keep::Nothing,
+            depth: 1,
+            twice: false,
+            absent: Vec::new(),
+            cuts: Vec::new(),
+            strikes: Vec::new(),
+            asks: Vec::new(),
+        }
+    }
+}
+
+/// The life of an array. After its last era it is opened once more, and read with any elements taken away that it can do without.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Decides in which order operations end and elements are offered.
+    pub seed: u64,
+    /// The array.
+    pub shape: Shape,
+    /// What happens to it.
+    pub eras: Vec<Era>,
+}
+
+impl Case {
+    /// Reads a case from `text`, the contents of `file`.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and where.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, ConfigError> {
+        read_toml(file, text)
+    }
+
+    /// The case as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a case holds nothing that TOML cannot say")
+    }
+}

@@ -1,0 +1,77 @@
+//! What happened in many lives of arrays, so that it can be told whether they were worth anything.
+
+use std::fmt;
+
+/// So many of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lives of arrays.
+    pub lives: u64,
+    /// Losses of power, each followed by an opening.
+    pub crashes: u64,
+    /// Of those: while requests were under way.
+    pub under_load: u64,
+    /// Of those: while the array was opened.
+    pub while_opening: u64,
+    /// Of those: right after it was opened, before anything was asked.
+    pub at_once: u64,
+    /// Of those: some sectors of which several contents could be left.
+    pub undecided: u64,
+    /// Of those: a page that was left with sectors of several writes.
+    pub torn: u64,
+    /// Openings that succeeded.
+    pub opened: u64,
+    /// Of those: without some elements.
+    pub degraded: u64,
+    /// Of those: with an element that had been absent before.
+    pub returned: u64,
+    /// Of those: which dropped something that had been begun.
+    pub dropped: u64,
+    /// Batches or records behind the last checkpoint that counted.
+    pub replayed: u64,
+    /// Elements that went wrong.
+    pub wrongs: u64,
+    /// Requests asked.
+    pub asked: u64,
+    /// Operations that ended while arrays served.
+    pub events: u64,
+}
+
+impl Counts {
+    /// Adds what other lives came to.
+    pub fn add(&mut self, other: &Self) {
+        self.lives += other.lives;
+        self.crashes += other.crashes;
+        self.under_load += other.under_load;
+        self.while_opening += other.while_opening;
+        self.at_once += other.at_once;
+        self.undecided += other.undecided;
+        self.torn += other.torn;
+        self.opened += other.opened;
+        self.degraded += other.degraded;
+        self.returned += other.returned;
+        self.dropped += other.dropped;
+        self.replayed += other.replayed;
+        self.wrongs += other.wrongs;
+        self.asked += other.asked;
+        self.events += other.events;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:>12} crashes in {} lives of arrays", self.crashes, self.lives)?;
+        writeln!(f, "{:>12} of them while requests were under way", self.under_load)?;
+        writeln!(f, "{:>12} while the array was opened", self.while_opening)?;
+        writeln!(f, "{:>12} right after it was opened", self.at_once)?;
+        writeln!(f, "{:>12} with sectors of which several contents could be left", self.undecided)?;
+        writeln!(f, "{:>12} with pages torn between sectors", self.torn)?;
+        writeln!(f, "{:>12} openings that succeeded", self.opened)?;
+        writeln!(f, "{:>12} of them without some elements", self.degraded)?;
+        writeln!(f, "{:>12} with elements that had been absent before", self.returned)?;
+        writeln!(f, "{:>12} that dropped something begun", self.dropped)?;
+        writeln!(f, "{:>12} batches and records that counted behind a checkpoint", self.replayed)?;
+        writeln!(f, "{:>12} elements that went wrong", self.wrongs)?;
+        write!(f, "{:>12} requests, {} operations", self.asked, self.events)
+    }
+}

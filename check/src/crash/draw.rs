@@ -1,0 +1,123 @@
+//! Cases from seeds.
+
+use stripewise_base::prng::Prng;
+
+use super::case::{Case, Cut, Era, Strike};
+use super::elements::Wrong;
+use super::keep::Keep;
+use super::life::mask;
+use super::shape::{Kind, Shape};
+use crate::case::{Ask, What};
+
+/// Draws what a case needs.
+struct Draw(Prng);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0.below(bound)
+    }
+
+    fn percent(&mut self, percent: u64) -> bool {
+        self.0.chance(percent, 100)
+    }
+
+    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.0.below(list.len() as u64) as usize]
+    }
+
+    fn seed(&mut self) -> u64 {
+        // TOML has no unsigned numbers of 64 bits.
+        self.0.next_u64() >> 1
+    }
+}
+
+/// The array of a seed.
+pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
+    let mut draw = Draw(Prng::stream(seed, 0x7368_6170));
+    let kind = draw.one_of(kinds);
+    let parity = kind.parity() as u16;
+    // More than twice the parity: any elements may be absent that parity bears.
+    let elements = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
+    let (page_bytes, pages) = draw.one_of(&[(512, 160), (512, 224), (1024, 128), (1024, 128), (4096, 96)]);
+    Shape {
+        kind,
+        elements,
+        page_bytes,
+        pages,
+        segment_rows: draw.one_of(&[4, 6, 8, 8, 12]),
+        groups_segments: draw.percent(30),
+        wait_ns: draw.one_of(&[0, 0, 3_000, 20_000]),
+        acknowledges_late: false,
+    }
+}
+
+/// The case of a seed, for an array of `sectors` sectors.
+pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
+    let mut draw = Draw(Prng::stream(seed, 0x6372_6173));
+    let mut spare = shape.kind.parity();
+    let mut lost = 0;
+    let eras = 1 + draw.one_of(&[0, 1, 1, 2, 2, 3]);
+    // Most requests go to a few pages, so that versions meet.
+    let page = u64::from(shape.page_bytes) / 512;
+    let window = if draw.percent(60) { (draw.one_of(&[2, 4, 12]) * page).min(sectors) } else { sectors };
+    let from = draw.below(sectors - window + 1) / page * page;
+    let mut all = Vec::new();
+    for nth in 0..eras {
+        let mut era = Era { depth: draw.one_of(&[1, 1, 2, 4, 8]), ..Era::calm() };
+        let count = draw.one_of(&[4, 8, 8, 16, 16, 32, 60, 200]);
+        let count = if nth == 0 { count } else { count.min(16) };
+        era.asks = (0..count).map(|_| ask(&mut draw, from, window, page)).collect();
+        era.keep = match draw.below(10) {
+            0 => Keep::Nothing,
+            1 => Keep::Everything,
+            _ => Keep::Seed(draw.seed()),
+        };
+        era.crash = draw.percent(90).then(|| draw.below(12 * count + 20));
+        era.twice = draw.percent(25);
+        if draw.percent(35) {
+            let cut = |draw: &mut Draw| Cut { after: draw.below(80), keep: Keep::Seed(draw.seed()) };
+            era.cuts = (0..draw.one_of(&[1, 1, 2])).map(|_| cut(&mut draw)).collect();
+        }
+        // Those that were lost may stay away, or come back stale.
+        era.absent =
+            (0..shape.elements).filter(|element| lost & 1 << element != 0 && draw.percent(50)).collect();
+        while spare > 0 && draw.percent(if nth == 0 { 10 } else { 35 }) {
+            let element = draw.below(shape.elements.into()) as u16;
+            if lost & 1 << element == 0 {
+                (spare, lost) = (spare - 1, lost | 1 << element);
+                era.absent.push(element);
+            }
+        }
+        if spare > 0 && draw.percent(20) {
+            let element = draw.below(shape.elements.into()) as u16;
+            let event = draw.below(8 * count + 1);
+            if lost & 1 << element == 0 {
+                (spare, lost) = (spare - 1, lost | 1 << element);
+                let wrong = draw.one_of(&Wrong::ALL);
+                era.strikes.push(Strike { event, element, wrong, choice: draw.seed() });
+            }
+        }
+        debug_assert_eq!(mask(&era.absent) & !lost, 0);
+        all.push(era);
+    }
+    Case { seed, shape, eras: all }
+}
+
+fn ask(draw: &mut Draw, from: u64, window: u64, page: u64) -> Ask {
+    let what = match draw.below(100) {
+        0..60 => What::Write,
+        60..70 => What::Trim,
+        70..76 => What::Read,
+        _ => What::Flush,
+    };
+    if what == What::Flush {
+        return Ask { gap_ns: 0, what, sector: 0, sectors: 0 };
+    }
+    let whole = page > 1 && (what == What::Trim || draw.percent(70));
+    let grain = if whole { page } else { 1 };
+    let most = (window / grain).clamp(1, 9);
+    let sectors = grain * if draw.percent(70) { 1 } else { 1 + draw.below(most) };
+    let sectors = sectors.min(window);
+    let sector = from + draw.below((window - sectors) / grain + 1) * grain;
+    Ask { gap_ns: 0, what, sector, sectors }
+}

@@ -1,0 +1,411 @@
+//! Modelled elements without time: pages of bytes, and of each what no flush has made durable yet.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::Outcome;
+use stripewise_base::prng::Prng;
+
+use crate::stamp::SECTOR;
+
+/// The content of a page. Snapshots share what has not changed since.
+pub(crate) type Content = Rc<[u8]>;
+
+/// What an element does wrong: rows of `docs/fault-contract.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wrong {
+    /// It never answers again.
+    Lost,
+    /// A page that holds something cannot be read until it is written.
+    Unreadable,
+    /// A page that holds something changes.
+    Rot,
+    /// Its next write is answered and not done.
+    Vanished,
+    /// Its next write is answered and done elsewhere.
+    Misdirected,
+    /// Its next write fails.
+    Unwritable,
+    /// Its next flush fails.
+    Unflushable,
+}
+
+impl Wrong {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Lost,
+        Self::Unreadable,
+        Self::Rot,
+        Self::Vanished,
+        Self::Misdirected,
+        Self::Unwritable,
+        Self::Unflushable,
+    ];
+}
+
+/// A write that was answered and that no flush has covered.
+#[derive(Clone, Debug)]
+struct Change {
+    page: u32,
+    content: Content,
+    /// How many were answered before it.
+    nth: u64,
+    /// A flush that was to cover it failed: what of it is durable is so already, and no later flush adds to that.
+    is_forsaken: bool,
+}
+
+/// One element.
+#[derive(Clone, Debug)]
+struct Element {
+    durable: Vec<Content>,
+    changes: Vec<Change>,
+    answered: u64,
+    is_lost: bool,
+    unreadable: Vec<u32>,
+    /// What the next write or flush does wrong, and a number that decides how.
+    armed: Option<(Wrong, u64)>,
+}
+
+impl Element {
+    fn visible(&self, page: u32) -> &Content {
+        let newest = self.changes.iter().rev().find(|change| change.page == page);
+        newest.map_or(&self.durable[page as usize], |change| &change.content)
+    }
+
+    fn put(&mut self, page: u32, content: Content) {
+        self.unreadable.retain(|&bad| bad != page);
+        self.changes.push(Change { page, content, nth: self.answered, is_forsaken: false });
+        self.answered += 1;
+    }
+
+    /// Takes what is armed if it is one of `kinds`.
+    fn fire(&mut self, kinds: &[Wrong]) -> Option<(Wrong, u64)> {
+        self.armed.take_if(|(wrong, _)| kinds.contains(wrong))
+    }
+
+    /// A page that holds something, the same for the same `choice`.
+    fn used_page(&self, choice: u64) -> Option<u32> {
+        let is_used = |page: &u32| self.durable[*page as usize].iter().any(|&byte| byte != 0);
+        let pages: Vec<u32> = (0..self.durable.len() as u32).filter(is_used).collect();
+        let nth = choice.checked_rem(pages.len() as u64)?;
+        Some(pages[nth as usize])
+    }
+}
+
+/// A sector of which several contents may be durable.
+#[derive(Clone, Debug)]
+pub(crate) struct Undecided {
+    pub(crate) element: u16,
+    pub(crate) page: u32,
+    pub(crate) sector: u32,
+    /// The contents, the durable one first, each different from the others.
+    pub(crate) versions: Vec<Content>,
+}
+
+/// A write that was not answered yet.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) element: u16,
+    pub(crate) page: u32,
+    pub(crate) content: Content,
+}
+
+/// The elements of an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Elements {
+    page_bytes: usize,
+    each: Vec<Element>,
+}
+
+impl Elements {
+    /// `count` elements of `pages` pages of zeros.
+    pub(crate) fn new(count: u16, pages: u32, page_bytes: u32) -> Self {
+        let zeros: Content = vec![0; page_bytes as usize].into();
+        let element = Element {
+            durable: vec![zeros; pages as usize],
+            changes: Vec::new(),
+            answered: 0,
+            is_lost: false,
+            unreadable: Vec::new(),
+            armed: None,
+        };
+        Self { page_bytes: page_bytes as usize, each: vec![element; count as usize] }
+    }
+
+    pub(crate) fn count(&self) -> u16 {
+        self.each.len() as u16
+    }
+
+    pub(crate) fn pages(&self) -> u32 {
+        self.each[0].durable.len() as u32
+    }
+
+    pub(crate) fn page_bytes(&self) -> usize {
+        self.page_bytes
+    }
+
+    /// What a read of a page finds.
+    pub(crate) fn read(&self, element: u16, page: u32) -> Result<&Content, Outcome> {
+        let one = &self.each[element as usize];
+        if one.is_lost {
+            return Err(Outcome::Timeout);
+        }
+        if one.unreadable.contains(&page) {
+            return Err(Outcome::MediumError);
+        }
+        Ok(one.visible(page))
+    }
+
+    /// A write is answered.
+    pub(crate) fn write(&mut self, element: u16, page: u32, content: Content) -> Outcome {
+        let one = &mut self.each[element as usize];
+        if one.is_lost {
+            return Outcome::Timeout;
+        }
+        match one.fire(&[Wrong::Vanished, Wrong::Misdirected, Wrong::Unwritable]) {
+            Some((Wrong::Unwritable, _)) => return Outcome::MediumError,
+            Some((Wrong::Misdirected, choice)) => {
+                let other = one.used_page(choice).filter(|&other| other != page).unwrap_or(page ^ 1);
+                one.put(other, content);
+            }
+            Some(_) => {}
+            None => one.put(page, content),
+        }
+        Outcome::Done
+    }
+
+    /// How many writes of an element were answered: those that a flush which begins now covers.
+    pub(crate) fn answered(&self, element: u16) -> u64 {
+        self.each[element as usize].answered
+    }
+
+    /// A flush is answered that covers the first `until` writes.
+    pub(crate) fn flush(&mut self, element: u16, until: u64) -> Outcome {
+        let page_bytes = self.page_bytes;
+        let one = &mut self.each[element as usize];
+        if one.is_lost {
+            return Outcome::Timeout;
+        }
+        let failed = one.fire(&[Wrong::Unflushable]);
+        let mut random = failed.map(|(_, choice)| Prng::stream(choice, 7));
+        let Element { changes, durable, .. } = one;
+        for change in changes.iter_mut().filter(|change| change.nth < until && !change.is_forsaken) {
+            let place = &mut durable[change.page as usize];
+            match &mut random {
+                None => *place = change.content.clone(),
+                Some(random) => {
+                    let mut bytes = place.to_vec();
+                    for at in (0..page_bytes).step_by(SECTOR).filter(|_| random.chance(1, 2)) {
+                        bytes[at..at + SECTOR].copy_from_slice(&change.content[at..at + SECTOR]);
+                    }
+                    *place = bytes.into();
+                    change.is_forsaken = true;
+                }
+            }
+        }
+        if random.is_some() {
+            return Outcome::MediumError;
+        }
+        // What was forsaken is gone for good where something later was flushed over it.
+        let covered = |change: &Change| change.nth < until && !change.is_forsaken;
+        let last: Vec<(u32, u64)> =
+            changes.iter().filter(|change| covered(change)).map(|change| (change.page, change.nth)).collect();
+        changes.retain(|change| !last.iter().any(|&(page, nth)| page == change.page && nth >= change.nth));
+        Outcome::Done
+    }
+
+    /// An element goes wrong; `choice` decides where or how. False if that can mean nothing.
+    pub(crate) fn go_wrong(&mut self, element: u16, wrong: Wrong, choice: u64) -> bool {
+        let one = &mut self.each[element as usize];
+        match wrong {
+            Wrong::Lost => one.is_lost = true,
+            Wrong::Unreadable | Wrong::Rot => {
+                let Some(page) = one.used_page(choice) else { return false };
+                if wrong == Wrong::Unreadable {
+                    one.unreadable.push(page);
+                } else {
+                    let mut bytes = one.durable[page as usize].to_vec();
+                    let at = (choice / 7) as usize % bytes.len();
+                    bytes[at] ^= 1 << (choice % 7);
+                    one.durable[page as usize] = bytes.into();
+                }
+            }
+            _ => one.armed = Some((wrong, choice)),
+        }
+        true
+    }
+
+    /// Power was lost: nothing is under way, and what is armed stays.
+    fn forget_changes(&mut self) {
+        self.each.iter_mut().for_each(|one| one.changes.clear());
+    }
+
+    /// The sectors of which one of several contents will be there if power is lost now, while `in_flight` is under way.
+    pub(crate) fn undecided(&self, in_flight: &[InFlight]) -> Vec<Undecided> {
+        let mut undecided: Vec<Undecided> = Vec::new();
+        for (element, one) in (0..).zip(&self.each) {
+            let answered = one.changes.iter().filter(|change| !change.is_forsaken);
+            let begun = in_flight.iter().filter(|flight| flight.element == element);
+            let writes: Vec<(u32, &Content)> = answered
+                .map(|change| (change.page, &change.content))
+                .chain(begun.map(|flight| (flight.page, &flight.content)))
+                .collect();
+            let mut pages: Vec<u32> = writes.iter().map(|&(page, _)| page).collect();
+            pages.sort_unstable();
+            pages.dedup();
+            for page in pages {
+                let later = writes.iter().filter(|(other, _)| *other == page).map(|(_, content)| *content);
+                let contents: Vec<&Content> =
+                    [&one.durable[page as usize]].into_iter().chain(later).collect();
+                for sector in 0..(self.page_bytes / SECTOR) as u32 {
+                    let at = sector as usize * SECTOR;
+                    let mut versions: Vec<Content> = Vec::new();
+                    for content in &contents {
+                        if versions.iter().all(|one| one[at..at + SECTOR] != content[at..at + SECTOR]) {
+                            versions.push((*content).clone());
+                        }
+                    }
+                    if versions.len() > 1 {
+                        undecided.push(Undecided { element, page, sector, versions });
+                    }
+                }
+            }
+        }
+        undecided
+    }
+
+    /// Power is lost: of each undecided sector the version that `pick` names is what it holds from now on.
+    pub(crate) fn lose_power(&mut self, undecided: &[Undecided], mut pick: impl FnMut(usize) -> usize) {
+        self.forget_changes();
+        let mut first = 0;
+        while first < undecided.len() {
+            let Undecided { element, page, .. } = undecided[first];
+            let same = |one: &&Undecided| (one.element, one.page) == (element, page);
+            let count = undecided[first..].iter().take_while(same).count();
+            let place = &mut self.each[element as usize].durable[page as usize];
+            let mut bytes = place.to_vec();
+            for (nth, one) in undecided[first..first + count].iter().enumerate() {
+                let at = one.sector as usize * SECTOR;
+                let version = &one.versions[pick(first + nth)];
+                bytes[at..at + SECTOR].copy_from_slice(&version[at..at + SECTOR]);
+            }
+            *place = bytes.into();
+            first += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u32 = 2 * SECTOR as u32;
+
+    fn page(byte: u8) -> Content {
+        vec![byte; PAGE as usize].into()
+    }
+
+    fn first_bytes(elements: &Elements, element: u16, page: u32) -> Vec<u8> {
+        let content = elements.read(element, page).expect("it can be read");
+        content.chunks(SECTOR).map(|sector| sector[0]).collect()
+    }
+
+    /// All that page 3 of element 1 may hold after a loss of power.
+    fn left(elements: &Elements, in_flight: &[InFlight]) -> Vec<Vec<u8>> {
+        let undecided = elements.undecided(in_flight);
+        let states: usize = undecided.iter().map(|one| one.versions.len()).product();
+        let mut all: Vec<Vec<u8>> = (0..states)
+            .map(|state| {
+                let (mut after, mut rest) = (elements.clone(), state);
+                after.lose_power(&undecided, |nth| {
+                    let of = undecided[nth].versions.len();
+                    let picked = rest % of;
+                    rest /= of;
+                    picked
+                });
+                first_bytes(&after, 1, 3)
+            })
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn unflushed_each_sector_keeps_the_old_content_or_that_of_any_write_since() {
+        let mut elements = Elements::new(2, 8, PAGE);
+        elements.write(1, 3, page(1));
+        assert_eq!(first_bytes(&elements, 1, 3), [1, 1], "what was answered is read");
+        assert_eq!(left(&elements, &[]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        let flight = InFlight { element: 1, page: 3, content: page(2) };
+        assert_eq!(left(&elements, &[flight]).len(), 9);
+        assert_eq!(elements.flush(1, elements.answered(1)), Outcome::Done);
+        assert_eq!(left(&elements, &[]), [[1, 1]]);
+    }
+
+    #[test]
+    fn a_flush_covers_what_was_answered_when_it_began() {
+        let mut elements = Elements::new(2, 8, PAGE);
+        elements.write(1, 3, page(1));
+        let until = elements.answered(1);
+        elements.write(1, 3, page(2));
+        elements.flush(0, until);
+        assert_eq!(left(&elements, &[]).len(), 9, "a flush of another element is none of its business");
+        elements.flush(1, until);
+        assert_eq!(left(&elements, &[]), [[1, 1], [1, 2], [2, 1], [2, 2]]);
+        assert_eq!(first_bytes(&elements, 1, 3), [2, 2]);
+    }
+
+    #[test]
+    fn unflushable_writes_are_read_but_no_later_flush_makes_more_of_them_durable() {
+        for choice in 0..8 {
+            let mut elements = Elements::new(2, 8, PAGE);
+            elements.write(1, 3, page(1));
+            elements.go_wrong(1, Wrong::Unflushable, choice);
+            assert_eq!(elements.flush(1, elements.answered(1)), Outcome::MediumError);
+            assert_eq!(first_bytes(&elements, 1, 3), [1, 1]);
+            let before = left(&elements, &[]);
+            assert_eq!(before.len(), 1, "what is durable was decided when the flush failed");
+            assert_eq!(elements.flush(1, elements.answered(1)), Outcome::Done);
+            assert_eq!(left(&elements, &[]), before);
+            elements.write(1, 3, page(2));
+            elements.flush(1, elements.answered(1));
+            assert_eq!(left(&elements, &[]), [[2, 2]]);
+        }
+    }
+
+    #[test]
+    fn vanished_misdirected_and_unwritable_writes_leave_their_page_as_it_was() {
+        for (wrong, outcome) in [
+            (Wrong::Vanished, Outcome::Done),
+            (Wrong::Misdirected, Outcome::Done),
+            (Wrong::Unwritable, Outcome::MediumError),
+        ] {
+            let mut elements = Elements::new(2, 8, PAGE);
+            elements.go_wrong(1, wrong, 5);
+            assert_eq!(elements.write(1, 3, page(1)), outcome);
+            assert_eq!(first_bytes(&elements, 1, 3), [0, 0]);
+            let others = (0..8).filter(|&other| first_bytes(&elements, 1, other) == [1, 1]).count();
+            assert_eq!(others, usize::from(wrong == Wrong::Misdirected));
+            assert_eq!(elements.write(1, 3, page(2)), Outcome::Done);
+            assert_eq!(first_bytes(&elements, 1, 3), [2, 2]);
+        }
+    }
+
+    #[test]
+    fn rot_and_unreadable_strike_a_page_that_holds_something() {
+        let mut elements = Elements::new(2, 8, PAGE);
+        assert!(!elements.go_wrong(1, Wrong::Rot, 9), "there is none");
+        elements.write(1, 3, page(1));
+        elements.flush(1, 1);
+        elements.go_wrong(1, Wrong::Rot, 9);
+        assert_ne!(elements.read(1, 3).expect("rot is silent"), &page(1));
+        elements.go_wrong(1, Wrong::Unreadable, 9);
+        assert_eq!(elements.read(1, 3).err(), Some(Outcome::MediumError));
+        elements.write(1, 3, page(2));
+        assert_eq!(first_bytes(&elements, 1, 3), [2, 2]);
+        elements.go_wrong(1, Wrong::Lost, 0);
+        assert_eq!(elements.read(1, 3).err(), Some(Outcome::Timeout));
+    }
+}

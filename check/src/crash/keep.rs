@@ -1,0 +1,111 @@
+//! What a loss of power leaves of sectors of which several contents may be durable.
+
+use serde::{Deserialize, Serialize};
+use stripewise_base::prng::Prng;
+
+use super::elements::Undecided;
+
+/// Which contents are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// What a flush has covered, and nothing else.
+    Nothing,
+    /// Everything that was answered or under way.
+    Everything,
+    /// The combination of this number, counted from nothing to everything: see [`states`].
+    State(u64),
+    /// One drawn from this seed.
+    Seed(u64),
+}
+
+/// How many combinations there are of `undecided` sectors, [`u64::MAX`] where they are too many to count.
+pub(crate) fn states(undecided: &[Undecided]) -> u64 {
+    undecided.iter().fold(1, |states: u64, one| states.saturating_mul(one.versions.len() as u64))
+}
+
+impl Keep {
+    /// For each of `undecided` the version that is left.
+    pub(crate) fn picks(self, undecided: &[Undecided]) -> Vec<usize> {
+        let last = |one: &Undecided| one.versions.len() - 1;
+        match self {
+            Self::Nothing => vec![0; undecided.len()],
+            Self::Everything => undecided.iter().map(last).collect(),
+            Self::State(state) => {
+                let mut rest = state;
+                let digit = |one: &Undecided| {
+                    let of = one.versions.len() as u64;
+                    let picked = rest % of;
+                    rest /= of;
+                    picked as usize
+                };
+                undecided.iter().map(digit).collect()
+            }
+            Self::Seed(seed) => drawn(undecided, &mut Prng::stream(seed, 0x6B65_6570)),
+        }
+    }
+}
+
+/// How alike the fates of sectors are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grain {
+    Element,
+    Page,
+    Sector,
+}
+
+/// Real losses are seldom even: often an element has kept all or nothing, or nearly all of everything is there.
+fn drawn(undecided: &[Undecided], random: &mut Prng) -> Vec<usize> {
+    let grain = [Grain::Element, Grain::Page, Grain::Sector][random.below(3) as usize];
+    let kept_percent = [3, 20, 50, 80, 97][random.below(5) as usize];
+    let mut picks: Vec<usize> = Vec::with_capacity(undecided.len());
+    let mut fate = 0;
+    for (nth, one) in undecided.iter().enumerate() {
+        let before = nth.checked_sub(1).map(|before| &undecided[before]);
+        let is_same = before.is_some_and(|before| match grain {
+            Grain::Element => before.element == one.element,
+            Grain::Page => (before.element, before.page) == (one.element, one.page),
+            Grain::Sector => false,
+        });
+        if !is_same {
+            fate = if random.chance(kept_percent, 100) { random.next_u64() | 1 } else { 0 };
+        }
+        let later = one.versions.len() as u64 - 1;
+        // Of those that keep something, most keep the last.
+        let picked = match fate {
+            0 => 0,
+            fate if fate & 6 != 0 => later,
+            fate => 1 + (fate >> 3) % later,
+        };
+        picks.push(picked as usize);
+    }
+    picks
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn undecided(element: u16, page: u32, sector: u32, versions: usize) -> Undecided {
+        Undecided { element, page, sector, versions: vec![vec![].into(); versions] }
+    }
+
+    #[test]
+    fn the_states_are_all_combinations_from_nothing_to_everything() {
+        let sectors = [undecided(0, 1, 0, 2), undecided(0, 1, 1, 3), undecided(2, 5, 0, 2)];
+        assert_eq!(states(&sectors), 12);
+        let all: BTreeSet<Vec<usize>> = (0..12).map(|state| Keep::State(state).picks(&sectors)).collect();
+        assert_eq!(all.len(), 12);
+        assert_eq!(Keep::State(0).picks(&sectors), Keep::Nothing.picks(&sectors));
+        assert_eq!(Keep::State(11).picks(&sectors), Keep::Everything.picks(&sectors));
+    }
+
+    #[test]
+    fn seeds_come_to_every_state_of_a_few_sectors() {
+        let sectors = [undecided(0, 1, 0, 2), undecided(0, 1, 1, 2), undecided(2, 5, 0, 3)];
+        let all: BTreeSet<Vec<usize>> = (0..500).map(|seed| Keep::Seed(seed).picks(&sectors)).collect();
+        assert_eq!(all.len(), 12);
+    }
+}

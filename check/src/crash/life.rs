@@ -1,0 +1,291 @@
+//! The life of an array: opened, read, asked, and cut off, again and again; and what must hold every time.
+
+use stripewise_array::{Bug, OpenError, Opened};
+use stripewise_base::prng::Prng;
+
+use super::case::{Case, Cut, Era};
+use super::counts::Counts;
+use super::desk::Desk;
+use super::elements::{Elements, InFlight};
+use super::keep::Keep;
+use super::offer::Offer;
+use super::server::Server;
+use super::shape::Shape;
+use super::subject::Subject;
+use crate::model::Model;
+use crate::stamp::SECTOR;
+
+/// Operations after which what was asked in an era should long be answered: so many, and so many more for each request.
+const EVENTS: u64 = 50_000;
+const EVENTS_PER_REQUEST: u64 = 3_000;
+
+/// An array between two openings.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    shape: Shape,
+    pub(crate) elements: Elements,
+    pub(crate) model: Model,
+    /// Elements that count towards what parity bears: they were absent once, or went wrong.
+    lost: u64,
+    /// Elements without which the array was opened: nothing of them may be read.
+    outdated: u64,
+    random: Prng,
+    bug: Option<Bug>,
+    pub(crate) counts: Counts,
+}
+
+/// A mask of elements.
+pub(crate) fn mask(elements: &[u16]) -> u64 {
+    elements.iter().fold(0, |mask, element| mask | 1 << element)
+}
+
+/// All sets of at most `most` of `count` elements that are not in `without`, the empty one first.
+pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = u64> {
+    (0..1u64 << count).filter(move |set| set.count_ones() <= most && set & without == 0)
+}
+
+impl Life {
+    /// A new array.
+    ///
+    /// # Errors
+    /// Why it cannot be created.
+    pub(crate) fn new<S: Subject>(shape: &Shape, seed: u64, bug: Option<Bug>) -> Result<Self, String> {
+        let mut elements = Elements::new(shape.elements, shape.pages, shape.page_bytes);
+        let mut offer = Offer::new(&mut elements, (0..shape.elements).collect(), None, seed);
+        S::create(shape, &mut offer).map_err(|error| format!("it cannot be created: {error}"))?;
+        // Everything was flushed, or creation is wrong: power may go right after it.
+        let undecided = elements.undecided(&[]);
+        if let Some(one) = undecided.first() {
+            return Err(format!("creation leaves page {} of element {} unflushed", one.page, one.element));
+        }
+        let mut life = Self {
+            shape: shape.clone(),
+            elements,
+            model: Model::new(0),
+            lost: 0,
+            outdated: 0,
+            random: Prng::stream(seed, 0x6C69_6665),
+            bug,
+            counts: Counts::default(),
+        };
+        life.counts.lives = 1;
+        let mut probe = life.clone();
+        let all = (0..shape.elements).collect();
+        let mut offer = Offer::new(&mut probe.elements, all, None, seed);
+        let (subject, _) = S::open(shape, bug, &mut offer).map_err(|error| error.to_string())?;
+        let model = Model::new(subject.bytes() / SECTOR as u64);
+        life.model = if shape.kind.has_binding_trims() { model.with_binding_trims() } else { model };
+        Ok(life)
+    }
+
+    /// The same array, whose operations end in another order from now on.
+    pub(crate) fn reseeded(&self, seed: u64) -> Self {
+        Self { random: Prng::stream(seed, 0x6C69_6665), ..self.clone() }
+    }
+
+    /// How many more elements may be lost.
+    pub(crate) fn spare(&self) -> u32 {
+        self.shape.kind.parity().saturating_sub(self.lost.count_ones())
+    }
+
+    /// Elements that count as lost.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Power is lost while `in_flight` is under way.
+    pub(crate) fn lose_power(&mut self, in_flight: &[InFlight], keep: Keep) {
+        let undecided = self.elements.undecided(in_flight);
+        let picks = keep.picks(&undecided);
+        let torn = undecided.iter().zip(&picks).zip(undecided.iter().zip(&picks).skip(1));
+        let is_torn = torn.into_iter().any(|((one, pick), (next, other))| {
+            (one.element, one.page) == (next.element, next.page) && (*pick == 0) != (*other == 0)
+        });
+        self.elements.lose_power(&undecided, |nth| picks[nth]);
+        self.model.power_lost(false);
+        self.counts.crashes += 1;
+        self.counts.undecided += u64::from(!undecided.is_empty());
+        self.counts.torn += u64::from(is_torn);
+    }
+
+    /// The elements that are offered, in any order.
+    fn offered(&mut self, absent: u64) -> Vec<u16> {
+        let mut order: Vec<u16> =
+            (0..self.shape.elements).filter(|element| absent & 1 << element == 0).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, self.random.below(last as u64 + 1) as usize);
+        }
+        order
+    }
+
+    /// Opens the array without the elements of `absent`; power goes after `cut`. `None` if it went.
+    fn open<S: Subject>(&mut self, absent: u64, cut: Option<Cut>) -> Result<Option<(S, u64)>, String> {
+        self.lost |= absent;
+        let order = self.offered(absent);
+        let seed = self.random.next_u64();
+        let mut offer = Offer::new(&mut self.elements, order, cut.map(|cut| cut.after), seed);
+        let result = S::open(&self.shape, self.bug, &mut offer);
+        let order = offer.order().to_vec();
+        if let (Some(in_flight), Some(Cut { keep, .. })) = (offer.cut(), cut) {
+            self.counts.while_opening += 1;
+            self.lose_power(&in_flight, keep);
+            return Ok(None);
+        }
+        let (subject, opened) = result.map_err(|error| match error {
+            OpenError::Refused(reason) => format!("it is refused: {reason}"),
+            error => format!("it cannot be opened: {error}"),
+        })?;
+        let missing = self.positions(&opened, &order)?;
+        self.counts.opened += 1;
+        self.counts.degraded += u64::from(missing != 0);
+        self.counts.returned += u64::from(self.outdated & !absent != 0);
+        self.counts.dropped += u64::from(opened.dropped > 0);
+        self.counts.replayed += opened.replayed;
+        self.outdated |= missing;
+        Ok(Some((subject, missing)))
+    }
+
+    /// The elements that the array is opened without, which must be those that it has to be opened without.
+    fn positions(&self, opened: &Opened, order: &[u16]) -> Result<u64, String> {
+        if let Some(loss) = opened.losses.first() {
+            return Err(format!("it says that something is lost: {loss}"));
+        }
+        if opened.positions.len() != usize::from(self.shape.elements) {
+            return Err(format!("it has {} positions", opened.positions.len()));
+        }
+        let mut missing = 0;
+        for (element, position) in (0u16..).zip(&opened.positions) {
+            let bit = 1 << element;
+            match position {
+                Some(position) if order.get(usize::from(*position)) != Some(&element) => {
+                    return Err(format!("element {element} was not offered as number {position}"));
+                }
+                Some(_) if self.outdated & bit != 0 => {
+                    return Err(format!("stale element {element} is taken for a current one"));
+                }
+                None if self.lost & bit == 0 => {
+                    return Err(format!("element {element} is left out though nothing is wrong with it"));
+                }
+                Some(_) => {}
+                None => missing |= bit,
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Opens the array and reads everything: from now on that is what it holds.
+    fn begin<S: Subject>(&mut self, absent: u64, depth: u32) -> Result<Server<S>, String> {
+        let (subject, missing) = self.open::<S>(absent, None)?.ok_or("power went by itself")?;
+        let offered = subject.bytes() / SECTOR as u64;
+        if offered != self.model.sectors() {
+            return Err(format!("it offers {offered} sectors, of {}", self.model.sectors()));
+        }
+        let desk = Desk::new(self.elements.clone(), missing);
+        let seed = self.random.next_u64();
+        let mut server = Server::new(subject, desk, self.model.clone(), depth, seed);
+        server.may_be_full = self.lost != 0;
+        let found = server.read_all()?;
+        for (sector, found) in (0..).zip(found) {
+            server.model.restarted(sector, found);
+        }
+        Ok(server)
+    }
+
+    /// Power is lost while `server` serves.
+    fn end<S: Subject>(&mut self, server: Server<S>, keep: Keep) {
+        let (desk, model) = server.into_parts();
+        let in_flight = desk.in_flight();
+        (self.elements, self.model) = (desk.elements, model);
+        self.lose_power(&in_flight, keep);
+    }
+
+    /// What comes before the requests of an era.
+    pub(crate) fn enter<S: Subject>(&mut self, era: &Era) -> Result<Server<S>, String> {
+        let absent = mask(&era.absent);
+        for &cut in &era.cuts {
+            if let Some((subject, missing)) = self.open::<S>(absent, Some(cut))? {
+                // It needed fewer writes than that, so power is lost right behind it.
+                let server =
+                    Server::new(subject, Desk::new(self.elements.clone(), missing), self.model.clone(), 1, 0);
+                self.counts.at_once += 1;
+                self.end(server, cut.keep);
+            }
+        }
+        if era.twice {
+            let server = self.begin::<S>(absent, era.depth)?;
+            self.counts.at_once += 1;
+            let keep = Keep::Seed(self.random.next_u64());
+            self.end(server, keep);
+        }
+        let mut server = self.begin::<S>(absent, era.depth)?;
+        server.ask(&era.asks);
+        self.counts.asked += era.asks.len() as u64;
+        Ok(server)
+    }
+
+    /// One event of an era, and what goes wrong before it. False when nothing is left to do.
+    pub(crate) fn step<S: Subject>(
+        &mut self,
+        server: &mut Server<S>,
+        era: &Era,
+        event: u64,
+    ) -> Result<bool, String> {
+        for strike in era.strikes.iter().filter(|strike| strike.event == event) {
+            if server.desk.elements.go_wrong(strike.element, strike.wrong, strike.choice) {
+                self.lost |= 1 << strike.element;
+                self.counts.wrongs += 1;
+                server.may_be_full = true;
+            }
+        }
+        self.counts.events += 1;
+        server.step()
+    }
+
+    /// A whole era.
+    pub(crate) fn era<S: Subject>(&mut self, era: &Era) -> Result<(), String> {
+        let mut server = self.enter::<S>(era)?;
+        let limit = EVENTS + EVENTS_PER_REQUEST * era.asks.len() as u64;
+        let mut event = 0;
+        while era.crash.is_none_or(|crash| event < crash) {
+            let goes_on = self.step(&mut server, era, event)?;
+            event += 1;
+            if server.is_idle() && (era.crash.is_none() || !goes_on) {
+                break;
+            }
+            if !goes_on && server.desk.flights.is_empty() || event > limit {
+                return server.finish(limit);
+            }
+        }
+        self.counts.under_load += u64::from(!server.is_idle());
+        self.end(server, era.keep);
+        Ok(())
+    }
+
+    /// The eras, then the last opening, and everything read once more without any elements that the array can do without.
+    pub(crate) fn eras<S: Subject>(&mut self, eras: &[Era]) -> Result<(), String> {
+        for (nth, era) in eras.iter().enumerate() {
+            self.era::<S>(era).map_err(|what| format!("era {nth}: {what}"))?;
+        }
+        let named = |what: String| format!("after the last era: {what}");
+        let mut server = self.begin::<S>(0, 1).map_err(named)?;
+        let flush = crate::Ask { gap_ns: 0, what: crate::What::Flush, sector: 0, sectors: 0 };
+        server.ask(&[flush]);
+        server.finish(EVENTS).map_err(named)?;
+        self.end(server, Keep::Nothing);
+        let sets: Vec<u64> = sets(self.shape.elements, self.spare(), self.lost).collect();
+        for set in sets {
+            let mut without = self.clone();
+            let named = |what: String| format!("in the end, without elements {set:#b}: {what}");
+            without.begin::<S>(set, 1).map_err(named)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the elements that `case` takes away or lets go wrong are within what its parity bears.
+pub(crate) fn is_bearable(case: &Case) -> bool {
+    let of =
+        |era: &Era| mask(&era.absent) | era.strikes.iter().fold(0, |mask, strike| mask | 1 << strike.element);
+    let lost = case.eras.iter().fold(0, |lost, era| lost | of(era));
+    lost.count_ones() <= case.shape.kind.parity()
+}

@@ -1,0 +1,128 @@
+//! The crash checker: arrays that lose power at any moment, with any of what was not flushed, and are opened again.
+//!
+//! `docs/fault-contract.md` is what it holds them to. A [`Case`] is all that decides one life of an array; seeds are cases
+//! that are drawn, and a [`Script`] stands for all crashes of a few requests.
+
+mod case;
+mod counts;
+mod desk;
+mod draw;
+mod elements;
+mod keep;
+mod life;
+#[cfg(test)]
+mod mirror;
+mod offer;
+mod server;
+mod shape;
+mod shrink;
+mod small;
+mod subject;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use stripewise_array::{Array, Bug, PageMemory};
+
+pub use case::{Case, Cut, Era, Strike};
+pub use counts::Counts;
+pub use elements::Wrong;
+pub use keep::Keep;
+pub use shape::{Kind, Shape};
+pub use small::{Effort, Script};
+
+use crate::run::words_of_panic;
+use life::Life;
+
+/// A case that breaks a promise.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The case.
+    pub case: Case,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// Tries cases, one after the other. New arrays are made once and copied.
+pub struct Checker {
+    bug: Option<Bug>,
+    arrays: BTreeMap<Shape, Life>,
+}
+
+/// Who is checked.
+type Checked = Array<PageMemory>;
+
+impl Checker {
+    /// A checker of controllers in which `bug` is planted; without the feature `planted-bugs` there is none to plant.
+    pub fn new(bug: Option<Bug>) -> Self {
+        Self { bug, arrays: BTreeMap::new() }
+    }
+
+    fn array(&mut self, shape: &Shape) -> Result<&Life, String> {
+        if !self.arrays.contains_key(shape) {
+            let array = guarded(|| Life::new::<Checked>(shape, 0, self.bug))?;
+            self.arrays.insert(shape.clone(), array);
+        }
+        Ok(&self.arrays[shape])
+    }
+
+    /// The case of a seed.
+    ///
+    /// # Errors
+    /// When there can be no such array.
+    pub fn drawn(&mut self, seed: u64, kinds: &[Kind]) -> Result<Case, Broken> {
+        let shape = draw::shape(seed, kinds);
+        let case = Case { seed, shape: shape.clone(), eras: Vec::new() };
+        let sectors = self.array(&shape).map_err(|what| Broken { case, what })?.model.sectors();
+        Ok(draw::case(seed, shape, sectors))
+    }
+
+    /// Lives the life of `case`.
+    ///
+    /// # Errors
+    /// The first promise that was broken; a panic is one too.
+    pub fn case(&mut self, case: &Case) -> Result<Counts, String> {
+        let mut life = self.array(&case.shape)?.reseeded(case.seed);
+        guarded(move || life.eras::<Checked>(&case.eras).map(|()| life.counts))
+    }
+
+    /// Lives the life of a seed.
+    ///
+    /// # Errors
+    /// Its case, and what is wrong.
+    pub fn seed(&mut self, seed: u64, kinds: &[Kind]) -> Result<Counts, Broken> {
+        let case = self.drawn(seed, kinds)?;
+        self.case(&case).map_err(|what| Broken { case, what })
+    }
+
+    /// Tries every crash of `script` on the smallest array of `kind`; `told` is told how it gets on.
+    ///
+    /// # Errors
+    /// The first case that breaks a promise.
+    pub fn script(
+        &mut self,
+        kind: Kind,
+        script: Script,
+        effort: Effort,
+        told: &mut dyn FnMut(&Counts),
+    ) -> Result<Counts, Broken> {
+        let shape = small::shape(kind);
+        let whole =
+            |what| Broken { case: Case { seed: 0, shape: small::shape(kind), eras: Vec::new() }, what };
+        let array = self.array(&shape).map_err(whole)?;
+        let result = guarded(|| Ok(small::enumerate::<Checked>(array, &shape, script, effort, told)));
+        result.map_err(whole)?
+    }
+
+    /// A smaller case that breaks a promise too.
+    pub fn shrink(&mut self, broken: &Broken) -> Broken {
+        let case = shrink::shrink(&broken.case, 5_000, |case| self.case(case).is_err());
+        let what = self.case(&case).err().unwrap_or_else(|| broken.what.clone());
+        Broken { case, what }
+    }
+}
+
+/// A panic is a promise that was broken: the controller's own assertions are checks too.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(words_of_panic(panic.as_ref())))
+}

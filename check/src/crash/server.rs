@@ -1,0 +1,243 @@
+//! A controller that serves while somebody asks: its operations end in an order that a seed decides, and what it answers is
+//! held against the model.
+
+use stripewise_array::{Acknowledgement, HostRequest, RequestKind, SubmitError};
+use stripewise_base::Nanos;
+use stripewise_base::prng::Prng;
+
+use super::desk::Desk;
+use super::subject::Subject;
+use crate::case::{Ask, What};
+use crate::model::{Model, Update};
+use crate::stamp::{Found, SECTOR, UNFILLED, fill};
+
+/// Time between two operations that end.
+const TICK_NS: Nanos = 1_000;
+
+/// Sectors of a request that reads everything.
+const STRIDE: u64 = 37;
+
+/// A request under way.
+#[derive(Clone, Debug)]
+struct Asked {
+    ask: Ask,
+    update: Update,
+    /// Of reads and flushes: the oldest versions that they may find, or that they cover.
+    floors: Vec<Update>,
+}
+
+/// A controller, its elements, and what it was asked.
+pub(crate) struct Server<S> {
+    subject: S,
+    pub(crate) desk: Desk,
+    pub(crate) model: Model,
+    now: Nanos,
+    waiting: std::collections::VecDeque<Ask>,
+    under_way: Vec<Option<Asked>>,
+    depth: usize,
+    random: Prng,
+    /// Whether an update may fail because there is no space.
+    pub(crate) may_be_full: bool,
+    page_sectors: u64,
+    /// What every sector was found to hold, when all are read back.
+    found: Option<Vec<Option<Found>>>,
+}
+
+impl<S: Subject> Server<S> {
+    pub(crate) fn new(subject: S, desk: Desk, model: Model, depth: u32, seed: u64) -> Self {
+        let page_sectors = (desk.elements.page_bytes() / SECTOR) as u64;
+        Self {
+            subject,
+            desk,
+            model,
+            now: 0,
+            waiting: std::collections::VecDeque::new(),
+            under_way: vec![None; depth.max(1) as usize],
+            depth: depth.max(1) as usize,
+            random: Prng::stream(seed, 0x7365_7276),
+            may_be_full: false,
+            page_sectors,
+            found: None,
+        }
+    }
+
+    pub(crate) fn ask(&mut self, asks: &[Ask]) {
+        self.waiting.extend(asks);
+    }
+
+    /// Whether every request was answered.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.under_way.iter().all(Option::is_none)
+    }
+
+    /// Submits what there is room for, lets one operation end or time pass, and looks at what is answered. False when there is
+    /// nothing left to do.
+    ///
+    /// # Errors
+    /// The promise that was broken.
+    pub(crate) fn step(&mut self) -> Result<bool, String> {
+        self.submit()?;
+        self.subject.dispatch(&mut self.desk);
+        while let Some(at) = self.desk.take_timer(self.now) {
+            debug_assert!(at <= self.now);
+            self.subject.timer(self.now, &mut self.desk);
+            self.subject.dispatch(&mut self.desk);
+        }
+        let goes_on = if let Some(last) = self.desk.flights.len().checked_sub(1) {
+            let nth = self.random.below(last as u64 + 1) as usize;
+            let (flight, outcome, found) = self.desk.take(nth);
+            if let Some(content) = found {
+                self.subject.fill(flight.page, &content);
+            }
+            self.now += TICK_NS;
+            self.subject.completed(self.now, flight.id, outcome, &mut self.desk);
+            true
+        } else if let Some(at) = self.desk.take_timer(Nanos::MAX) {
+            self.now = self.now.max(at);
+            self.subject.timer(self.now, &mut self.desk);
+            true
+        } else {
+            !self.desk.acknowledged.is_empty()
+        };
+        self.desk.wrong.take().map_or(Ok(()), Err)?;
+        self.look()?;
+        Ok(goes_on)
+    }
+
+    /// Steps until every request is answered.
+    ///
+    /// # Errors
+    /// The promise that was broken; one of them is that everything ends.
+    pub(crate) fn finish(&mut self, mut limit: u64) -> Result<(), String> {
+        while !self.is_idle() {
+            limit = limit.checked_sub(1).ok_or("no end in sight of what was asked")?;
+            if !self.step()? && !self.is_idle() && self.desk.flights.is_empty() {
+                let oldest = self.under_way.iter().flatten().next();
+                let words = oldest.map_or("none was taken".into(), |asked| crate::player::words(&asked.ask));
+                return Err(format!("the array stands still with requests left: {words}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads everything, and answers what each sector holds.
+    ///
+    /// # Errors
+    /// The promise that was broken.
+    pub(crate) fn read_all(&mut self) -> Result<Vec<Option<Found>>, String> {
+        let sectors = self.model.sectors();
+        self.found = Some(vec![None; sectors as usize]);
+        let reads = (0..sectors).step_by(STRIDE as usize).map(|sector| Ask {
+            gap_ns: 0,
+            what: What::Read,
+            sector,
+            sectors: STRIDE.min(sectors - sector),
+        });
+        let reads: Vec<Ask> = reads.collect();
+        self.ask(&reads);
+        self.finish(100_000)?;
+        Ok(self.found.take().unwrap_or_default())
+    }
+
+    /// The controller's elements and the model, when power goes.
+    pub(crate) fn into_parts(self) -> (Desk, Model) {
+        (self.desk, self.model)
+    }
+
+    fn submit(&mut self) -> Result<(), String> {
+        while let Some(&ask) = self.waiting.front() {
+            let Some(tag) = self.under_way[..self.depth].iter().position(Option::is_none) else { break };
+            let (asked, payload) = self.prepare(ask);
+            let kind = match ask.what {
+                What::Read => RequestKind::Read,
+                What::Write => RequestKind::Write,
+                What::Trim => RequestKind::Trim,
+                What::Flush => RequestKind::Flush,
+            };
+            let host = HostRequest {
+                tag: tag as u64,
+                arrival: self.now,
+                offset: ask.sector * SECTOR as u64,
+                bytes: (ask.sectors * SECTOR as u64) as u32,
+                kind,
+            };
+            self.waiting.pop_front();
+            self.under_way[tag] = Some(asked);
+            match self.subject.submit(self.now, host, payload, &mut self.desk) {
+                Ok(()) => {}
+                Err((SubmitError::Busy, _)) => {
+                    // An update that was refused was never submitted; the model lets it be anyway.
+                    self.under_way[tag] = None;
+                    self.waiting.push_front(ask);
+                    break;
+                }
+                Err((error, _)) => return Err(format!("{} is refused: {error}", crate::player::words(&ask))),
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, ask: Ask) -> (Asked, Box<[u8]>) {
+        let mut asked = Asked { ask, update: 0, floors: Vec::new() };
+        let sectors = ask.sector..ask.sector + ask.sectors;
+        let bytes = ask.sectors as usize * SECTOR;
+        let mut payload = Box::default();
+        match ask.what {
+            What::Read => {
+                asked.floors = sectors.map(|sector| self.model.floor(sector)).collect();
+                payload = vec![UNFILLED; bytes].into();
+            }
+            What::Write => {
+                asked.update = self.model.write(ask.sector, ask.sectors);
+                payload = vec![0; bytes].into();
+                fill(&mut payload, ask.sector, asked.update);
+            }
+            What::Trim => {
+                // Of pages that are trimmed in part nothing is trimmed.
+                let first = ask.sector.next_multiple_of(self.page_sectors);
+                let end = (ask.sector + ask.sectors) / self.page_sectors * self.page_sectors;
+                asked.update = self.model.trim(first.min(end), end.saturating_sub(first));
+            }
+            What::Flush => {
+                asked.floors = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
+            }
+        }
+        (asked, payload)
+    }
+
+    /// Looks at what was answered.
+    fn look(&mut self) -> Result<(), String> {
+        for (acknowledgement, payload) in std::mem::take(&mut self.desk.acknowledged) {
+            let Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
+            let place = self.under_way.get_mut(tag as usize).ok_or("an answer to nothing")?;
+            let asked = place.take().ok_or("a request is answered twice")?;
+            let words = || crate::player::words(&asked.ask);
+            if failed {
+                if !(no_space && self.may_be_full) {
+                    let why = if no_space { ": there is no space, it says" } else { "" };
+                    return Err(format!("{} failed though enough is left{why}", words()));
+                }
+                continue;
+            }
+            match asked.ask.what {
+                What::Write | What::Trim => self.model.acknowledged(asked.update),
+                What::Flush => self.model.flushed(&asked.floors),
+                What::Read => self.check(&asked, &payload).map_err(|what| format!("{}: {what}", words()))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, asked: &Asked, payload: &[u8]) -> Result<(), String> {
+        let sectors = (asked.ask.sector..).zip(payload.chunks_exact(SECTOR)).zip(&asked.floors);
+        for ((sector, bytes), &floor) in sectors {
+            let found = Found::of(bytes);
+            self.model.check(sector, found, floor)?;
+            self.model.seen(sector, found);
+            if let Some(all) = &mut self.found {
+                all[sector as usize] = Some(found);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Small arrays of every kind that can be opened again.
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::format::Uuid;
+use stripewise_array::geometry::Level;
+use stripewise_array::placement::PlacementPolicy;
+use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit};
+use stripewise_array::{Elements, Identity, Metadata, Scheme};
+use stripewise_base::units::Span;
+
+/// How an array survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// RAID-5, the log.
+    Log5,
+    /// RAID-6, the log.
+    Log6,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Log5, Self::Log6];
+
+    /// Its name, as the command takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Log5 => "log5",
+            Self::Log6 => "log6",
+        }
+    }
+
+    /// Elements of a stripe that may be lost.
+    pub fn parity(self) -> u32 {
+        match self {
+            Self::Log5 => 1,
+            Self::Log6 => 2,
+        }
+    }
+
+    /// Whether a trim of whole pages is a version like a write.
+    pub(crate) fn has_binding_trims(self) -> bool {
+        matches!(self, Self::Log5 | Self::Log6)
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        found.ok_or_else(|| format!("no such scheme; there are {}", names.join(", ")))
+    }
+}
+
+/// An array.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// How it survives.
+    pub kind: Kind,
+    /// Elements.
+    pub elements: u16,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Pages of an element.
+    pub pages: u32,
+    /// Pages that a segment of a log takes of an element.
+    pub segment_rows: u32,
+    /// Whether chunks leave when a segment is full of them, and not when a stripe is.
+    pub groups_segments: bool,
+    /// Nanoseconds after which a chunk leaves alone; 0 lets it wait.
+    pub wait_ns: u64,
+    /// Whether a write is acknowledged when it is on the elements, and not before.
+    pub acknowledges_late: bool,
+}
+
+impl Shape {
+    /// The scheme, with queues that are as small as the array.
+    pub(crate) fn scheme(&self) -> Scheme {
+        let mut scheme: Scheme =
+            Scheme::from_toml("", "name = \"crashes\"").expect("a scheme needs a name only");
+        scheme.metadata = Metadata::On;
+        scheme.geometry.level = if self.kind.parity() == 2 { Level::Raid6 } else { Level::Raid5 };
+        scheme.queues.requests = 16;
+        scheme.queues.plans = 8;
+        scheme.placement.policy = PlacementPolicy::Elastic;
+        let elastic = &mut scheme.elastic;
+        elastic.segment_rows = self.segment_rows;
+        elastic.buffer = if self.groups_segments { BufferUnit::Group } else { BufferUnit::Stripe };
+        elastic.wait = Span(self.wait_ns);
+        elastic.acknowledge =
+            if self.acknowledges_late { AcknowledgeWrites::Durable } else { AcknowledgeWrites::Buffered };
+        scheme
+    }
+
+    /// What the elements are and can do.
+    pub(crate) fn elements(&self) -> Elements {
+        Elements {
+            count: self.elements.into(),
+            page_bytes: self.page_bytes,
+            pages: self.pages,
+            volatile_cache: true,
+            discard: true,
+            old_versions: 0,
+            gc_control: false,
+            gc_state: false,
+            streams: 1,
+        }
+    }
+
+    /// The array's identifiers: fixed ones, as every case has its own elements.
+    pub(crate) fn identity(&self) -> Identity {
+        let element =
+            |nth: u16| Uuid([&[0xE1; 14][..], &nth.to_le_bytes()].concat().try_into().expect("16 bytes"));
+        let elements = (0..self.elements).map(element).collect();
+        Identity { array: Uuid([0xA7; 16]), elements, name: "crashes".into() }
+    }
+}

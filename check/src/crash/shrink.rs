@@ -1,0 +1,67 @@
+//! From a case that fails to a smaller one that fails too, for people to read.
+
+use super::case::{Case, Era};
+use super::keep::Keep;
+use super::life::is_bearable;
+
+/// A smaller case for which `fails` still holds, tried at most `tries` times.
+pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool) -> Case {
+    let mut best = case.clone();
+    let mut attempt = |best: &mut Case, candidate: Case| {
+        if tries == 0 || candidate == *best || !is_bearable(&candidate) {
+            return false;
+        }
+        tries -= 1;
+        let is_better = fails(&candidate);
+        if is_better {
+            *best = candidate;
+        }
+        is_better
+    };
+    loop {
+        let mut is_smaller = false;
+        for era in (0..best.eras.len()).rev() {
+            let mut candidate = best.clone();
+            candidate.eras.remove(era);
+            is_smaller |= attempt(&mut best, candidate);
+        }
+        for era in 0..best.eras.len() {
+            // Halves of the requests, then quarters, down to single ones.
+            let mut size = best.eras[era].asks.len().div_ceil(2);
+            while size > 0 {
+                let mut end = best.eras[era].asks.len();
+                while end > 0 {
+                    let start = end.saturating_sub(size);
+                    let mut candidate = best.clone();
+                    candidate.eras[era].asks.drain(start..end);
+                    is_smaller |= attempt(&mut best, candidate);
+                    end = start;
+                }
+                size = if size == 1 { 0 } else { size.div_ceil(2) };
+            }
+            for simplify in SIMPLER {
+                let mut candidate = best.clone();
+                simplify(&mut candidate.eras[era]);
+                is_smaller |= attempt(&mut best, candidate);
+            }
+        }
+        if !is_smaller {
+            return best;
+        }
+    }
+}
+
+/// What makes an era simpler.
+const SIMPLER: [fn(&mut Era); 11] = [
+    |era| era.crash = None,
+    |era| era.crash = era.crash.map(|crash| crash / 2),
+    |era| era.crash = era.crash.map(|crash| crash.saturating_sub(1)),
+    |era| era.keep = Keep::Nothing,
+    |era| era.keep = Keep::Everything,
+    |era| era.depth = 1,
+    |era| era.twice = false,
+    |era| era.absent.truncate(era.absent.len().saturating_sub(1)),
+    |era| era.cuts.truncate(era.cuts.len().saturating_sub(1)),
+    |era| era.strikes.truncate(era.strikes.len().saturating_sub(1)),
+    |era| era.asks.iter_mut().for_each(|ask| ask.sectors = ask.sectors.min(1)),
+];

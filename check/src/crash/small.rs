@@ -1,0 +1,279 @@
+//! Small cases, of which every crash is tried: each moment, each combination of what no flush has covered (a sample where
+//! they are too many), each set of elements lost; and each moment of the opening that follows.
+
+use super::Broken;
+use super::case::{Case, Cut, Era};
+use super::counts::Counts;
+use super::keep::{Keep, states};
+use super::life::{Life, sets};
+use super::server::Server;
+use super::shape::{Kind, Shape};
+use super::subject::Subject;
+use crate::case::{Ask, What};
+
+/// What is asked while every crash is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// A few pages, a flush, and some of them again.
+    Overwrite,
+    /// What was flushed is trimmed, and the trim flushed.
+    Trim,
+    /// Several requests at once, one of them a flush.
+    Together,
+    /// Parts of pages.
+    Parts,
+    /// A full array that is overwritten.
+    Full,
+}
+
+impl Script {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Overwrite, Self::Trim, Self::Together, Self::Parts, Self::Full];
+
+    /// Its name, as the command takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overwrite => "overwrite",
+            Self::Trim => "trim",
+            Self::Together => "together",
+            Self::Parts => "parts",
+            Self::Full => "full",
+        }
+    }
+
+    /// What comes before, wholly flushed.
+    fn before(self, page: u64, sectors: u64) -> Vec<Ask> {
+        match self {
+            Self::Trim | Self::Parts => vec![write(0, 4 * page), FLUSH],
+            Self::Full => (0..sectors / page).map(|at| write(at * page, page)).chain([FLUSH]).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn asks(self, page: u64, sectors: u64) -> Vec<Ask> {
+        match self {
+            Self::Overwrite => {
+                vec![write(0, 3 * page), FLUSH, write(page, page), write(0, page), FLUSH, write(page, page)]
+            }
+            Self::Trim => vec![trim(0, 2 * page), FLUSH, write(page, page), trim(page, 3 * page), FLUSH],
+            Self::Together => {
+                vec![write(0, page), write(page, page), FLUSH, write(0, page), write(2 * page, page), FLUSH]
+            }
+            Self::Parts => {
+                vec![
+                    write(0, 1),
+                    write(page, 1),
+                    write(2 * page - 1, 2),
+                    FLUSH,
+                    write(0, page),
+                    write(0, 1),
+                    FLUSH,
+                ]
+            }
+            Self::Full => {
+                let pages = sectors / page;
+                let some = (0..pages / 2).map(|nth| write(nth * 7 % pages * page, page));
+                let flushed = some.flat_map(|one| [Some(one), (one.sector % 5 == 0).then_some(FLUSH)]);
+                flushed.flatten().chain([FLUSH]).collect()
+            }
+        }
+    }
+
+    fn depth(self) -> u32 {
+        match self {
+            Self::Together => 3,
+            Self::Full => 4,
+            _ => 1,
+        }
+    }
+}
+
+impl std::str::FromStr for Script {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Self::ALL.iter().map(|script| script.name()).collect();
+        let found = Self::ALL.into_iter().find(|script| script.name() == text);
+        found.ok_or_else(|| format!("no such script; there are {}", names.join(", ")))
+    }
+}
+
+const FLUSH: Ask = Ask { gap_ns: 0, what: What::Flush, sector: 0, sectors: 0 };
+
+fn write(sector: u64, sectors: u64) -> Ask {
+    Ask { gap_ns: 0, what: What::Write, sector, sectors }
+}
+
+fn trim(sector: u64, sectors: u64) -> Ask {
+    Ask { gap_ns: 0, what: What::Trim, sector, sectors }
+}
+
+/// How much of an enumeration is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Combinations of sectors that are tried at one moment, at most.
+    pub states: u64,
+    /// One of so many moments is tried.
+    pub every: u64,
+    /// One of so many moments of an opening is tried.
+    pub cuts: u64,
+}
+
+impl Effort {
+    /// Everything.
+    pub const ALL: Self = Self { states: 1 << 12, every: 1, cuts: 1 };
+}
+
+/// The smallest array of a kind.
+pub(crate) fn shape(kind: Kind) -> Shape {
+    Shape {
+        kind,
+        elements: if kind.parity() == 2 { 5 } else { 3 },
+        page_bytes: 512,
+        pages: if kind.parity() == 2 { 112 } else { 128 },
+        segment_rows: 4,
+        groups_segments: false,
+        wait_ns: 0,
+        acknowledges_late: false,
+    }
+}
+
+/// Tries every crash of `script`.
+///
+/// # Errors
+/// The first case that breaks a promise.
+pub(crate) fn enumerate<S: Subject>(
+    proto: &Life,
+    shape: &Shape,
+    script: Script,
+    effort: Effort,
+    told: &mut dyn FnMut(&Counts),
+) -> Result<Counts, Broken> {
+    let (page, sectors) = (u64::from(shape.page_bytes) / 512, proto.model.sectors());
+    let before = Era { asks: script.before(page, sectors), depth: script.depth(), ..Era::calm() };
+    let era = Era { asks: script.asks(page, sectors), depth: script.depth(), ..Era::calm() };
+    let prefix: &[Era] = if before.asks.is_empty() { &[] } else { &[before] };
+    let case = |eras: &[Era]| Case { seed: 0, shape: shape.clone(), eras: [prefix, eras].concat() };
+    let mut life = proto.reseeded(0);
+    let mut counts = Counts::default();
+    life.counts = Counts::default();
+    let fail = |eras: &[Era]| {
+        let case = case(eras);
+        move |what| Broken { case, what }
+    };
+    for era in prefix {
+        life.era::<S>(era).map_err(fail(&[]))?;
+    }
+    let mut server = life.enter::<S>(&era).map_err(fail(std::slice::from_ref(&era)))?;
+    for event in 0.. {
+        let tries = Tries { life: &life, server: &server, effort, asks: &era.asks };
+        if event % effort.every == 0 {
+            let point = Era { crash: Some(event), ..era.clone() };
+            let broken = |keep, next: &Era, what| Broken {
+                case: case(&[Era { keep, ..point.clone() }, next.clone()]),
+                what,
+            };
+            tries.crashes(event, &mut counts, &broken)?;
+            tries.openings(event, &mut counts, &broken)?;
+            told(&counts);
+        }
+        let goes_on = life.step(&mut server, &era, event);
+        let goes_on = goes_on.map_err(fail(&[Era { crash: Some(event + 1), ..era.clone() }]))?;
+        if !goes_on && server.is_idle() {
+            break;
+        }
+        if event > 100_000 {
+            return Err(fail(std::slice::from_ref(&era))("no end in sight".into()));
+        }
+    }
+    counts.add(&life.counts);
+    Ok(counts)
+}
+
+/// A moment of which every crash is tried.
+struct Tries<'a, S> {
+    life: &'a Life,
+    server: &'a Server<S>,
+    effort: Effort,
+    asks: &'a [Ask],
+}
+
+impl<S: Subject> Tries<'_, S> {
+    /// The array after power was lost here.
+    fn crashed(&self, keep: Keep) -> Life {
+        let mut life = self.life.clone();
+        life.counts = Counts { lives: 1, ..Counts::default() };
+        life.elements = self.server.desk.elements.clone();
+        life.model = self.server.model.clone();
+        life.lose_power(&self.server.desk.in_flight(), keep);
+        life.counts.under_load = u64::from(!self.server.is_idle());
+        life
+    }
+
+    /// Every state times every set of elements that are lost, and an era behind it.
+    fn crashes(
+        &self,
+        event: u64,
+        counts: &mut Counts,
+        broken: &dyn Fn(Keep, &Era, String) -> Broken,
+    ) -> Result<(), Broken> {
+        let all = states(&self.server.desk.elements.undecided(&self.server.desk.in_flight()));
+        let limit = self.effort.states;
+        let keeps: Vec<Keep> = match all {
+            _ if all <= limit => (0..all).map(Keep::State).collect(),
+            _ => {
+                let ends = [Keep::Nothing, Keep::Everything];
+                ends.into_iter().chain((2..limit).map(|nth| Keep::Seed(event * limit + nth))).collect()
+            }
+        };
+        for (nth, &keep) in (event..).zip(&keeps) {
+            let crashed = self.crashed(keep);
+            let elements = crashed.elements.count();
+            for (turn, set) in (nth..).zip(sets(elements, crashed.spare(), crashed.lost())) {
+                // What follows takes turns: nothing, a second opening, more requests and another crash.
+                let absent = (0..elements).filter(|element| set & 1 << element != 0).collect();
+                let mut next = Era { absent, ..Era::calm() };
+                match turn % 4 {
+                    0 => next.twice = true,
+                    1 => {
+                        next.asks = self.asks.to_vec();
+                        (next.crash, next.depth) = (Some(turn % 61), 2);
+                        next.keep = Keep::Seed(turn);
+                    }
+                    _ => {}
+                }
+                let mut life = crashed.clone();
+                life.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;
+                counts.add(&life.counts);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every moment of the opening after a few of the states.
+    fn openings(
+        &self,
+        event: u64,
+        counts: &mut Counts,
+        broken: &dyn Fn(Keep, &Era, String) -> Broken,
+    ) -> Result<(), Broken> {
+        let keep = [Keep::Nothing, Keep::Everything, Keep::Seed(event)][event as usize % 3];
+        let crashed = self.crashed(keep);
+        let elements = u64::from(crashed.elements.count());
+        for after in (event % self.effort.cuts..).step_by(self.effort.cuts as usize) {
+            let left = [Keep::Nothing, Keep::Everything, Keep::Seed(after), Keep::Seed(event + after)];
+            let cut = Cut { after, keep: left[(after + event) as usize % 4] };
+            // Sometimes an element is lost with it.
+            let absent =
+                if crashed.spare() > 0 && after % 3 == 0 { vec![(after % elements) as u16] } else { vec![] };
+            let next = Era { cuts: vec![cut], absent, ..Era::calm() };
+            let mut life = crashed.clone();
+            life.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;
+            counts.add(&life.counts);
+            if life.counts.while_opening == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
