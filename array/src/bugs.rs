@@ -16,6 +16,18 @@ pub enum Bug {
     RelocationReborn,
     /// What is read is not held against its checksum.
     ChecksumIgnored,
+    /// Updates do not wait until the redo journal has them.
+    JournalSkipped,
+    /// Updates begin in place when their record is written and not yet flushed.
+    JournalNotFlushed,
+    /// Records of the redo journal are freed before what they say is flushed.
+    JournalFreedEarly,
+    /// A record of the redo journal lacks parity.
+    JournalWithoutParity,
+    /// A record of the redo journal does not say which elements are missing.
+    MissingNotJournaled,
+    /// The table of checksums is not written before records are freed.
+    TableNotWritten,
     /// The map of zones names a page's new place before it is written there.
     MoveBeforeWritten,
     /// A write of a page does not wait for the one that moves it.

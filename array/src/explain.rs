@@ -27,6 +27,8 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Sync => "write metadata",
         Purpose::Resync => "make parity right",
         Purpose::Redo => "do again what was interrupted:",
+        Purpose::Record => "journal",
+        Purpose::Clean => "free records of the journal",
     };
     let hold = match plan.hold {
         Hold::None => "not held",
@@ -93,6 +95,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
                 text.push_str("take new data for the delta")
             }
             Step::Compute { pages: 0 } => text.push_str("merge with old content"),
+            Step::Journal => text.push_str("wait until the journal has what is written"),
             Step::Compute { pages } => {
                 let work = match plan.decision.routine {
                     _ if matches!(plan.purpose, Purpose::Read | Purpose::Merge | Purpose::Collect) => {

@@ -17,6 +17,7 @@ pub mod format;
 pub mod geometry;
 mod holds;
 pub mod hotness;
+pub mod journal;
 mod loads;
 mod media;
 mod memory;

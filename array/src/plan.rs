@@ -45,6 +45,10 @@ pub enum Purpose {
     Sync,
     /// Doing once more what a loss of power interrupted, from persistent memory.
     Redo,
+    /// Writing a record of the redo journal.
+    Record,
+    /// Freeing records of the redo journal.
+    Clean,
 }
 
 /// One step of a plan.
@@ -62,6 +66,8 @@ pub enum Step {
         /// Pages combined.
         pages: u16,
     },
+    /// A wait until the redo journal has, for good, all that the steps behind it write.
+    Journal,
 }
 
 /// A slot of the plan arena.
@@ -114,6 +120,10 @@ pub(crate) struct Plan {
     pub(crate) delta_reads: u16,
     /// Whether it ends without having done its work.
     pub(crate) gave_up: bool,
+    /// The record of the redo journal that has what it writes, or 0.
+    pub(crate) record: u64,
+    /// Whether it read, without holding its row, what is not the row's content by its checksum: a write may have come between.
+    pub(crate) doubts: bool,
     pub(crate) decision: Decision,
     /// Whether the driver was told of the decision.
     pub(crate) told: bool,
@@ -262,6 +272,8 @@ impl Plan {
             delta_first: 0,
             delta_reads: 0,
             gave_up: false,
+            record: 0,
+            doubts: false,
             decision: Decision::default(),
             told: false,
             steps: [Step::Compute { pages: 0 }; STEPS_MAX],
@@ -314,7 +326,7 @@ impl Plan {
         self.step_count -= 1;
         match self.steps[self.step_count as usize] {
             Step::Operations { first, count } => (first, count),
-            Step::Compute { .. } => (self.operations, 0),
+            Step::Compute { .. } | Step::Journal => (self.operations, 0),
         }
     }
 
@@ -336,6 +348,18 @@ impl Plan {
     #[inline]
     pub(crate) fn is_at_last_step(&self) -> bool {
         self.current + 1 >= self.step_count
+    }
+
+    /// Whether a read of what is not its row's content may have met a write, because nothing holds the row.
+    #[inline]
+    pub(crate) fn may_doubt(&self) -> bool {
+        self.hold == Hold::None && self.path.race <= Race::Armed
+    }
+
+    /// The steps behind the current one are not done.
+    pub(crate) fn end_here(&mut self) {
+        self.step_count = self.current + 1;
+        self.acknowledge_last();
     }
 
     /// Hosts that are not acknowledged yet are so after the last step.
@@ -461,7 +485,7 @@ impl<'a> PlanView<'a> {
     pub fn operations(&self, step: Step) -> impl Iterator<Item = Operation> + 'a {
         let range = match step {
             Step::Operations { first, count } => first as usize..(first + count) as usize,
-            Step::Compute { .. } => 0..0,
+            Step::Compute { .. } | Step::Journal => 0..0,
         };
         self.slots[range].iter().map(|slot| slot.operation)
     }

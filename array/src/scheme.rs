@@ -1,6 +1,7 @@
 //! A scheme: one policy on every axis, as a TOML file.
 
 mod elastic;
+mod in_place;
 mod metadata;
 mod resolve;
 mod zones;
@@ -15,6 +16,7 @@ use crate::coordination::CoordinationSection;
 use crate::dispatch::Dispatch;
 use crate::geometry::{GeometryError, Level, Membership, Rotation};
 use crate::hotness::HotnessSection;
+use crate::journal::JournalSection;
 use crate::mix::MixSection;
 use crate::placement::elastic::{ClassBy, ElasticSection};
 use crate::placement::mc_rais::ZonesSection;
@@ -79,6 +81,9 @@ pub struct Scheme {
     /// Whether what is on the elements can be opened again, whatever they and power do: see `docs/format.md`.
     #[serde(default)]
     pub metadata: Metadata,
+    /// What is written ahead of an update in place, with metadata.
+    #[serde(default, skip_serializing_if = "JournalSection::is_default")]
+    pub journal: JournalSection,
 }
 
 fn default_update() -> Update {
@@ -282,6 +287,7 @@ struct Asked<'a> {
     mix: Option<&'a MixSection>,
     zones: Option<&'a ZonesSection>,
     elastic: Option<&'a ElasticSection>,
+    journal: Option<&'a JournalSection>,
 }
 
 /// Why a scheme cannot run on these elements.
@@ -345,6 +351,7 @@ impl Scheme {
             mix: (mixes && self.mix.is_default()).then_some(&self.mix),
             zones: (is(PlacementPolicy::McRais) && self.zones.is_default()).then_some(&self.zones),
             elastic: (is(PlacementPolicy::Elastic) && self.elastic.is_default()).then_some(&self.elastic),
+            journal: (self.has_journal_section() && self.journal.is_default()).then_some(&self.journal),
         }
     }
 }

@@ -36,6 +36,8 @@ pub enum StepRecord {
         /// Pages combined.
         pages: u16,
     },
+    /// A wait for the redo journal.
+    Journal,
 }
 
 impl From<&PlanView<'_>> for PlanRecord {
@@ -43,6 +45,7 @@ impl From<&PlanView<'_>> for PlanRecord {
         let record = |&step: &Step| match step {
             Step::Operations { .. } => StepRecord::Operations(plan.operations(step).collect()),
             Step::Compute { pages } => StepRecord::Compute { pages },
+            Step::Journal => StepRecord::Journal,
         };
         Self {
             row: plan.row,

@@ -197,12 +197,16 @@ impl<M: Memory> Array<M> {
             Purpose::Read if self.elastic.is_some() => self.decode_stripe(plan),
             Purpose::Read => {
                 self.decode(plan);
+                self.verify_decoded(plan);
                 self.overlay_late(plan);
             }
             Purpose::Write | Purpose::Parity | Purpose::Resync => {
                 let reconstructs = self.plans[plan as usize].decision.routine == Routine::Reconstruct;
                 if reconstructs && !self.has_bug(Bug::PartOfLostNotDecoded) {
                     self.decode(plan);
+                    if !self.verify_decoded(plan) {
+                        return;
+                    }
                 }
                 self.merge_old(plan);
                 self.make_parity(plan);
@@ -212,7 +216,9 @@ impl<M: Memory> Array<M> {
             | Purpose::Destage
             | Purpose::Redo
             | Purpose::Summary
-            | Purpose::Sync => {}
+            | Purpose::Sync
+            | Purpose::Record
+            | Purpose::Clean => {}
         }
     }
 
@@ -273,11 +279,7 @@ impl<M: Memory> Array<M> {
         let slot = &self.plans[plan as usize];
         let (place, missing) = (slot.place, slot.missing);
         let data = self.geometry.data_members();
-        let needed = match slot.purpose {
-            Purpose::Read => slot.wanted & !late,
-            _ => slot.partial | (data & !(slot.wanted | slot.dirty)),
-        };
-        let wanted = missing & needed;
+        let wanted = self.decoded(plan);
         if wanted == 0 {
             return;
         }
@@ -308,6 +310,30 @@ impl<M: Memory> Array<M> {
             let row = &row[..self.geometry.members as usize];
             self.memory.decode(code, row, lost_indices, wanted_indices);
         }
+    }
+
+    /// The members that `plan` decodes: those that it needs of those that it misses.
+    pub(super) fn decoded(&self, plan: u32) -> u64 {
+        let slot = &self.plans[plan as usize];
+        let needed = match slot.purpose {
+            Purpose::Read => slot.wanted & !self.late_of_read(plan),
+            _ => slot.partial | (self.geometry.data_members() & !(slot.wanted | slot.dirty)),
+        };
+        slot.missing & needed
+    }
+
+    /// The buffer of the new content of `member`, if there is one.
+    pub(super) fn content_of_new(&self, plan: u32, member: u32) -> Option<PageId> {
+        self.page_if_any(self.index(plan, member, Version::New))
+    }
+
+    /// The buffer of the old content of `member`, if there is one.
+    pub(super) fn content_of_old(&self, plan: u32, member: u32) -> Option<PageId> {
+        self.page_if_any(self.index(plan, member, Version::Old))
+    }
+
+    fn page_if_any(&self, index: usize) -> Option<PageId> {
+        self.buffers.get(index).copied().filter(|&page| page != NONE)
     }
 
     /// Members that are late while `plan` reads their row.

@@ -234,10 +234,15 @@ impl<M: Memory> Array<M> {
         }
         let slot = &mut self.requests[id as usize];
         let is_whole = slot.remaining == 1 && !slot.flushed;
-        if is_whole && self.elements.volatile_cache && !self.has_bug(Bug::ElementsNotFlushed) {
+        if is_whole && self.flushes_elements() {
             return self.flush_elements(id, driver);
         }
         true
+    }
+
+    /// Whether a flush of a host means one of every element: not where the journal is flushed with each record.
+    pub(super) fn flushes_elements(&self) -> bool {
+        self.elements.volatile_cache && self.journal.is_none() && !self.has_bug(Bug::ElementsNotFlushed)
     }
 
     /// Flushes every element for request `id`; false when there is no plan to be had.
@@ -266,6 +271,9 @@ impl<M: Memory> Array<M> {
         let mut targets = (wanted | parity) & !self.members_on_failed(plan);
         if self.has_bug(Bug::TrimKeepsParity) {
             targets &= !parity;
+        }
+        if self.journal.is_some() && targets != 0 {
+            self.plans[plan as usize].push_step(Step::Journal);
         }
         self.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
         self.plans[plan as usize].acknowledge_here();
@@ -318,6 +326,8 @@ impl<M: Memory> Array<M> {
         plan.defers = false;
         plan.delta = NONE;
         plan.gave_up = false;
+        plan.record = 0;
+        plan.doubts = false;
         plan.carried = 0;
         plan.unit = NONE;
         plan.absorbs = false;

@@ -33,7 +33,7 @@ impl<M: Memory> Array<M> {
             node = attachment.next;
             let id = attachment.request;
             let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
-            let flushes = self.elements.volatile_cache && !self.has_bug(Bug::ElementsNotFlushed);
+            let flushes = self.flushes_elements();
             if self.plans[plan as usize].purpose == Purpose::Read && !self.requests[id as usize].failed {
                 self.store_row(plan, id);
             }

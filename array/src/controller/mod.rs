@@ -22,6 +22,7 @@ mod gathering;
 mod getters;
 mod hedge;
 mod issue;
+mod journaling;
 mod late;
 mod logging;
 mod reads;
@@ -44,6 +45,7 @@ use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, Syn
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
+use crate::journal::Journal;
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
@@ -132,6 +134,7 @@ pub struct Array<M: Memory> {
     log: Option<ParityLog>,
     elastic: Option<Elastic>,
     zones: Option<Zones>,
+    journal: Option<Journal>,
     /// The controller's own request, which has the slot behind those of hosts, and room for its bytes while it has none.
     internal: Internal,
     spare_payload: Option<M::Host>,
@@ -162,7 +165,12 @@ impl<M: Memory> Array<M> {
             is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&elements) as u32, &scheme.log));
         let deltas = if is_logging { geometry.parity() * scheme.log.row_deltas } else { 0 };
         let buffers_each = geometry.members * 2 + deltas;
+        let layout = scheme.in_place_layout(&elements, &geometry)?.filter(|_| scheme.has_redo_journal());
         let stride = buffers_each.max(elements.count);
+        let stride = layout.as_ref().map_or(stride, |layout| stride.max(Journal::operations_max(layout)));
+        // Behind the plans of hosts are those of the journal, for which nobody waits.
+        let own_plans = if layout.is_some() { crate::journal::PLANS } else { 0 };
+        let journal = layout.map(|layout| Journal::new(layout, geometry.groups, plans, M::CARRIES_DATA));
         let sectors = elements.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
         let cache = Cache::new(&scheme.cache, &geometry, elements.page_bytes);
@@ -176,11 +184,12 @@ impl<M: Memory> Array<M> {
         let zones = (scheme.placement.policy == PlacementPolicy::McRais)
             .then(|| Zones::new(scheme, &geometry, elements.page_bytes, awaits_flush));
         let pages = scheme.pages(&geometry);
-        let buffers = if M::CARRIES_DATA { plans as usize * buffers_each as usize } else { 0 };
+        let all_plans = plans + own_plans;
+        let buffers = if M::CARRIES_DATA { all_plans as usize * buffers_each as usize } else { 0 };
         // Each plan has the attachment of its number, so that none can want for one; as many again are for requests
         // that merge, and one for each chunk in memory whose writer waits until it is durable.
         let durable = elastic.as_ref().filter(|_| scheme.elastic.acknowledge == AcknowledgeWrites::Durable);
-        let attachments = plans * 2 + durable.map_or(0, |log| log.buffer.len() as u32);
+        let attachments = all_plans * 2 + durable.map_or(0, |log| log.buffer.len() as u32);
         Ok(Self {
             capacity: pages * u64::from(elements.page_bytes),
             whole_page: u64::MAX >> (64 - sectors),
@@ -201,17 +210,17 @@ impl<M: Memory> Array<M> {
             queue_limit: dispatch.queue.unwrap_or(u32::MAX),
             freed: ElementSet::default(),
             buffered: VecDeque::with_capacity(requests as usize),
-            plans: (0..plans).map(|index| Plan::vacant(link_to(index + 1, plans))).collect(),
+            plans: (0..all_plans).map(|index| Plan::vacant(link_to(index + 1, plans))).collect(),
             free_plan: 0,
             attachments: (0..attachments)
                 .map(|index| Attachment { request: NONE, next: link_to(index + 1, attachments) })
                 .collect(),
-            free_attachment: plans,
-            slots: vec![Slot::default(); plans as usize * stride as usize],
+            free_attachment: all_plans,
+            slots: vec![Slot::default(); all_plans as usize * stride as usize],
             stride,
             buffers: vec![NONE; buffers],
             buffers_each,
-            covers: vec![0; plans as usize * geometry.data as usize],
+            covers: vec![0; all_plans as usize * geometry.data as usize],
             holds: Holds::new(plans),
             queues: Queues::new(elements.count, scheme.dispatch.order),
             loads: Loads::new(elements.count),
@@ -233,6 +242,7 @@ impl<M: Memory> Array<M> {
             log,
             elastic,
             zones,
+            journal,
             internal: Internal::Idle,
             spare_payload: None,
             window: Window::new(
@@ -493,6 +503,8 @@ impl<M: Memory> Array<M> {
         loop {
             if let Some(plan) = self.woken.pop_front() {
                 self.begin(plan, driver);
+            } else if self.journaled(driver) {
+                // What the journal has goes on in place.
             } else if self.hedge_due(driver) {
                 // It waits for nothing but its time.
             } else if self.resync_one(driver) {
@@ -512,6 +524,8 @@ impl<M: Memory> Array<M> {
                 && self.woken.is_empty()
                 && !self.destage_due(driver)
                 && !self.note_full(driver)
+                && !self.write_record(driver)
+                && !self.free_records(driver)
             {
                 return;
             }

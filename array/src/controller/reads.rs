@@ -26,6 +26,10 @@ impl<M: Memory> Array<M> {
     ) -> Result<Built, TooManyLost> {
         self.note_cached(plan);
         self.fail_lost_cached(plan);
+        if self.plans[plan as usize].doubts && self.plans[plan as usize].hold == Hold::None {
+            // What still has another checksum when nobody writes is bad.
+            return Ok(Built::Needs(Hold::Shared));
+        }
         let slot = &self.plans[plan as usize];
         let (place, wanted, hold) = (slot.place, slot.wanted, slot.hold);
         // What the write cache has of a row and parity covers need not be read to decode the rest.

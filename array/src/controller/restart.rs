@@ -14,7 +14,7 @@ use crate::memory::{Memory, PageId};
 use crate::operation::{Class, OperationKind};
 use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
 use crate::plan::{Plan, Purpose, Step};
-use crate::scheme::{Scheme, SchemeError};
+use crate::scheme::{Metadata, Scheme, SchemeError};
 use crate::update::{Decision, Reason, Routine};
 
 /// An update or a trim of a row that was interrupted.
@@ -46,6 +46,10 @@ impl Scheme {
         let refuse = |key, value: &str, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.into(), reason })
         };
+        if self.metadata == Metadata::On {
+            let reason = "is opened again from its elements, with nothing kept in memory: use `Array::open`";
+            return refuse("metadata", "\"on\"", reason);
+        }
         let reason = "keeps its map in memory alone, which a loss of power erases; use \"in-place\"";
         match self.placement.policy {
             PlacementPolicy::InPlace => {}
@@ -142,7 +146,7 @@ impl<M: Memory> Array<M> {
         let of = |steps: &[Step], kind| {
             let ranges = steps.iter().filter_map(|step| match step {
                 Step::Operations { first, count } => Some(*first as usize..(first + count) as usize),
-                Step::Compute { .. } => None,
+                Step::Compute { .. } | Step::Journal => None,
             });
             let operations = ranges.flatten().map(|nth| self.slots[base + nth].operation);
             operations

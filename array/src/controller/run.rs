@@ -130,6 +130,7 @@ impl<M: Memory> Array<M> {
                 self.build_flush(plan);
                 Ok(())
             }
+            Purpose::Record | Purpose::Clean => unreachable!("the journal makes the steps of its own plans"),
         };
         if D::OBSERVES {
             let base = (plan * self.stride) as usize;
@@ -158,6 +159,7 @@ impl<M: Memory> Array<M> {
                         return self.enqueue(plan, first, count, driver);
                     }
                 }
+                Some(Step::Journal) => return self.await_record(plan),
                 Some(Step::Compute { pages }) => {
                     if !driver.compute(plan, u32::from(pages)) {
                         return;
@@ -226,6 +228,7 @@ impl<M: Memory> Array<M> {
         let operation = slot.operation;
         let is_read = operation.kind == OperationKind::Read;
         let outcome = self.verified(id, outcome);
+        let outcome = if is_read { self.verified_in_place(id, outcome) } else { outcome };
         self.left(operation.element, is_read);
         if self.reads.observes && slot.started_at != NOT_STARTED {
             let left = self.loads.total(operation.element as usize);
@@ -309,6 +312,7 @@ impl<M: Memory> Array<M> {
         let is_read = operation.kind == OperationKind::Read;
         match outcome {
             Outcome::Done => {}
+            Outcome::Corrupt if is_read && slot.may_doubt() && self.journal.is_some() => slot.doubts = true,
             Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.member,
             Outcome::MediumError if self.bears_write_error(plan, operation.element) => {
                 self.plans[plan as usize].gave_up = true;
@@ -361,7 +365,9 @@ impl<M: Memory> Array<M> {
             | Purpose::Flush
             | Purpose::Merge
             | Purpose::Collect
-            | Purpose::Redo => false,
+            | Purpose::Redo
+            | Purpose::Record
+            | Purpose::Clean => false,
         };
         if is_bad {
             return self.fail_plan(plan, driver);
@@ -416,8 +422,11 @@ impl<M: Memory> Array<M> {
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),
+            Purpose::Record => return self.record_written(plan),
+            Purpose::Clean => return self.cleaned(plan),
             Purpose::Flush => {}
         }
+        self.done_in_place(plan);
         if self.plans[plan as usize].first_request != NONE {
             // A flush that came when the hosts of this plan had been told, or an update with nothing left to do.
             self.acknowledge_plan(plan, false, driver);
@@ -456,6 +465,10 @@ impl<M: Memory> Array<M> {
     pub(super) fn buffer_of(&self, id: u32) -> u32 {
         if !M::CARRIES_DATA {
             return 0;
+        }
+        let (plan, nth) = (id / self.stride, id % self.stride);
+        if let Some(journal) = self.journal.as_ref().filter(|journal| plan >= journal.plan) {
+            return journal.page_of(plan, nth);
         }
         self.buffers[self.buffer_index(id)]
     }

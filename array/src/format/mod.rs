@@ -11,6 +11,7 @@ mod describe;
 pub mod dump;
 mod error;
 mod fields;
+pub(crate) mod in_place;
 mod journal;
 pub(crate) mod layout;
 mod paged;

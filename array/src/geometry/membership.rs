@@ -92,6 +92,13 @@ impl Geometry {
         }
     }
 
+    /// The group of `element`, and its position among the members of that.
+    #[inline]
+    pub fn position_of(&self, element: u32) -> (u32, u32) {
+        let group = self.group_of(element);
+        (group, (element - self.base(group)) / self.stride)
+    }
+
     /// The elements of `group`, ascending.
     #[inline]
     pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {

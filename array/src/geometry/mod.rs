@@ -96,6 +96,8 @@ pub struct Geometry {
     pub stride: u32,
     /// Stripes of the first zone: of the whole array, where there is but one.
     pub stripes: u64,
+    /// The page of each element on which row 0 of its group lies; in front of it is metadata.
+    pub first_page: u32,
     /// Zones of other chunks behind the first one.
     zones: Vec<Zone>,
 }
@@ -222,6 +224,7 @@ impl Geometry {
             membership,
             stride: membership.stride(groups),
             stripes,
+            first_page: 0,
             zones: Vec::new(),
         })
     }
@@ -268,7 +271,7 @@ impl Geometry {
         Place {
             base: self.base(group as u32) as u16,
             parity: parity as u16,
-            page: (local * chunk_pages + page_in_chunk) as u32,
+            page: self.first_page + (local * chunk_pages + page_in_chunk) as u32,
         }
     }
 

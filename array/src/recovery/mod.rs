@@ -1,6 +1,9 @@
 //! Creation of an array, and opening one again: what is on the elements becomes a controller that serves.
 
 mod assemble;
+mod in_place;
+mod in_place_journal;
+mod in_place_table;
 mod log;
 mod superblocks;
 mod walk;
@@ -99,7 +102,10 @@ pub fn create(
     let geometry = scheme.resolve(&elements, true)?;
     match scheme.placement.policy {
         PlacementPolicy::Elastic => log::create(scheme, &elements, &geometry, identity, media),
-        _ => refuse("arrays of this placement cannot be created; use placement.policy = \"elastic\"".into()),
+        PlacementPolicy::InPlace => in_place::create(scheme, &elements, &geometry, identity, media),
+        PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
+            refuse("arrays of this placement cannot be created; use \"elastic\" or \"in-place\"".into())
+        }
     }
 }
 
@@ -126,7 +132,10 @@ impl<M: Memory> Array<M> {
         superblocks::check_scheme(&assembly.superblock, scheme, &elements)?;
         match scheme.placement.policy {
             PlacementPolicy::Elastic => log::open(scheme, elements, memory, media, &assembly, opening),
-            _ => Err(OpenError::Refused("arrays of this placement cannot be opened".into())),
+            PlacementPolicy::InPlace => in_place::open(scheme, elements, memory, media, &assembly, opening),
+            PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
+                Err(OpenError::Refused("arrays of this placement cannot be opened".into()))
+            }
         }
     }
 }

@@ -16,10 +16,7 @@ impl Scheme {
             Err(SchemeError::Setting { scheme: self.name.clone(), key: "metadata", value, reason })
         };
         match self.placement.policy {
-            PlacementPolicy::Elastic => Ok(()),
-            PlacementPolicy::InPlace => {
-                refuse("is not written in place yet; use placement.policy = \"elastic\"")
-            }
+            PlacementPolicy::Elastic | PlacementPolicy::InPlace => Ok(()),
             PlacementPolicy::ParityLogging | PlacementPolicy::McRais => refuse(
                 "knows no format of this placement; use placement.policy = \"elastic\" or \"in-place\"",
             ),

@@ -99,13 +99,14 @@ impl Scheme {
                 "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
             return refuse("section", "[log]".into(), reason);
         }
+        self.check_in_place(elements)?;
         self.check_coordination(elements)?;
         self.check_metadata()?;
         let layout = self.log_layout(elements);
         let pages = layout.map_or(elements.pages, |layout| layout.data.pages);
         let zones = self.zones_over(elements)?;
         let chunk = if is_zoned { self.zones.reads.chunk.0 } else { u64::from(elements.page_bytes) };
-        let mut geometry = Geometry::new(&Shape {
+        let shape = Shape {
             level: self.geometry.level,
             elements: elements.count.saturating_sub(logs),
             groups: self.geometry.groups,
@@ -115,8 +116,14 @@ impl Scheme {
             rotation: self.geometry.rotation,
             rotate_every: self.geometry.rotate_every,
             membership: self.geometry.membership,
-        })
-        .map_err(|reason| SchemeError::Geometry { scheme: self.name.clone(), reason })?;
+        };
+        let refuse_geometry = |reason| Err(SchemeError::Geometry { scheme: self.name.clone(), reason });
+        let mut geometry = Geometry::new(&shape).or_else(refuse_geometry)?;
+        if let Some(layout) = self.in_place_layout(elements, &geometry)? {
+            let shape = Shape { element_pages: layout.data.pages, ..shape };
+            geometry = Geometry::new(&shape).or_else(refuse_geometry)?;
+            geometry.first_page = layout.data.first;
+        }
         if let Some(zones) = zones {
             geometry = geometry.with_zones(zones[0].1, &zones[1..]);
         }

@@ -88,12 +88,18 @@ impl Driver<PageMemory> for World {
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
-        if operation.kind == OperationKind::Write {
-            let element = &mut self.disk.borrow_mut().elements[operation.element as usize];
-            if !element.is_gone && element.next_write.is_none() {
-                element.pages[operation.page as usize].copy_from_slice(memory.page(page));
+        let mut disk = self.disk.borrow_mut();
+        let element = &mut disk.elements[operation.element as usize];
+        if !element.is_gone && element.next_write.is_none() {
+            match operation.kind {
+                OperationKind::Write => {
+                    element.pages[operation.page as usize].copy_from_slice(memory.page(page));
+                }
+                OperationKind::Trim => element.pages[operation.page as usize].fill(0),
+                OperationKind::Read | OperationKind::Flush => {}
             }
         }
+        drop(disk);
         self.under_way.push_back((id, *operation, page));
     }
 
@@ -129,7 +135,7 @@ impl Host {
             page_bytes: disk.page_bytes,
             pages: disk.elements[0].pages.len() as u32,
             volatile_cache: true,
-            discard: false,
+            discard: true,
             old_versions: 0,
             gc_control: false,
             gc_state: false,
@@ -168,12 +174,11 @@ impl Host {
     }
 
     /// Does a request to its end: the bytes that came back, if it did not fail.
-    fn ask(&mut self, kind: RequestKind, chunk: u64, chunks: u64, value: u8) -> Option<Box<[u8]>> {
+    pub(crate) fn ask(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> Option<Box<[u8]>> {
         let page = u64::from(self.elements.page_bytes);
         self.tag += 1;
-        let (tag, bytes) = (self.tag, (chunks * page) as u32);
+        let (tag, bytes) = (self.tag, payload.len() as u32);
         let host = HostRequest { kind, offset: chunk * page, bytes, arrival: self.now, tag };
-        let payload = vec![value; bytes as usize].into();
         self.array
             .submit(self.now, host, payload, &mut self.world)
             .unwrap_or_else(|(error, _)| panic!("{error}"));
@@ -216,21 +221,29 @@ impl Host {
         self.array.completed(self.now, id, outcome, Timing::default(), &mut self.world);
     }
 
+    /// So many chunks, all of whose bytes are `value`.
+    pub(crate) fn chunks(&self, chunks: u64, value: u8) -> Box<[u8]> {
+        vec![value; chunks as usize * self.elements.page_bytes as usize].into()
+    }
+
     pub(crate) fn write(&mut self, chunk: u64, value: u8) {
-        assert!(self.ask(RequestKind::Write, chunk, 1, value).is_some(), "the write of chunk {chunk} failed");
+        assert!(
+            self.ask(RequestKind::Write, chunk, self.chunks(1, value)).is_some(),
+            "the write of chunk {chunk} failed"
+        );
     }
 
     pub(crate) fn trim(&mut self, chunk: u64, chunks: u64) {
-        assert!(self.ask(RequestKind::Trim, chunk, chunks, 0).is_some());
+        assert!(self.ask(RequestKind::Trim, chunk, self.chunks(chunks, 0)).is_some());
     }
 
     pub(crate) fn flush(&mut self) {
-        assert!(self.ask(RequestKind::Flush, 0, 0, 0).is_some(), "the flush failed");
+        assert!(self.ask(RequestKind::Flush, 0, Box::default()).is_some(), "the flush failed");
     }
 
     /// The value of a chunk, all of whose bytes must have it; none if it cannot be read.
     pub(crate) fn read(&mut self, chunk: u64) -> Option<u8> {
-        let content = self.ask(RequestKind::Read, chunk, 1, 0xee)?;
+        let content = self.ask(RequestKind::Read, chunk, self.chunks(1, 0xee))?;
         assert!(content.iter().all(|&byte| byte == content[0]), "chunk {chunk} is mixed");
         Some(content[0])
     }

@@ -1,0 +1,407 @@
+//! The redo journal at work: updates wait for a record, records are written and flushed, what they say is done in place, and
+//! they are freed. One record is under way at a time, and all updates that wait meanwhile share the next.
+
+use super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
+use crate::journal::{Checksums, Journal};
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind, Outcome};
+use crate::plan::{Plan, Purpose, Step};
+
+impl<M: Memory> Array<M> {
+    /// The journal of an array that is opened: empty, with the table of checksums as it is on the elements.
+    pub(crate) fn begin_journal(&mut self, array: Uuid, epoch: u32, table: Checksums) {
+        if let Some(journal) = &mut self.journal {
+            (journal.array, journal.epoch, journal.table) = (array, epoch, table);
+        }
+    }
+
+    /// `plan` waits until the journal has what it is to write.
+    pub(super) fn await_record(&mut self, plan: u32) {
+        if let Some(journal) = &mut self.journal {
+            journal.waiting.push_back(plan);
+        }
+    }
+
+    /// The next update whose record is durable goes on in place. False when there is none.
+    #[inline]
+    pub(super) fn journaled<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(plan) = self.journal.as_mut().and_then(|journal| journal.ready.pop_front()) else {
+            return false;
+        };
+        let slot = &mut self.plans[plan as usize];
+        // The wait counts as one for the row.
+        slot.rewait_ns += self.now - slot.step_begun_at;
+        self.step_over(plan, driver);
+        self.run(plan, driver);
+        true
+    }
+
+    /// Writes the next record, with as many of the updates that wait as it has room for. False when there is nothing to write,
+    /// no room, or one under way.
+    pub(super) fn write_record<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if self
+            .journal
+            .as_ref()
+            .is_none_or(|journal| journal.record.is_under_way || journal.waiting.is_empty())
+        {
+            return false;
+        }
+        let Some(mut journal) = self.journal.take() else { return false };
+        let images = self.gather_updates(&mut journal);
+        let is_idle = journal.updates.is_empty() && !journal.ring.has_news();
+        if !is_idle {
+            self.make_record(&mut journal, images);
+        }
+        let plan = journal.plan;
+        self.journal = Some(journal);
+        if !is_idle {
+            self.run(plan, driver);
+        }
+        !is_idle
+    }
+
+    /// Takes updates that wait into the next record, as long as there is room. Returns the images that it has.
+    fn gather_updates(&mut self, journal: &mut Journal) -> u32 {
+        journal.updates.clear();
+        journal.entries.clear();
+        journal.is_full = false;
+        let mut images = 0;
+        while let Some(&plan) = journal.waiting.front() {
+            let (written, zeroed) = self.changes_behind(plan);
+            let failed = self.members_on_failed(plan);
+            let count = (written | zeroed).count_ones() as usize;
+            let more = (written & !failed).count_ones();
+            if journal.entries.len() + count > journal.layout.entries_max() as usize {
+                break;
+            }
+            if !journal.ring.has_room(images + more) {
+                journal.is_full = journal.updates.is_empty();
+                break;
+            }
+            images += more;
+            journal.waiting.pop_front();
+            journal.updates.push(plan);
+            let place = self.plans[plan as usize].place;
+            for member in members(written | zeroed) {
+                let is_zeros = zeroed >> member & 1 != 0;
+                let kind = match failed >> member & 1 != 0 {
+                    true => RedoKind::Missing,
+                    false if is_zeros => RedoKind::Zeros,
+                    false => RedoKind::Image,
+                };
+                let content = if is_zeros { None } else { self.content_of_new(plan, member) };
+                let bytes = content.map(|page| self.memory.bytes(page));
+                journal.entries.push(RedoEntry {
+                    page: place.page - self.geometry.first_page,
+                    checksum: bytes.map_or(journal.zeros, crc32c),
+                    element: self.geometry.element(place, member),
+                    kind,
+                    is_masked: kind == RedoKind::Image
+                        && bytes.is_some_and(|bytes| bytes.starts_with(&REDO_MAGIC)),
+                });
+                if kind == RedoKind::Image {
+                    journal.images.push(content.unwrap_or_default());
+                }
+            }
+        }
+        images
+    }
+
+    /// Members of its row that `plan` writes behind its current step, and those of which it makes zeros; with those that it would
+    /// if their elements were not missing.
+    fn changes_behind(&self, plan: u32) -> (u64, u64) {
+        let slot = &self.plans[plan as usize];
+        let base = (plan * self.stride) as usize;
+        let (mut written, mut zeroed) = (0, 0);
+        for step in &slot.steps()[slot.current as usize + 1..] {
+            let Step::Operations { first, count } = *step else { continue };
+            for slot in &self.slots[base + first as usize..base + (first + count) as usize] {
+                let bit = 1 << slot.operation.member;
+                match slot.operation.kind {
+                    OperationKind::Write => written |= bit,
+                    OperationKind::Trim => zeroed |= bit,
+                    OperationKind::Read | OperationKind::Flush => {}
+                }
+            }
+        }
+        let failed = if self.any_failed { self.members_on_failed(plan) } else { 0 };
+        if slot.purpose == Purpose::Trim {
+            zeroed |= failed;
+        } else {
+            written |= slot.wanted & failed;
+        }
+        if self.has_bug(Bug::JournalWithoutParity) {
+            written &= !self.geometry.parity_members();
+        }
+        (written, zeroed)
+    }
+
+    /// Makes the steps of the plan that writes the record of what was gathered.
+    fn make_record(&mut self, journal: &mut Journal, images: u32) {
+        let begun = journal.ring.begin(images, journal.updates.len() as u32);
+        for &plan in &journal.updates {
+            self.plans[plan as usize].record = begun.number;
+        }
+        journal.record.is_under_way = true;
+        let missing = if self.has_bug(Bug::MissingNotJournaled) { 0 } else { self.failed_elements() };
+        self.fill_record(journal, begun, missing);
+        let targets = self.copies_of(journal, begun.number);
+        let plan = journal.plan;
+        let pages = journal.record.pages.len() as u32;
+        self.clear_own(plan, Purpose::Record);
+        let first = journal.layout.journal.first + begun.first;
+        let each = (0..pages).map(|nth| (OperationKind::Write, first + nth));
+        let writes =
+            targets.iter().flat_map(|&element| each.clone().map(move |(kind, page)| (kind, element, page)));
+        self.push_own(plan, writes);
+        // The buffers of a copy are those of the others.
+        for _ in 1..targets.len() {
+            journal.record.pages.extend_from_within(..pages as usize);
+        }
+        if self.elements.volatile_cache && !self.has_bug(Bug::JournalNotFlushed) {
+            self.push_own(plan, targets.iter().map(|&element| (OperationKind::Flush, element, 0)));
+            journal.record.pages.resize(journal.record.pages.len() + targets.len(), 0);
+        }
+    }
+
+    /// The pages of a record: its header, and its images as they are written.
+    fn fill_record(&mut self, journal: &mut Journal, begun: crate::journal::Begun, missing: u64) {
+        let header_pages = journal.layout.header_pages() as usize;
+        journal.record.pages.clear();
+        if !M::CARRIES_DATA {
+            return journal.record.pages.resize(header_pages + journal.images.drain(..).count(), 0);
+        }
+        let record = RedoRecord {
+            array: journal.array,
+            epoch: journal.epoch,
+            number: begun.number,
+            tail: begun.tail,
+            missing,
+            first: begun.first,
+            entries: std::mem::take(&mut journal.entries),
+        };
+        record.encode(&mut journal.header);
+        journal.entries = record.entries;
+        for bytes in journal.header.chunks_exact(self.elements.page_bytes as usize) {
+            let page = self.memory.take();
+            self.memory.bytes_mut(page).copy_from_slice(bytes);
+            journal.record.pages.push(page);
+            journal.record.owned.push(page);
+        }
+        let with_image = journal.entries.iter().filter(|entry| entry.kind == RedoKind::Image);
+        for (entry, image) in with_image.zip(journal.images.drain(..)) {
+            let mut page = image;
+            if entry.is_masked {
+                page = self.memory.take();
+                self.memory.copy(page, image, 0, self.elements.page_bytes as usize);
+                self.memory.bytes_mut(page)[..REDO_MAGIC.len()].fill(0);
+                journal.record.owned.push(page);
+            }
+            journal.record.pages.push(page);
+        }
+    }
+
+    /// The elements that take the copies of a record: of one group, in turn.
+    fn copies_of(&self, journal: &Journal, number: u64) -> Vec<u16> {
+        let (groups, width) = (u64::from(self.geometry.groups), u64::from(self.geometry.members));
+        let is_alive = |&group: &u64| self.failed_of_group(group as u32) <= self.geometry.parity();
+        let group = (0..groups).map(|nth| (number + nth) % groups).find(is_alive).unwrap_or(0) as u32;
+        let first = number / groups % width;
+        (0..width)
+            .map(|nth| self.element_at(group, ((first + nth) % width) as u32))
+            .filter(|&element| !self.failed[element as usize])
+            .take(journal.layout.copies as usize)
+            .collect()
+    }
+
+    /// The element of `group` at `position`.
+    fn element_at(&self, group: u32, position: u32) -> u16 {
+        (self.geometry.base(group) + position * self.geometry.stride) as u16
+    }
+
+    /// Elements that are given up, one bit each.
+    fn failed_elements(&self) -> u64 {
+        let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
+        failed.fold(0, |mask, (element, _)| mask | 1 << element)
+    }
+
+    /// The plan that wrote a record is over: what the record has goes on in place.
+    pub(super) fn record_written(&mut self, plan: u32) {
+        self.plans[plan as usize].is_under_way = false;
+        let Some(mut journal) = self.journal.take() else { return };
+        journal.record.is_under_way = false;
+        journal.record.owned.drain(..).for_each(|page| self.memory.give(page));
+        journal.ring.durable();
+        for entry in &journal.entries {
+            let (group, position) = self.geometry.position_of(entry.element.into());
+            journal.table.set(group, entry.page, position, entry.checksum);
+        }
+        journal.ready.extend(journal.updates.drain(..));
+        self.journal = Some(journal);
+    }
+
+    /// `plan` is over: if a record had what it wrote, that is done in place.
+    #[inline]
+    pub(super) fn done_in_place(&mut self, plan: u32) {
+        let record = std::mem::take(&mut self.plans[plan as usize].record);
+        if let Some(journal) = self.journal.as_mut().filter(|_| record != 0) {
+            journal.ring.done(record);
+        }
+    }
+
+    /// Goes on with freeing records, or begins to when they take much of the journal. False when there is nothing to do now.
+    pub(super) fn free_records<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(journal) = &mut self.journal else { return false };
+        if journal.cleaning.is_under_way {
+            return false;
+        }
+        if journal.freeing.until == 0 {
+            let is_wanted = journal.ring.is_half_full() || journal.is_full;
+            let unwritten = usize::from(journal.record.is_under_way);
+            let Some(until) = journal.ring.finished(unwritten).filter(|_| is_wanted) else { return false };
+            journal.freeing.until = until;
+            journal.freeing.pages.extend_from_slice(journal.table.changed());
+        }
+        let Some(mut journal) = self.journal.take() else { return false };
+        let plan = self.make_cleaning(&mut journal);
+        if plan.is_none() {
+            let until = std::mem::take(&mut journal.freeing.until);
+            journal.freeing.is_flushing = false;
+            journal.ring.free(until);
+        }
+        self.journal = Some(journal);
+        if let Some(plan) = plan {
+            self.run(plan, driver);
+        }
+        true
+    }
+
+    /// The next step of freeing records: pages of the table that they change, then a flush of all elements. Nothing when all that is
+    /// done.
+    fn make_cleaning(&mut self, journal: &mut Journal) -> Option<u32> {
+        let plan = journal.plan + 1;
+        let is_early = self.has_bug(Bug::JournalFreedEarly);
+        if journal.freeing.pages.is_empty() {
+            let flushes = self.elements.volatile_cache && !is_early;
+            if !flushes || std::mem::replace(&mut journal.freeing.is_flushing, true) {
+                return None;
+            }
+            self.clear_own(plan, Purpose::Clean);
+            let living = (0..self.elements.count as u16).filter(|&element| !self.failed[element as usize]);
+            let flushes: Vec<_> = living.map(|element| (OperationKind::Flush, element, 0)).collect();
+            journal.cleaning.pages.resize(flushes.len(), 0);
+            self.push_own(plan, flushes.into_iter());
+        } else {
+            if is_early || self.has_bug(Bug::TableNotWritten) {
+                journal.freeing.pages.clear();
+                return self.make_cleaning(journal);
+            }
+            self.clear_own(plan, Purpose::Clean);
+            let mut writes = Vec::new();
+            let left =
+                journal.freeing.pages.len().saturating_sub((self.stride / journal.layout.copies) as usize);
+            for number in journal.freeing.pages.split_off(left) {
+                self.write_table_page(journal, number, &mut writes);
+            }
+            self.push_own(plan, writes.into_iter());
+        }
+        journal.cleaning.is_under_way = true;
+        Some(plan)
+    }
+
+    /// One more page of the table is written, in all of its copies.
+    fn write_table_page(
+        &mut self,
+        journal: &mut Journal,
+        page: u32,
+        writes: &mut Vec<(OperationKind, u16, u32)>,
+    ) {
+        let version = journal.table.begin_write(page);
+        let (group, number) = journal.table.locate(page);
+        let mut buffer = 0;
+        if M::CARRIES_DATA {
+            buffer = self.memory.take();
+            journal.table.encode(page, journal.array, journal.epoch, self.memory.bytes_mut(buffer));
+            journal.cleaning.owned.push(buffer);
+        }
+        for copy in 0..journal.layout.copies {
+            let (position, at) = journal.layout.copy_at(number, copy, version);
+            let element = self.element_at(group, position);
+            if !self.failed[element as usize] {
+                writes.push((OperationKind::Write, element, journal.layout.table.first + at));
+                journal.cleaning.pages.push(buffer);
+            }
+        }
+    }
+
+    /// A step of freeing records is over.
+    pub(super) fn cleaned(&mut self, plan: u32) {
+        self.plans[plan as usize].is_under_way = false;
+        let Some(journal) = &mut self.journal else { return };
+        journal.cleaning.is_under_way = false;
+        journal.cleaning.pages.clear();
+        for page in journal.cleaning.owned.drain(..) {
+            self.memory.give(page);
+        }
+    }
+
+    /// Empties the steps of one of the journal's own plans.
+    fn clear_own(&mut self, plan: u32, purpose: Purpose) {
+        let slot = &mut self.plans[plan as usize];
+        slot.purpose = purpose;
+        slot.is_under_way = true;
+        slot.lost = 0;
+        slot.clear_steps();
+    }
+
+    /// Appends a step to one of the journal's own plans: what is done on which element with which page.
+    fn push_own(&mut self, plan: u32, operations: impl Iterator<Item = (OperationKind, u16, u32)>) {
+        let first = self.plans[plan as usize].operations;
+        self.plans[plan as usize].push_step(Step::Operations { first, count: 0 });
+        for (kind, element, page) in operations {
+            let at = (plan * self.stride) as usize + self.plans[plan as usize].operations as usize;
+            self.slots[at].operation =
+                Operation { page, element, kind, class: Class::Metadata, ..Operation::default() };
+            self.plans[plan as usize].add_to_step();
+        }
+    }
+
+    /// How a read of a page of data or parity ended, its checksum considered.
+    #[inline]
+    pub(super) fn verified_in_place(&self, id: u32, outcome: Outcome) -> Outcome {
+        let Some(journal) = self.journal.as_ref().filter(|_| M::CARRIES_DATA && outcome == Outcome::Done)
+        else {
+            return outcome;
+        };
+        let Operation { element, page, .. } = self.slots[id as usize].operation;
+        let (group, position) = self.geometry.position_of(element.into());
+        let expected = journal.table.get(group, page - self.geometry.first_page, position);
+        let is_right = crc32c(self.memory.bytes(self.buffer_of(id))) == expected;
+        if is_right { Outcome::Done } else { Outcome::Corrupt }
+    }
+
+    /// Whether what `plan` decoded has the checksums that it should. If not, what is asked for is lost: the plan ends, and nothing of
+    /// it is written.
+    pub(super) fn verify_decoded(&mut self, plan: u32) -> bool {
+        let Some(journal) = &self.journal else { return true };
+        let Plan { place, purpose, wanted, .. } = self.plans[plan as usize];
+        let is_wrong = |&member: &u32| {
+            let (group, position) = self.geometry.position_of(self.geometry.element(place, member).into());
+            let expected = journal.table.get(group, place.page - self.geometry.first_page, position);
+            let content = self.content_of_old(plan, member).map(|page| crc32c(self.memory.bytes(page)));
+            content.is_some_and(|checksum| checksum != expected)
+        };
+        let wrong = members(self.decoded(plan)).filter(is_wrong).fold(0, |mask, member| mask | 1 << member);
+        if wrong == 0 {
+            return true;
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.end_here();
+        slot.gave_up = true;
+        self.fail_requests(plan, if purpose == Purpose::Read { wrong } else { wanted });
+        false
+    }
+}

@@ -1,0 +1,191 @@
+//! Where things lie on an element of an array in place: `docs/format.md`, "An element" and "In place".
+
+use super::journal::{redo_entries_max, redo_header_pages};
+use super::paged::{CHECKSUMS_AT, INTENT_AT};
+use super::superblock::{Area, superblock_pages};
+
+/// The most bytes of a journal that nobody asked to be larger.
+const JOURNAL_BYTES_MAX: u64 = 16 << 20;
+
+/// Of an element: the part that a journal takes that nobody asked to be larger.
+const JOURNAL_PART: u32 = 32;
+
+/// Records of the greatest size that any journal has room for: so the next one can be written while others are done in place.
+const RECORDS_MIN: u32 = 4;
+
+/// What an array in place is like, as far as its metadata goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InPlaceShape {
+    pub(crate) page_bytes: u32,
+    /// Pages of an element.
+    pub(crate) pages: u32,
+    /// Members of a group.
+    pub(crate) members: u32,
+    /// Copies of metadata: one more than the parity chunks of a stripe.
+    pub(crate) copies: u32,
+    /// Pages of a chunk.
+    pub(crate) chunk_pages: u32,
+}
+
+/// The areas of an element of an array in place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct InPlaceLayout {
+    pub(crate) page_bytes: u32,
+    pub(crate) members: u32,
+    pub(crate) copies: u32,
+    pub(crate) superblock_pages: u32,
+    pub(crate) intent: Area,
+    pub(crate) table: Area,
+    pub(crate) journal: Area,
+    pub(crate) data: Area,
+    /// Pages of the data that a bit of the bitmap stands for; 0 without one.
+    pub(crate) region_pages: u32,
+}
+
+impl InPlaceLayout {
+    /// With a redo journal of so many pages, or as many as are the rule. An element that is too small has no data.
+    pub(crate) fn with_journal(shape: &InPlaceShape, pages: Option<u32>) -> Self {
+        let bare = Self::bare(shape);
+        let rule =
+            (JOURNAL_BYTES_MAX / u64::from(shape.page_bytes)).min(u64::from(shape.pages / JOURNAL_PART));
+        let journal = pages.unwrap_or((rule as u32).max(bare.journal_pages_min()));
+        let room = shape.pages.saturating_sub(2 * bare.superblock_pages).saturating_sub(journal);
+        // The table of a smaller area is no larger: what the table takes is given up until both fit.
+        let mut data = room;
+        loop {
+            let excess = data.saturating_add(bare.table_area_pages(data)).saturating_sub(room);
+            if data == 0 || excess == 0 {
+                break;
+            }
+            data -= excess.div_ceil(2).min(data);
+        }
+        let data = data / shape.chunk_pages * shape.chunk_pages;
+        let table = Area { first: bare.superblock_pages, pages: bare.table_area_pages(data) };
+        let journal = Area { first: table.first + table.pages, pages: journal };
+        let data = Area { first: journal.first + journal.pages, pages: data };
+        Self { table, journal, data, ..bare }
+    }
+
+    /// With an intent bitmap.
+    pub(crate) fn with_bitmap(shape: &InPlaceShape) -> Self {
+        let bare = Self::bare(shape);
+        let intent = Area { first: bare.superblock_pages, pages: bare.area_pages(1) };
+        let first = intent.first + intent.pages;
+        let room = shape.pages.saturating_sub(first + bare.superblock_pages);
+        let data = Area { first, pages: room / shape.chunk_pages * shape.chunk_pages };
+        let bits = (shape.page_bytes - INTENT_AT as u32) * 8;
+        // Regions of whole chunks, so that a stripe has one bit.
+        let region_pages = data.pages.div_ceil(bits).max(1).next_multiple_of(shape.chunk_pages);
+        Self { intent, data, region_pages, ..bare }
+    }
+
+    fn bare(shape: &InPlaceShape) -> Self {
+        Self {
+            page_bytes: shape.page_bytes,
+            members: shape.members,
+            copies: shape.copies,
+            superblock_pages: superblock_pages(shape.page_bytes),
+            ..Self::default()
+        }
+    }
+
+    /// The most entries of a record.
+    pub(crate) fn entries_max(&self) -> u32 {
+        redo_entries_max(self.members)
+    }
+
+    /// Pages of the header of a record.
+    pub(crate) fn header_pages(&self) -> u32 {
+        redo_header_pages(self.members, self.page_bytes)
+    }
+
+    /// The fewest pages of a journal.
+    pub(crate) fn journal_pages_min(&self) -> u32 {
+        RECORDS_MIN * (self.header_pages() + self.entries_max())
+    }
+
+    /// Rows that a page of the table stands for.
+    pub(crate) fn rows_per_page(&self) -> u32 {
+        (self.page_bytes - CHECKSUMS_AT as u32) / (4 * self.members)
+    }
+
+    /// Pages of a group's table.
+    pub(crate) fn table_pages(&self) -> u32 {
+        self.data.pages.div_ceil(self.rows_per_page())
+    }
+
+    /// Pages of the area of an element for the table of `data` pages.
+    fn table_area_pages(&self, data: u32) -> u32 {
+        self.area_pages(data.div_ceil(self.rows_per_page()))
+    }
+
+    /// Pages of the area of an element for `pages` pages in two versions and as many copies as there are.
+    fn area_pages(&self, pages: u32) -> u32 {
+        let units = (u64::from(pages) * u64::from(self.copies)).div_ceil(self.members.into());
+        u32::try_from(units * 2).unwrap_or(u32::MAX)
+    }
+
+    /// Copy `copy` of page `number` in `version`: the position of its member, and the page in the area.
+    pub(crate) fn copy_at(&self, number: u32, copy: u32, version: u64) -> (u32, u32) {
+        let unit = u64::from(number) * u64::from(self.copies) + u64::from(copy);
+        let members = u64::from(self.members);
+        ((unit % members) as u32, (unit / members * 2 + version % 2) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SHAPE: InPlaceShape =
+        InPlaceShape { page_bytes: 4096, pages: 1 << 18, members: 5, copies: 2, chunk_pages: 16 };
+
+    #[test]
+    fn areas_lie_one_behind_the_other() {
+        let layout = InPlaceLayout::with_journal(&SHAPE, None);
+        // 16 MiB of journal; 202 rows of 5 checksums a page of the table, in 2 copies and 2 versions over 5 elements.
+        assert_eq!(layout.rows_per_page(), 202);
+        assert_eq!(layout.journal.pages, 4096);
+        assert_eq!(layout.table.first, 1);
+        assert_eq!(layout.journal.first, 1 + layout.table.pages);
+        assert_eq!(layout.data.first, layout.journal.first + 4096);
+        let end = layout.data.first + layout.data.pages;
+        assert!(end < 1 << 18 && end + 32 > 1 << 18, "room is left for a superblock, and little more: {end}");
+        assert_eq!(layout.table.pages, layout.table_area_pages(layout.data.pages));
+    }
+
+    #[test]
+    fn an_element_that_is_too_small_has_no_data() {
+        assert_eq!(InPlaceLayout::with_journal(&InPlaceShape { pages: 130, ..SHAPE }, None).data.pages, 0);
+        assert_eq!(InPlaceLayout::with_bitmap(&InPlaceShape { pages: 10, ..SHAPE }).data.pages, 0);
+    }
+
+    #[test]
+    fn a_bitmap_has_a_bit_for_each_region() {
+        let layout = InPlaceLayout::with_bitmap(&SHAPE);
+        // 32,320 bits for 262,138 pages: 9 pages each, and whole chunks of 16.
+        assert_eq!(layout.region_pages, 16);
+        assert_eq!(layout.intent, Area { first: 1, pages: 2 });
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_copies_share_a_place_and_copies_of_a_page_lie_apart(
+            pages in 200..5000u32, members in 3..=64u32, copies in 2..=3u32, bytes in 9..15u32,
+        ) {
+            let shape = InPlaceShape { page_bytes: 1 << bytes, pages, members, copies, chunk_pages: 1 };
+            let layout = InPlaceLayout::with_journal(&shape, Some(100));
+            let mut seen = std::collections::BTreeSet::new();
+            for number in 0..layout.table_pages() {
+                let places: Vec<_> = (0..copies).map(|copy| layout.copy_at(number, copy, 0)).collect();
+                let apart: std::collections::BTreeSet<_> = places.iter().map(|place| place.0).collect();
+                prop_assert_eq!(apart.len() as u32, copies);
+                for (position, page) in places {
+                    prop_assert!(page + 1 < layout.table.pages);
+                    prop_assert!(seen.insert((position, page)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The redo journal of an array in place: what is written ahead of updates, so that a loss of power leaves none of them half done.
+//!
+//! Source: write-ahead logging of physical images with redo alone (Gray and Reuter, "Transaction Processing", 1993, chapter 10);
+//! several updates share a record, and its flush, as in group commit.
+
+mod ring;
+mod section;
+mod table;
+
+use std::collections::VecDeque;
+
+pub(crate) use ring::{Begun, Ring};
+pub use section::{JournalPolicy, JournalSection, MEMBERS};
+pub(crate) use table::Checksums;
+
+use crate::format::in_place::InPlaceLayout;
+use crate::format::{RedoEntry, Uuid, crc32c};
+use crate::memory::PageId;
+
+/// Plans of the journal's own: one writes records, one frees them.
+pub(crate) const PLANS: u32 = 2;
+
+/// What the journal's own plans do, apart from their operations.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) is_under_way: bool,
+    /// The buffer of each of its operations.
+    pub(crate) pages: Vec<PageId>,
+    /// Those of them that are its own to return.
+    pub(crate) owned: Vec<PageId>,
+}
+
+/// How far the freeing of records is.
+#[derive(Debug, Default)]
+pub(crate) struct Freeing {
+    /// Records up to this one are freed when it is over; 0 while nothing is.
+    pub(crate) until: u64,
+    /// Pages of the table that are to be written for that.
+    pub(crate) pages: Vec<u32>,
+    /// Whether all is written, and the elements are flushed.
+    pub(crate) is_flushing: bool,
+}
+
+/// The redo journal and the table of checksums.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    pub(crate) layout: InPlaceLayout,
+    pub(crate) array: Uuid,
+    pub(crate) epoch: u32,
+    pub(crate) ring: Ring,
+    pub(crate) table: Checksums,
+    /// Plans that wait for a record with what they are to write, in order.
+    pub(crate) waiting: VecDeque<u32>,
+    /// Plans whose record is durable.
+    pub(crate) ready: VecDeque<u32>,
+    /// Whether the first that waits finds no room.
+    pub(crate) is_full: bool,
+    /// The plan that writes records, and the one behind it, which frees them.
+    pub(crate) plan: u32,
+    pub(crate) record: Work,
+    pub(crate) cleaning: Work,
+    /// The updates that the record under way is about, and its entries.
+    pub(crate) updates: Vec<u32>,
+    pub(crate) entries: Vec<RedoEntry>,
+    /// The buffers of its images, in order.
+    pub(crate) images: Vec<PageId>,
+    /// The header of the record under way, all pages of it.
+    pub(crate) header: Vec<u8>,
+    pub(crate) freeing: Freeing,
+    /// The checksum of a page of zeros.
+    pub(crate) zeros: u32,
+}
+
+impl Journal {
+    /// That of an empty array, whose plans have the number `plan` and the one behind it.
+    pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32, carries_data: bool) -> Self {
+        Self {
+            ring: Ring::new(layout.journal.pages, layout.header_pages()),
+            table: Checksums::new(&layout, groups, carries_data),
+            array: Uuid::default(),
+            epoch: 1,
+            waiting: VecDeque::new(),
+            ready: VecDeque::new(),
+            is_full: false,
+            plan,
+            record: Work::default(),
+            cleaning: Work::default(),
+            updates: Vec::with_capacity(layout.entries_max() as usize),
+            entries: Vec::with_capacity(layout.entries_max() as usize),
+            images: Vec::with_capacity(layout.entries_max() as usize),
+            header: vec![0; (layout.header_pages() * layout.page_bytes) as usize],
+            freeing: Freeing::default(),
+            zeros: crc32c(&vec![0; layout.page_bytes as usize]),
+            layout,
+        }
+    }
+
+    /// Operations of the greatest record: its pages in all copies.
+    pub(crate) fn operations_max(layout: &InPlaceLayout) -> u32 {
+        (layout.header_pages() + layout.entries_max()) * layout.copies + layout.copies
+    }
+
+    /// The buffer of operation `nth` of `plan`, one of the journal's own.
+    pub(crate) fn page_of(&self, plan: u32, nth: u32) -> PageId {
+        let work = if plan == self.plan { &self.record } else { &self.cleaning };
+        work.pages[nth as usize]
+    }
+}

@@ -1,0 +1,163 @@
+//! The table of checksums in memory, and which of its pages are newer than those on the elements.
+
+use crate::format::in_place::InPlaceLayout;
+use crate::format::{ChecksumPage, Uuid, crc32c};
+use crate::holds::NONE;
+
+/// The CRC-32C of every page of data and parity.
+#[derive(Debug)]
+pub(crate) struct Checksums {
+    rows_per_page: u32,
+    members: u32,
+    data_pages: u32,
+    /// Pages of a group's table.
+    group_pages: u32,
+    /// By group, row and position; none where there are no bytes.
+    values: Vec<u32>,
+    /// The version of each page, by group and number, that is on the elements or on its way to them.
+    versions: Vec<u64>,
+    /// Pages that are newer in memory, each once, and where they are in the list.
+    changed: Vec<u32>,
+    place: Vec<u32>,
+}
+
+impl Checksums {
+    /// That of an array of zeros, in version 1.
+    pub(crate) fn new(layout: &InPlaceLayout, groups: u32, carries_data: bool) -> Self {
+        let group_pages = layout.table_pages();
+        let pages = (group_pages * groups) as usize;
+        let entries = layout.data.pages as usize * layout.members as usize * groups as usize;
+        let zeros = crc32c(&vec![0; layout.page_bytes as usize]);
+        Self {
+            rows_per_page: layout.rows_per_page(),
+            members: layout.members,
+            data_pages: layout.data.pages,
+            group_pages,
+            values: vec![zeros; if carries_data { entries } else { 0 }],
+            versions: vec![1; pages],
+            changed: Vec::new(),
+            place: vec![NONE; pages],
+        }
+    }
+
+    #[inline]
+    fn index(&self, group: u32, page: u32, position: u32) -> usize {
+        (group as usize * self.data_pages as usize + page as usize) * self.members as usize
+            + position as usize
+    }
+
+    /// The checksum of `page` of the data on the member of `group` at `position`.
+    #[inline]
+    pub(crate) fn get(&self, group: u32, page: u32, position: u32) -> u32 {
+        self.values[self.index(group, page, position)]
+    }
+
+    /// Changes a checksum.
+    pub(crate) fn set(&mut self, group: u32, page: u32, position: u32, checksum: u32) {
+        if !self.values.is_empty() {
+            let index = self.index(group, page, position);
+            self.values[index] = checksum;
+        }
+        self.mark(group * self.group_pages + page / self.rows_per_page);
+    }
+
+    /// A page is newer in memory.
+    pub(crate) fn mark(&mut self, page: u32) {
+        if self.place[page as usize] == NONE {
+            self.place[page as usize] = self.changed.len() as u32;
+            self.changed.push(page);
+        }
+    }
+
+    /// Pages that are newer in memory than on the elements.
+    pub(crate) fn changed(&self) -> &[u32] {
+        &self.changed
+    }
+
+    /// The group of a page of the table, and its number there.
+    pub(crate) fn locate(&self, page: u32) -> (u32, u32) {
+        (page / self.group_pages, page % self.group_pages)
+    }
+
+    /// A page that is newer in memory is about to be written: its new version.
+    pub(crate) fn begin_write(&mut self, page: u32) -> u64 {
+        let place = std::mem::replace(&mut self.place[page as usize], NONE);
+        if place != NONE {
+            self.changed.swap_remove(place as usize);
+            if let Some(&moved) = self.changed.get(place as usize) {
+                self.place[moved as usize] = place;
+            }
+        }
+        self.versions[page as usize] += 1;
+        self.versions[page as usize]
+    }
+
+    fn range(&self, page: u32) -> std::ops::Range<usize> {
+        let (group, number) = self.locate(page);
+        let first = number * self.rows_per_page;
+        let end = (first + self.rows_per_page).min(self.data_pages);
+        self.index(group, first, 0)..self.index(group, end, 0)
+    }
+
+    /// Writes a page of the table over `into`, in the version that it has.
+    pub(crate) fn encode(&self, page: u32, array: Uuid, epoch: u32, into: &mut [u8]) {
+        let (group, number) = self.locate(page);
+        let head = ChecksumPage { array, epoch, version: self.versions[page as usize], group, number };
+        head.encode(&self.values[self.range(page)], into);
+    }
+
+    /// Takes over a page that was read from an element, with the version that it has there.
+    pub(crate) fn load(&mut self, page: u32, head: &ChecksumPage, bytes: &[u8]) {
+        let range = self.range(page);
+        for (value, read) in self.values[range].iter_mut().zip(ChecksumPage::checksums(bytes)) {
+            *value = read;
+        }
+        self.versions[page as usize] = head.version;
+    }
+
+    /// Pages of the table, of all groups.
+    pub(crate) fn pages(&self) -> u32 {
+        self.versions.len() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::in_place::InPlaceShape;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_was_set_is_there_and_survives_its_pages(
+            members in 3..9u32,
+            groups in 1..4u32,
+            sets in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()), 1..40),
+        ) {
+            let shape = InPlaceShape { page_bytes: 512, pages: 400, members, copies: 2, chunk_pages: 1 };
+            let layout = InPlaceLayout::with_journal(&shape, None);
+            let mut table = Checksums::new(&layout, groups, true);
+            let mut written = Checksums::new(&layout, groups, true);
+            let mut model = std::collections::BTreeMap::new();
+            for (group, page, position, checksum) in sets {
+                let at = (group % groups, page % layout.data.pages, position % members);
+                table.set(at.0, at.1, at.2, checksum);
+                model.insert(at, checksum);
+            }
+            let array = Uuid([3; 16]);
+            while let Some(&page) = table.changed().first() {
+                prop_assert_eq!(table.begin_write(page), 2);
+                let mut bytes = vec![0; 512];
+                table.encode(page, array, 5, &mut bytes);
+                let head = ChecksumPage::parse(&bytes).unwrap();
+                prop_assert_eq!((head.group, head.number), table.locate(page));
+                written.load(page, &head, &bytes);
+            }
+            for (at, checksum) in model {
+                prop_assert_eq!(table.get(at.0, at.1, at.2), checksum);
+            }
+            prop_assert_eq!(table.values, written.values);
+            prop_assert_eq!(table.versions, written.versions);
+        }
+    }
+}

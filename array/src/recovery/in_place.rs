@@ -1,0 +1,257 @@
+//! Creating and opening an array in place: `docs/format.md`, "In place".
+
+use super::assemble::Assembly;
+use super::in_place_journal::Found;
+use super::in_place_table as tables;
+use super::superblocks::{superblock_of, write_all, write_and_flush};
+use super::{Identity, OpenError, Opened, Opening};
+use crate::controller::Array;
+use crate::format::in_place::InPlaceLayout;
+use crate::format::{MemberState, Placement, Superblock, Uuid};
+use crate::geometry::Geometry;
+use crate::journal::Checksums;
+use crate::media::{At, Media};
+use crate::memory::Memory;
+use crate::scheme::{Elements, Scheme};
+
+/// Pages that are read or written in one round.
+pub(super) const ROUND_PAGES: usize = 1024;
+
+/// The elements of an array in place before it serves.
+pub(super) struct Site<'a> {
+    pub(super) media: &'a mut dyn Media,
+    pub(super) geometry: &'a Geometry,
+    pub(super) layout: InPlaceLayout,
+    pub(super) array: Uuid,
+    pub(super) epoch: u32,
+    /// Which offered element each of the array's elements is.
+    pub(super) positions: Vec<Option<u16>>,
+    pub(super) pages_read: u64,
+}
+
+impl Site<'_> {
+    pub(super) fn page_bytes(&self) -> usize {
+        self.layout.page_bytes as usize
+    }
+
+    /// Page `page` of `element` of the array, if it is there.
+    pub(super) fn at(&self, element: u32, page: u32) -> Option<At> {
+        Some(At { element: self.positions[element as usize]?, page })
+    }
+
+    /// Reads a round of pages; none of those that cannot be read.
+    pub(super) fn read(&mut self, at: &[At]) -> Vec<Option<Vec<u8>>> {
+        self.pages_read += at.len() as u64;
+        let mut pages = vec![None; at.len()];
+        self.media.read(at, &mut |nth, content| pages[nth] = content.ok().map(<[u8]>::to_vec));
+        pages
+    }
+
+    /// Writes pages in rounds, and flushes their elements.
+    pub(super) fn write(&mut self, at: &[At], pages: &[Vec<u8>]) -> Result<(), OpenError> {
+        for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
+            write_and_flush(self.media, at, pages)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on with more elements of a group gone than its parity bears.
+    fn check_enough(&self) -> Result<(), OpenError> {
+        let bears = self.geometry.parity() as usize;
+        for group in 0..self.geometry.groups {
+            let is_gone = |element: &u32| self.positions[*element as usize].is_none();
+            let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();
+            if gone.len() > bears {
+                return Err(OpenError::Refused(format!(
+                    "too few elements: {gone:?} of group {group} are absent, or the array went on without them, and its parity \
+                     bears {bears}; offer those that are missing"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes an empty array: zeros, a table that says so, superblocks.
+pub(super) fn create(
+    scheme: &Scheme,
+    elements: &Elements,
+    geometry: &Geometry,
+    identity: &Identity,
+    media: &mut dyn Media,
+) -> Result<(), OpenError> {
+    let layout = layout_of(scheme, elements, geometry)?;
+    let superblock = Superblock {
+        placement: Placement::InPlace,
+        data: layout.data,
+        journal: layout.journal,
+        table: layout.table,
+        bitmap: layout.intent,
+        bitmap_pages: layout.region_pages,
+        ..superblock_of(scheme, elements, geometry, identity)
+    };
+    superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
+    let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
+    let mut site = Site {
+        media,
+        geometry,
+        layout,
+        array: superblock.array,
+        epoch: 0,
+        positions: positions.clone(),
+        pages_read: 0,
+    };
+    let metadata = [layout.intent, layout.table, layout.journal];
+    let first = metadata.iter().filter(|area| area.pages > 0).map(|area| area.first).min();
+    for element in 0..geometry.elements {
+        clear(&mut site, element, first.unwrap_or(layout.data.first)..layout.data.first + layout.data.pages)?;
+    }
+    if scheme.has_redo_journal() {
+        let mut table = Checksums::new(&layout, geometry.groups, true);
+        let all: Vec<u32> = (0..table.pages()).collect();
+        tables::write(&mut site, &mut table, &all)?;
+    }
+    write_all(site.media, &superblock, &positions)
+}
+
+/// Makes pages zeros that are not. Of elements that were never used only few are written.
+fn clear(site: &mut Site<'_>, element: u32, pages: std::ops::Range<u32>) -> Result<(), OpenError> {
+    let zeros = vec![0; site.page_bytes()];
+    for first in pages.clone().step_by(ROUND_PAGES) {
+        let round: Vec<u32> = (first..pages.end.min(first + ROUND_PAGES as u32)).collect();
+        let at: Vec<At> = round.iter().filter_map(|&page| site.at(element, page)).collect();
+        let found = site.read(&at);
+        let is_used = |content: &Option<Vec<u8>>| content.as_ref() != Some(&zeros);
+        let used: Vec<At> =
+            at.iter().zip(&found).filter(|(_, content)| is_used(content)).map(|(at, _)| *at).collect();
+        if !used.is_empty() {
+            site.write(&used, &vec![zeros.clone(); used.len()])?;
+        }
+    }
+    Ok(())
+}
+
+fn layout_of(scheme: &Scheme, elements: &Elements, geometry: &Geometry) -> Result<InPlaceLayout, OpenError> {
+    let layout = scheme.in_place_layout(elements, geometry)?;
+    layout.ok_or_else(|| OpenError::Refused("the scheme keeps no metadata in place".into()))
+}
+
+/// Opens an array in place.
+pub(super) fn open<M: Memory>(
+    scheme: &Scheme,
+    elements: Elements,
+    memory: M,
+    media: &mut dyn Media,
+    assembly: &Assembly,
+    opening: Opening,
+) -> Result<(Array<M>, Opened), OpenError> {
+    let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
+    let layout = layout_of(scheme, &elements, &geometry)?;
+    let superblock = &assembly.superblock;
+    check_areas(superblock, scheme, &layout)?;
+    let mut site = Site {
+        media,
+        geometry: &geometry,
+        layout,
+        array: superblock.array,
+        epoch: superblock.epoch,
+        positions: assembly.positions.clone(),
+        pages_read: 0,
+    };
+    let mut opened = Opened::default();
+    let table = redo(&mut site, &mut opened, opening)?;
+
+    let mut superblock = superblock.clone();
+    superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
+    superblock.update = assembly.update + 1;
+    for (member, position) in superblock.members.iter_mut().zip(&site.positions) {
+        if position.is_none() && member.state != MemberState::Failed {
+            member.state = MemberState::Failed;
+            member.failed_epoch = superblock.epoch;
+        }
+    }
+    if !opening.read_only {
+        write_all(site.media, &superblock, &site.positions)?;
+    }
+    opened.epoch = superblock.epoch;
+    opened.positions = site.positions;
+    opened.pages_read = site.pages_read;
+    let mut array = Array::new(scheme, elements, memory)?;
+    for (element, position) in opened.positions.iter().enumerate() {
+        if position.is_none() {
+            array.take_out(element as u16);
+        }
+    }
+    array.begin_journal(superblock.array, superblock.epoch, table);
+    Ok((array, opened))
+}
+
+/// Whether the scheme puts everything where it is.
+fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout) -> Result<(), OpenError> {
+    let areas = [
+        ("redo journal", superblock.journal, layout.journal),
+        ("table of checksums", superblock.table, layout.table),
+        ("intent bitmap", superblock.bitmap, layout.intent),
+        ("data", superblock.data, layout.data),
+    ];
+    match areas.iter().find(|(_, found, asked)| found != asked) {
+        None => Ok(()),
+        Some((what, found, asked)) => Err(OpenError::Refused(format!(
+            "the array has {} pages of {what} from page {} on, scheme `{}` asks for {} from page {} on; open it with the section \
+             [journal] that it was created with",
+            found.pages, found.first, scheme.name, asked.pages, asked.first
+        ))),
+    }
+}
+
+/// Does again what the journal has, and answers with the table of checksums as it is then.
+fn redo(site: &mut Site<'_>, opened: &mut Opened, opening: Opening) -> Result<Checksums, OpenError> {
+    let found = Found::read(site);
+    opened.losses.extend(found.losses());
+    if let Some(newest) = &found.newest {
+        for element in 0..site.geometry.elements {
+            if newest.missing >> element & 1 != 0 {
+                site.positions[element as usize] = None;
+            }
+        }
+    }
+    site.check_enough()?;
+    let (mut table, behind) = tables::read(site, opened);
+    if !opened.losses.is_empty() && !opening.force {
+        return Err(OpenError::Refused(format!(
+            "{}; offer more elements, or open it by force and lose that",
+            opened.losses.join("; ")
+        )));
+    }
+    opened.dropped = found.dropped;
+    opened.replayed = found.records.len() as u64;
+    let changes = found.changes(site.geometry);
+    let last: Vec<(At, Vec<u8>)> = changes
+        .pages
+        .into_iter()
+        .filter_map(|((element, page), bytes)| {
+            Some((site.at(element, site.layout.data.first + page)?, bytes))
+        })
+        .collect();
+    let (at, pages): (Vec<At>, Vec<Vec<u8>>) = last.into_iter().unzip();
+    if opening.read_only {
+        for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
+            if site.read(at).iter().zip(pages).any(|(found, expected)| found.as_ref() != Some(expected)) {
+                return Err(OpenError::Refused(
+                    "the journal has updates that are not done in place; open it for writing first".into(),
+                ));
+            }
+        }
+    } else {
+        site.write(&behind.0, &behind.1)?;
+        site.write(&at, &pages)?;
+    }
+    for ((group, page, position), checksum) in changes.checksums {
+        table.set(group, page, position, checksum);
+    }
+    if !opening.read_only {
+        let changed = table.changed().to_vec();
+        tables::write(site, &mut table, &changed)?;
+    }
+    Ok(table)
+}

@@ -1,0 +1,186 @@
+//! Reading the redo journal: which records there are, which of them are to be done again, and what that comes to.
+
+use std::collections::BTreeMap;
+
+use super::in_place::{ROUND_PAGES, Site};
+use crate::format::{REDO_MAGIC, RedoKind, RedoRecord, crc32c};
+use crate::geometry::Geometry;
+use crate::media::At;
+
+/// A record that was found, with the images that have their checksums, in order.
+pub(super) struct Record {
+    pub(super) header: RedoRecord,
+    images: Vec<Option<Vec<u8>>>,
+}
+
+impl Record {
+    fn is_whole(&self) -> bool {
+        self.images.iter().all(Option::is_some)
+    }
+}
+
+/// What the journal says.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The header of the newest whole record.
+    pub(super) newest: Option<RedoRecord>,
+    /// Records to be done again, in order.
+    pub(super) records: Vec<Record>,
+    /// Records that were begun and nothing relied on.
+    pub(super) dropped: u64,
+    /// Records that should be there and are not whole.
+    missing: Vec<u64>,
+    /// Groups of which more elements than parity bears cannot be read in the journal's area.
+    unreadable: Vec<u32>,
+}
+
+/// What doing records again comes to.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// The last content of each page, by element and page of the data.
+    pub(super) pages: BTreeMap<(u32, u32), Vec<u8>>,
+    /// The last checksum of each, by group, page and position.
+    pub(super) checksums: BTreeMap<(u32, u32, u32), u32>,
+}
+
+impl Found {
+    /// Reads the journal of all elements that are there.
+    pub(super) fn read(site: &mut Site<'_>) -> Self {
+        let mut found = Self::default();
+        let mut headers: BTreeMap<u64, (RedoRecord, Vec<u32>)> = BTreeMap::new();
+        let mut unread = vec![0; site.geometry.groups as usize];
+        for element in 0..site.geometry.elements {
+            let is_read = read_ring(site, element, &mut headers);
+            unread[site.geometry.group_of(element) as usize] += u32::from(!is_read);
+        }
+        let bears = site.geometry.parity();
+        found.unreadable =
+            (0..site.geometry.groups).filter(|&group| unread[group as usize] > bears).collect();
+        let mut collect = |number: u64| {
+            let (header, elements) = headers.get(&number)?;
+            Some(images(site, header, elements)).filter(Record::is_whole)
+        };
+        let Some(&top) = headers.keys().next_back() else { return found };
+        let mut newest = collect(top);
+        if newest.is_none() {
+            // Only the last one may have been under way, and it was begun when the one before it was durable.
+            found.dropped = 1;
+            if top == 1 {
+                return found;
+            }
+            newest = collect(top - 1);
+        }
+        let Some(newest) = newest else {
+            found.missing.push(top - 1);
+            return found;
+        };
+        let (tail, number) = (newest.header.tail, newest.header.number);
+        found.newest = Some(newest.header.clone());
+        for number in tail..number {
+            match collect(number) {
+                Some(record) => found.records.push(record),
+                None => found.missing.push(number),
+            }
+        }
+        found.records.push(newest);
+        found
+    }
+
+    /// What may be lost, in words.
+    pub(super) fn losses(&self) -> impl Iterator<Item = String> + '_ {
+        let missing = self.missing.iter().map(|number| {
+            format!("record {number} of the journal is not whole on any element, so updates may be half done")
+        });
+        let unreadable = self.unreadable.iter().map(|group| {
+            format!("the journal cannot be read on more elements of group {group} than its parity bears")
+        });
+        missing.chain(unreadable)
+    }
+
+    /// What doing all records again in order comes to.
+    pub(super) fn changes(&self, geometry: &Geometry) -> Changes {
+        let zeros = vec![0; geometry.page_bytes as usize];
+        let mut changes = Changes::default();
+        for record in &self.records {
+            let mut images = record.images.iter();
+            for entry in &record.header.entries {
+                let element = u32::from(entry.element);
+                let content = match entry.kind {
+                    RedoKind::Image => images.next().cloned().flatten(),
+                    RedoKind::Zeros => Some(zeros.clone()),
+                    RedoKind::Missing => None,
+                };
+                if let Some(content) = content {
+                    changes.pages.insert((element, entry.page), content);
+                }
+                let (group, position) = geometry.position_of(element);
+                changes.checksums.insert((group, entry.page, position), entry.checksum);
+            }
+        }
+        changes
+    }
+}
+
+/// Adds the records of `element` to those that were found. Whether all of it could be read.
+fn read_ring(site: &mut Site<'_>, element: u32, headers: &mut BTreeMap<u64, (RedoRecord, Vec<u32>)>) -> bool {
+    let ring = site.layout.journal;
+    let at: Vec<At> = (0..ring.pages).filter_map(|page| site.at(element, ring.first + page)).collect();
+    let mut is_read = !at.is_empty();
+    // Headers that begin in this round may end in the next one.
+    let span = site.layout.header_pages() as usize;
+    let page_bytes = site.page_bytes();
+    for first in (0..at.len()).step_by(ROUND_PAGES) {
+        let pages = site.read(&at[first..at.len().min(first + ROUND_PAGES + span - 1)]);
+        is_read &= pages.iter().all(Option::is_some);
+        for (nth, pages) in pages.windows(span).enumerate() {
+            let begins = pages[0].as_ref().is_some_and(|page| page.starts_with(&REDO_MAGIC));
+            if nth >= ROUND_PAGES || !begins {
+                continue;
+            }
+            let mut bytes = Vec::with_capacity(span * page_bytes);
+            pages.iter().flatten().for_each(|page| bytes.extend_from_slice(page));
+            let Ok(header) = RedoRecord::parse(&bytes) else { continue };
+            if is_ours(site, &header, (first + nth) as u32) {
+                let (known, elements) =
+                    headers.entry(header.number).or_insert_with(|| (header.clone(), vec![]));
+                if *known == header {
+                    elements.push(element);
+                }
+            }
+        }
+    }
+    is_read
+}
+
+/// Whether a header is one of this array and epoch, in its own place, about pages that there are.
+fn is_ours(site: &Site<'_>, header: &RedoRecord, at: u32) -> bool {
+    let end = u64::from(at) + u64::from(site.layout.header_pages()) + u64::from(header.images());
+    header.array == site.array
+        && header.epoch == site.epoch
+        && header.first == at
+        && end <= u64::from(site.layout.journal.pages)
+        && header.entries.iter().all(|entry| {
+            u32::from(entry.element) < site.geometry.elements && entry.page < site.layout.data.pages
+        })
+}
+
+/// The record of `header`, with those of its images that one of its copies has.
+fn images(site: &mut Site<'_>, header: &RedoRecord, elements: &[u32]) -> Record {
+    let entries: Vec<_> = header.entries.iter().filter(|entry| entry.kind == RedoKind::Image).collect();
+    let first = site.layout.journal.first + header.first + site.layout.header_pages();
+    let mut images: Vec<Option<Vec<u8>>> = vec![None; entries.len()];
+    for &element in elements {
+        let wanted: Vec<usize> = (0..entries.len()).filter(|&nth| images[nth].is_none()).collect();
+        let at: Vec<At> = wanted.iter().filter_map(|&nth| site.at(element, first + nth as u32)).collect();
+        for (&nth, page) in wanted.iter().zip(site.read(&at)) {
+            let Some(mut page) = page else { continue };
+            if entries[nth].is_masked {
+                page[..REDO_MAGIC.len()].copy_from_slice(&REDO_MAGIC);
+            }
+            if crc32c(&page) == entries[nth].checksum {
+                images[nth] = Some(page);
+            }
+        }
+    }
+    Record { header: header.clone(), images }
+}

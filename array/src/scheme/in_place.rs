@@ -1,0 +1,111 @@
+//! Whether metadata of an array in place has a meaning, and where it lies.
+
+use super::{Acknowledge, Elements, Metadata, Scheme, SchemeError, WindowSize};
+use crate::cache::CachePolicy;
+use crate::format::SUPERBLOCK_MEMBERS_MAX;
+use crate::format::in_place::{InPlaceLayout, InPlaceShape};
+use crate::geometry::{Geometry, Level};
+use crate::journal::JournalPolicy;
+use crate::placement::{FirstWrites, PlacementPolicy};
+
+impl Scheme {
+    /// Whether the section `[journal]` has a meaning.
+    pub(super) fn has_journal_section(&self) -> bool {
+        self.metadata == Metadata::On && self.placement.policy == PlacementPolicy::InPlace
+    }
+
+    /// Whether updates in place go through the redo journal.
+    pub fn has_redo_journal(&self) -> bool {
+        self.has_journal_section() && self.journal.policy == JournalPolicy::Redo
+    }
+
+    /// Whether metadata has a meaning with everything else, as far as it is not about the log.
+    pub(super) fn check_in_place(&self, elements: &Elements) -> Result<(), SchemeError> {
+        let refuse = |key, value: &dyn std::fmt::Display, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
+        };
+        if !self.has_journal_section() && !self.journal.is_default() {
+            let reason = "is about updates in place of an array that can be opened again; use metadata = \"on\" with \
+                placement.policy = \"in-place\", or leave it out";
+            return refuse("section", &"[journal]", reason);
+        }
+        if !self.has_journal_section() {
+            return Ok(());
+        }
+        let on = &"\"on\"";
+        if self.geometry.level == Level::Raid0 {
+            let reason = "keeps its metadata in as many copies as parity bears losses and one more, and there is no parity; \
+                use RAID-5 or RAID-6";
+            return refuse("metadata", on, reason);
+        }
+        if elements.count as usize > SUPERBLOCK_MEMBERS_MAX {
+            return refuse("metadata", on, "has room for 64 elements in a superblock; use fewer");
+        }
+        if self.cache.policy != CachePolicy::None {
+            let reason = "has no format for a write cache in memory; leave out the section [cache]";
+            return refuse("metadata", on, reason);
+        }
+        if self.placement.first_writes != FirstWrites::InPlace {
+            let reason =
+                "has no format for rows that wait in memory; use placement.first_writes = \"in-place\"";
+            return refuse("metadata", on, reason);
+        }
+        if self.parity.window != WindowSize::default() {
+            let reason = "would need what late parity lacks in the journal, which holds whole pages alone; use parity.window = 0";
+            return refuse("metadata", on, reason);
+        }
+        if self.journal.policy == JournalPolicy::IntentBitmap {
+            if self.journal.capacity.is_some() {
+                let reason = "has no meaning without a redo journal; leave it out";
+                return refuse("journal.capacity", &self.journal.capacity.unwrap_or_default(), reason);
+            }
+            if self.parity.acknowledge == Acknowledge::AfterData {
+                let reason = "would leave it open whether parity is that of acknowledged data; use \"after-parity\" with \
+                    journal.policy = \"intent-bitmap\"";
+                return refuse("parity.acknowledge", &"\"after-data\"", reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where metadata of an array in place lies on elements that would have this geometry without it.
+    pub(crate) fn in_place_layout(
+        &self,
+        elements: &Elements,
+        geometry: &Geometry,
+    ) -> Result<Option<InPlaceLayout>, SchemeError> {
+        if !self.has_journal_section() {
+            return Ok(None);
+        }
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        let shape = InPlaceShape {
+            page_bytes: elements.page_bytes,
+            pages: elements.pages,
+            members: geometry.members,
+            copies: geometry.parity() + 1,
+            chunk_pages: geometry.chunk_pages,
+        };
+        let layout = if self.has_redo_journal() {
+            let pages = self.journal.capacity.map(|bytes| bytes.0 / u64::from(elements.page_bytes));
+            let capacity = || self.journal.capacity.unwrap_or_default().to_string();
+            if pages.is_some_and(|pages| pages >= elements.pages.into()) {
+                return refuse("journal.capacity", capacity(), "leaves no room for data; use less");
+            }
+            let layout = InPlaceLayout::with_journal(&shape, pages.map(|pages| pages as u32));
+            if layout.journal.pages < layout.journal_pages_min() {
+                let reason = "has no room for four records of the greatest size; leave it out, or use more";
+                return refuse("journal.capacity", capacity(), reason);
+            }
+            layout
+        } else {
+            InPlaceLayout::with_bitmap(&shape)
+        };
+        if layout.data.pages == 0 {
+            let reason = "leaves no room for data beside it; use larger elements";
+            return refuse("metadata", "\"on\"".into(), reason);
+        }
+        Ok(Some(layout))
+    }
+}
