@@ -1,6 +1,7 @@
 //! Creation of an array, and opening one again: what is on the elements becomes a controller that serves.
 
 mod assemble;
+mod check;
 mod in_place;
 mod in_place_journal;
 mod in_place_table;
@@ -15,6 +16,7 @@ use crate::memory::Memory;
 use crate::placement::PlacementPolicy;
 use crate::scheme::{Elements, Metadata, Scheme, SchemeError};
 
+pub use check::{Checked, Trouble};
 pub(crate) use superblocks::superblock_of_log;
 
 /// What an array is known by.

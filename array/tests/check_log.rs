@@ -1,0 +1,179 @@
+//! What a check of a log finds, and what a dump tells of it.
+
+#[allow(dead_code, reason = "other tests use the rest")]
+mod disk;
+
+use disk::{Disk, Host};
+use stripewise_array::format::dump::{Dump, Finding};
+use stripewise_array::format::{EntryRole, Summary, crc32c, summary};
+use stripewise_array::{Array, Checked, Elements, Opening, Outcome, PageMemory, Scheme, Trouble};
+
+const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n\
+    [elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
+
+const PAGE: u32 = 1024;
+
+/// An array of which chunks 0 to 39 were written, each with its number and 1, the first ten of them twice.
+fn written(scheme: &str, elements: usize) -> Host {
+    let mut host = Host::create(scheme, Disk::new(elements, 400, PAGE));
+    (0..10).for_each(|chunk| host.write(chunk, 200));
+    (0..40).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
+    host.flush();
+    host
+}
+
+/// Opens the array to read it alone, and checks it.
+fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
+    let mut read = disk.clone();
+    let elements = Elements {
+        count: disk.elements.len() as u32,
+        page_bytes: PAGE,
+        pages: disk.elements[0].pages.len() as u32,
+        volatile_cache: true,
+        discard: false,
+        old_versions: 0,
+        gc_control: false,
+        gc_state: false,
+        streams: 1,
+    };
+    let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
+    let opening = Opening { read_only: true, force: false };
+    let (mut array, opened) =
+        Array::open(&scheme, elements, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
+    let mut troubles = Vec::new();
+    let checked = array.check_log(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));
+    let pages = |disk: &Disk| disk.elements.iter().map(|element| element.pages.clone()).collect::<Vec<_>>();
+    assert!(pages(disk) == pages(&read), "nothing was written");
+    assert_eq!(checked.troubles, troubles.len() as u64);
+    (checked, troubles)
+}
+
+/// The elements and pages of the stripe that holds `chunk`, with the chunks of data.
+fn stripe_of(host: &Host, chunk: u64) -> Vec<(u16, u32, Option<u64>)> {
+    let place = host.array.chunk_in_log(chunk).expect("it was written");
+    let stripes = host.array.stripes();
+    let its = stripes.iter().find(|stripe| stripe.members.iter().any(|member| (member.1, member.2) == place));
+    its.expect("it is in a stripe")
+        .members
+        .iter()
+        .map(|&(_, element, page, chunk)| (element, page, chunk))
+        .collect()
+}
+
+fn rot(host: &mut Host, element: u16, page: u32) {
+    host.disk().elements[usize::from(element)].pages[page as usize][7] ^= 1;
+}
+
+#[test]
+fn an_array_that_is_whole_has_no_trouble() {
+    let mut host = written(RAID5, 5);
+    let (checked, troubles) = check(RAID5, &host.disk());
+    assert_eq!(troubles, []);
+    assert_eq!((checked.chunks, checked.lost, checked.absent), (40, 0, 0));
+    assert!(checked.stripes >= 10 && checked.pages > checked.stripes, "{checked:?}");
+}
+
+#[test]
+fn a_page_that_is_not_what_was_written_is_named_and_decodes() {
+    let mut host = written(RAID5, 5);
+    let (element, page) = host.array.chunk_in_log(17).expect("it was written");
+    rot(&mut host, element, page);
+    let (checked, troubles) = check(RAID5, &host.disk());
+    let trouble = Trouble::Page { element, page, chunk: Some(17), outcome: Outcome::Done, decodes: true };
+    assert_eq!(
+        trouble.to_string(),
+        format!(
+            "element {element}, page {page}: chunk 17 has another checksum than when it was written; \
+             the rest of its stripe gives it back"
+        )
+    );
+    assert_eq!(troubles, [trouble]);
+    assert_eq!((checked.chunks, checked.lost), (40, 0));
+}
+
+/// Two pages of a stripe under one parity: chunks that hosts still see are lost, those that were written anew are not.
+#[test]
+fn of_more_damage_than_parity_bears_the_chunks_are_named() {
+    let mut host = written(RAID5, 5);
+    let stripe = stripe_of(&host, 33);
+    let (data, parity): (Vec<_>, Vec<_>) = stripe.into_iter().partition(|member| member.2.is_some());
+    rot(&mut host, data[0].0, data[0].1);
+    rot(&mut host, parity[0].0, parity[0].1);
+    let (checked, troubles) = check(RAID5, &host.disk());
+    let lost: Vec<_> = troubles.iter().filter(|trouble| matches!(trouble, Trouble::Lost { .. })).collect();
+    assert_eq!(lost, [&Trouble::Lost { chunk: data[0].2.expect("it is data") }]);
+    assert_eq!(troubles.len(), 3);
+    assert_eq!((checked.chunks, checked.lost), (39, 1));
+}
+
+#[test]
+fn without_an_element_all_decodes_and_one_more_bad_page_is_a_loss() {
+    let mut host = written(RAID5, 5);
+    let (element, page) = host.array.chunk_in_log(20).expect("it was written");
+    host.disk().elements[(usize::from(element) + 1) % 5].is_gone = true;
+    let (checked, troubles) = check(RAID5, &host.disk());
+    assert_eq!(troubles, []);
+    assert_eq!(checked.chunks, 40);
+    assert!(checked.absent > 0);
+    rot(&mut host, element, page);
+    let (_, troubles) = check(RAID5, &host.disk());
+    assert!(troubles.contains(&Trouble::Lost { chunk: 20 }), "{troubles:?}");
+}
+
+#[test]
+fn two_bad_pages_decode_with_two_parities() {
+    let raid6 = RAID5.replace("raid5", "raid6");
+    let mut host = written(&raid6, 6);
+    let stripe = stripe_of(&host, 25);
+    for &(element, page, _) in &stripe[..2] {
+        rot(&mut host, element, page);
+    }
+    let (checked, troubles) = check(&raid6, &host.disk());
+    assert!(
+        troubles.iter().all(|trouble| matches!(trouble, Trouble::Page { decodes: true, .. })),
+        "{troubles:?}"
+    );
+    assert_eq!((troubles.len(), checked.chunks, checked.lost), (2, 40, 0));
+}
+
+/// A parity page that is wrong, and has its checksum in all copies of its summary: only encoding finds it.
+#[test]
+fn parity_that_is_not_that_of_its_data_is_found() {
+    let mut host = written(RAID5, 5);
+    let stripe = stripe_of(&host, 12);
+    let &(element, page, _) = stripe.iter().find(|member| member.2.is_none()).expect("it has parity");
+    let before = crc32c(&host.disk().elements[usize::from(element)].pages[page as usize]);
+    rot(&mut host, element, page);
+    let after = crc32c(&host.disk().elements[usize::from(element)].pages[page as usize]);
+    let mut changed = 0;
+    for content in host.disk().elements.iter_mut().flat_map(|element| &mut element.pages) {
+        let Ok(read) = Summary::parse(content) else { continue };
+        let (header, mut entries) = (read.header, read.entries().collect::<Vec<_>>());
+        let tombstones: Vec<_> = read.tombstones().collect();
+        for entry in entries.iter_mut().filter(|entry| entry.role == EntryRole::P && entry.checksum == before)
+        {
+            entry.checksum = after;
+            changed += 1;
+        }
+        summary::encode(&header, entries.into_iter(), &tombstones, content);
+    }
+    assert_eq!(changed, 2, "P + 1 copies");
+    let (checked, troubles) = check(RAID5, &host.disk());
+    assert!(matches!(troubles[..], [Trouble::Parity { .. }]), "{troubles:?}");
+    assert_eq!(checked.lost, 0);
+}
+
+/// What the log wrote is what a dump reads: the chunks of all batches, no copy of a summary missing.
+#[test]
+fn a_dump_finds_every_batch_of_a_log() {
+    let mut host = written(RAID5, 5);
+    let (mut chunks, mut written, mut others) = (0, 0, Vec::new());
+    let problems = Dump::default().run(&mut *host.disk(), &mut |finding| match finding {
+        Finding::Segment(segment) => chunks += segment.chunks,
+        Finding::Checkpoint { chunks_written, .. } => written = written.max(*chunks_written),
+        other => others.push(other.to_string()),
+    });
+    assert_eq!(problems, Ok(0), "{others:?}");
+    assert!((40..=50).contains(&chunks), "{chunks} chunks");
+    assert_eq!(written, 0, "the checkpoint is that of the opening");
+}
