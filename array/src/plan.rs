@@ -39,6 +39,12 @@ pub enum Purpose {
     Collect,
     /// Making the parity of a row that of its data after a loss of power.
     Resync,
+    /// Making what a stripe of the log has on an element that is being rebuilt.
+    Rebuild,
+    /// Writing a copy of a summary anew, from another.
+    Recopy,
+    /// Reading a whole stripe of the log, and moving it if a part of it is bad.
+    Scrub,
     /// Writing the summary of a batch of stripes of the log.
     Summary,
     /// Writing metadata, or flushing, to make the log durable.

@@ -3,7 +3,8 @@
 mod disk;
 
 use disk::{Disk, Host};
-use stripewise_array::Outcome;
+use stripewise_array::format::Uuid;
+use stripewise_array::{Outcome, RejoinError, Rejoining};
 
 const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n\
     [elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\ntiers = 2\n";
@@ -117,4 +118,79 @@ fn an_array_that_is_full_says_so_and_goes_on_when_something_was_trimmed() {
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(3), "chunk {chunk}"));
     (0..chunks).for_each(|chunk| host.write(chunk, 7));
     host.flush();
+}
+
+/// Opens the array without `gone`, writes, and takes the element back in as `how` says; then any other may go.
+fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
+    for gone in 0..4u16 {
+        let mut host = host(400);
+        let chunks = host.capacity();
+        (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+        host.flush();
+        host.disk().elements[gone as usize].is_gone = true;
+        let mut host = host.lose_power();
+        (0..50).for_each(|chunk| host.write(chunk * 3, 200));
+        host.flush();
+        host.disk().elements[gone as usize].is_gone = false;
+        let how = how(&mut host, gone);
+        host.rejoin(gone, how);
+        (20..40).for_each(|chunk| host.write(chunk * 3, 100));
+        host.finish_rebuild();
+        host.flush();
+        for other in (0..4).filter(|&other| other != gone) {
+            let mut host = host.copy();
+            host.disk().elements[other as usize].is_gone = true;
+            let mut host = host.lose_power();
+            assert!(host.opened.positions[gone as usize].is_some(), "it is in the array");
+            for chunk in 0..chunks {
+                let expected = match chunk {
+                    _ if chunk % 3 == 0 && (60..120).contains(&chunk) => 100,
+                    _ if chunk % 3 == 0 && chunk < 150 => 200,
+                    _ => chunk as u8 | 1,
+                };
+                assert_eq!(host.read(chunk), Some(expected), "chunk {chunk}, {gone} back and {other} gone");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_element_that_comes_back_gets_what_was_written_since() {
+    rejoined(|_, _| Rejoining::Returned);
+}
+
+#[test]
+fn a_replacement_is_made_whole() {
+    rejoined(|host, gone| {
+        host.disk().elements[gone as usize].pages.iter_mut().for_each(|page| page.fill(0xa5));
+        Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 400 }
+    });
+}
+
+#[test]
+fn a_smaller_replacement_is_refused() {
+    let mut host = host(400);
+    host.fail(2);
+    let smaller = Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 399 };
+    assert_eq!(host.try_rejoin(2, smaller), Err(RejoinError::TooSmall { pages: 399, needed: 400 }));
+}
+
+#[test]
+fn scrub_finds_what_is_rotten_and_moves_it() {
+    let mut host = host(400);
+    let chunks = host.capacity();
+    (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+    host.flush();
+    let stripes = host.array.stripes();
+    // A chunk, the parity of another stripe, and a whole element's share of a third.
+    for (stripe, member) in [(0, 0), (5, 3), (9, 1)] {
+        let (_, element, page, _) = stripes[stripe].members[member];
+        host.disk().elements[element as usize].pages[page as usize][100] ^= 0x10;
+    }
+    let first = host.scrub();
+    assert_eq!((first.bad, first.repaired, first.lost), (3, 3, 0), "{first:?}");
+    host.flush();
+    let second = host.scrub();
+    assert_eq!((second.bad, second.lost), (0, 0), "what was moved is good: {second:?}");
+    (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1)));
 }

@@ -417,7 +417,13 @@ impl Host<PageMemory> for Player {
                 };
                 self.seen.routines[routine] += 1;
             }
-            Purpose::Summary | Purpose::Sync | Purpose::Record | Purpose::Clean => {}
+            Purpose::Summary
+            | Purpose::Sync
+            | Purpose::Rebuild
+            | Purpose::Recopy
+            | Purpose::Scrub
+            | Purpose::Record
+            | Purpose::Clean => {}
             Purpose::Resync => self.seen.resyncs += 1,
             Purpose::Redo => self.seen.redone += 1,
             Purpose::Trim | Purpose::Flush | Purpose::Destage => self.seen.others += 1,

@@ -193,7 +193,7 @@ impl<M: Memory> Array<M> {
         self.fold_deltas(plan);
         match self.plans[plan as usize].purpose {
             Purpose::Append => self.encode_stripe(plan),
-            Purpose::Merge | Purpose::Collect => self.decode_stripe(plan),
+            Purpose::Merge | Purpose::Collect | Purpose::Rebuild | Purpose::Scrub => self.decode_stripe(plan),
             Purpose::Read if self.elastic.is_some() => self.decode_stripe(plan),
             Purpose::Read => {
                 self.decode(plan);
@@ -215,6 +215,7 @@ impl<M: Memory> Array<M> {
             | Purpose::Flush
             | Purpose::Destage
             | Purpose::Redo
+            | Purpose::Recopy
             | Purpose::Summary
             | Purpose::Sync
             | Purpose::Record

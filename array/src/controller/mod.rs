@@ -32,7 +32,7 @@ mod run;
 mod updates;
 mod zones;
 
-pub use elastic::{StripeMember, StripeView};
+pub use elastic::{RejoinError, Rejoining, StripeMember, StripeView};
 use std::collections::VecDeque;
 use zones::Internal;
 
@@ -521,6 +521,8 @@ impl<M: Memory> Array<M> {
                 && !self.settle_one(driver)
                 && !self.commit_one(driver)
                 && !self.sync_one(driver)
+                && !self.rebuild_one(driver)
+                && !self.scrub_one(driver)
                 && self.woken.is_empty()
                 && !self.destage_due(driver)
                 && !self.note_full(driver)

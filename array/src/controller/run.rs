@@ -92,6 +92,9 @@ impl<M: Memory> Array<M> {
                 self.build_append(plan);
                 Ok(())
             }
+            Purpose::Rebuild => self.build_rebuild(plan),
+            Purpose::Scrub => self.build_scrub(plan),
+            Purpose::Recopy => self.build_recopy(plan),
             Purpose::Summary => {
                 self.build_summary(plan);
                 Ok(())
@@ -358,7 +361,9 @@ impl<M: Memory> Array<M> {
             }
             // What was to be written may be lost now.
             Purpose::Destage => return self.begin(plan, driver),
+            Purpose::Rebuild | Purpose::Recopy => self.gave_up_rebuild(plan),
             Purpose::Read
+            | Purpose::Scrub
             | Purpose::Summary
             | Purpose::Sync
             | Purpose::Trim
@@ -420,6 +425,8 @@ impl<M: Memory> Array<M> {
             }
             Purpose::Read => self.log_read(plan),
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
+            Purpose::Rebuild | Purpose::Recopy => self.rebuilt(plan),
+            Purpose::Scrub => self.scrubbed(plan),
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),
             Purpose::Record => return self.record_written(plan),

@@ -176,6 +176,10 @@ pub(super) fn open<M: Memory>(
         let header = header_of(&superblock, number, (ended, birth(superblock.epoch, 0)), &body);
         write_checkpoint(media, &superblock, positions, &header, &body)?;
     }
+    let rebuilding = superblock.members.iter().position(|member| member.state == MemberState::Rebuilding);
+    if let Some(element) = rebuilding {
+        array.begin_rebuild(element as u16, superblock.members[element].cursor as u32);
+    }
     let opened = Opened {
         epoch: superblock.epoch,
         positions: positions.clone(),
@@ -277,12 +281,15 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
         durable.used[at] = durable.used[at].max(header.end);
         durable.last_batch[at] = durable.last_batch[at].max(header.batch);
         let start = u64::from(header.segment) * segment_slots;
+        let mut is_first_copy = true;
         for (slot, entry) in (start + u64::from(header.first)..).zip(&batch.entries) {
             match entry.role {
                 EntryRole::Data => log.directory.put_data(slot, entry.chunk, entry.is_first),
                 EntryRole::P => log.directory.put_parity(slot, 0, entry.is_first),
                 EntryRole::Q => log.directory.put_parity(slot, 1, entry.is_first),
-                EntryRole::Copy => log.directory.put_copy(slot),
+                EntryRole::Copy => {
+                    log.directory.put_copy(slot, std::mem::take(&mut is_first_copy));
+                }
                 EntryRole::Skipped => log.directory.skip(slot),
                 EntryRole::Vain => {}
             }

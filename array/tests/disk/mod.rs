@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use stripewise_array::format::Uuid;
+use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
     Acknowledgement, Admission, Array, At, Driver, ElementState, Elements, Found, HostRequest, Identity,
-    Media, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory, RequestKind, Scheme,
-    Timing, create,
+    Media, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory, RejoinError,
+    Rejoining, RequestKind, Scheme, Timing, create,
 };
 
 /// An element.
@@ -246,5 +247,39 @@ impl Host {
         let content = self.ask(RequestKind::Read, chunk, self.chunks(1, 0xee))?;
         assert!(content.iter().all(|&byte| byte == content[0]), "chunk {chunk} is mixed");
         Some(content[0])
+    }
+
+    /// Another host over a copy of the disk, opened anew.
+    pub(crate) fn copy(&self) -> Self {
+        Self::open(self.scheme.clone(), self.elements, self.world.disk.borrow().clone())
+    }
+
+    pub(crate) fn fail(&mut self, element: u16) {
+        self.disk().elements[element as usize].is_gone = true;
+        self.array.element_failed(self.now, element, &mut self.world);
+    }
+
+    pub(crate) fn try_rejoin(&mut self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
+        self.array.rejoin(self.now, element, how, &mut self.world)
+    }
+
+    pub(crate) fn rejoin(&mut self, element: u16, how: Rejoining) {
+        self.try_rejoin(element, how).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    pub(crate) fn finish_rebuild(&mut self) {
+        while self.array.rebuilding().is_some() {
+            self.array.dispatch(&mut self.world);
+            self.step();
+        }
+    }
+
+    pub(crate) fn scrub(&mut self) -> ScrubCounts {
+        self.array.scrub(self.now, &mut self.world);
+        while self.array.scrub_counts().1 {
+            self.array.dispatch(&mut self.world);
+            self.step();
+        }
+        self.array.scrub_counts().0
     }
 }

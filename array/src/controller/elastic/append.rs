@@ -269,13 +269,13 @@ impl<M: Memory> Array<M> {
     /// Of `mask`, the members of the stripe of `plan` on failed elements.
     #[inline]
     pub(in super::super) fn slots_on_failed(&self, plan: u32, mask: u64) -> u64 {
-        if !self.any_failed {
+        let log = self.elastic();
+        if !self.any_failed && !log.is_rebuilding() {
             return 0;
         }
-        let log = self.elastic();
         let is_failed = |&member: &u32| {
             let slot = log.homes(plan)[member as usize];
-            slot != NOWHERE && self.failed[log.element(slot).0 as usize]
+            slot != NOWHERE && (self.failed[log.element(slot).0 as usize] || log.is_stale(slot))
         };
         members(mask).filter(is_failed).fold(0, |failed, member| failed | 1 << member)
     }

@@ -53,10 +53,15 @@ impl<M: Memory> Array<M> {
         }
         let first = open.next;
         open.next = self.behind_copies(open.segment, first, open.end);
+        let mut is_first = true;
         for slot in first..open.next {
             let is_failed = self.is_on_failed(slot);
             let directory = &mut self.elastic_mut().directory;
-            if is_failed { directory.skip(slot) } else { directory.put_copy(slot) }
+            if is_failed {
+                directory.skip(slot);
+            } else {
+                directory.put_copy(slot, std::mem::take(&mut is_first));
+            }
         }
         self.elastic_mut().durable_mut().begin_batch(stream, open.segment, first, open.next);
     }

@@ -6,10 +6,13 @@ mod bytes;
 mod collect;
 mod merge;
 mod read;
+mod rebuild;
+mod scrub;
 mod sync;
 mod throttle;
 mod view;
 
+pub use rebuild::{RejoinError, Rejoining};
 pub use view::{StripeMember, StripeView};
 
 use super::Array;
@@ -368,6 +371,7 @@ impl<M: Memory> Array<M> {
     /// An element is lost. If its group can take no stripes any more, its segments are of no use for new ones.
     pub(super) fn elastic_lost(&mut self, element: u16) {
         let (group, groups) = (self.geometry.group_of(u32::from(element)), self.geometry.groups);
+        self.stop_rebuild(element);
         if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) {
             durable.is_news = true;
         }

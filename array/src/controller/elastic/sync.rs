@@ -14,7 +14,7 @@ use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::placement::elastic::Home;
-use crate::placement::elastic::durable::{PageWrite, Phase};
+use crate::placement::elastic::durable::{PageWrite, Phase, Rebuild};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
@@ -65,7 +65,9 @@ impl<M: Memory> Array<M> {
             sync.phase = if is_any { Phase::Over } else { Phase::Idle };
             return is_any;
         }
-        if sync.waiting.is_empty() && !wants_checkpoint {
+        let wants = durable.rebuild.as_ref().is_some_and(Rebuild::wants_note);
+        let sync = &mut durable.sync;
+        if sync.waiting.is_empty() && !wants_checkpoint && !wants {
             if durable.is_news {
                 self.enter_phase(Phase::Front);
                 return true;
@@ -151,6 +153,7 @@ impl<M: Memory> Array<M> {
 
     /// The moment up to which everything is to be durable.
     fn mark_moment(&mut self) {
+        self.note_rebuild();
         let is_early = self.has_bug(Bug::CommitEarly);
         let log = self.elastic_mut();
         let durable = log.durable_mut();
@@ -401,8 +404,9 @@ impl<M: Memory> Array<M> {
             for (member, _) in
                 durable.superblock.members.iter_mut().zip(&failed).filter(|(_, failed)| **failed)
             {
-                if member.state == MemberState::Active {
+                if member.state != MemberState::Failed {
                     member.state = MemberState::Failed;
+                    member.cursor = 0;
                     member.failed_epoch = epoch;
                     member.failed_batch = horizon;
                 }

@@ -80,9 +80,9 @@ impl Directory {
         self.roles[slot as usize] = (PARITY + number) | first(is_first);
     }
 
-    /// Notes a copy of a summary in `slot`.
-    pub(crate) fn put_copy(&mut self, slot: u64) {
-        self.roles[slot as usize] = COPY | FIRST;
+    /// Notes a copy of a summary in `slot`, the first one of a batch or another.
+    pub(crate) fn put_copy(&mut self, slot: u64, is_first: bool) {
+        self.roles[slot as usize] = COPY | first(is_first);
     }
 
     /// Whether a stripe begins at `slot`.

@@ -124,12 +124,54 @@ pub(crate) struct Durable {
     /// Whether an element failed that superblocks do not tell of.
     pub(crate) is_news: bool,
     pub(crate) sync: Sync,
+    /// The element that is being rebuilt, and how far that is.
+    pub(crate) rebuild: Option<Rebuild>,
+    /// Of each segment whether it has stripes that lack what they had on that element.
+    pub(crate) stale: Vec<bool>,
+    pub(crate) scrub: Option<Walk>,
+    pub(crate) scrubbed: ScrubCounts,
     /// Writes of chunks that each element could not do.
     pub(crate) write_errors: Vec<u8>,
     /// Entries and tombstones that a summary has room for.
     pub(crate) room: u32,
     /// Pages of metadata written: summaries, superblocks, commit records, checkpoints.
     pub(crate) counts: MetadataCounts,
+}
+
+/// A walk over all slots of the log, segment by segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Walk {
+    pub(crate) segment: u32,
+    /// The next slot of the segment.
+    pub(crate) next: u32,
+    /// Plans of the walk under way.
+    pub(crate) under_way: u32,
+}
+
+/// An element that is being made whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rebuild {
+    pub(crate) element: u16,
+    pub(crate) walk: Walk,
+    /// The segments that superblocks know to be done, or soon will.
+    pub(crate) noted: u32,
+    /// Stripes that could not be made.
+    pub(crate) failed: u64,
+    /// Whether everything is on the element, and a flush and the superblocks are to follow.
+    pub(crate) is_written: bool,
+}
+
+/// What a scrub did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScrubCounts {
+    /// Pages read: data, parity and copies of summaries.
+    pub pages: u64,
+    /// Of those: the ones that were unreadable or without their checksum.
+    pub bad: u64,
+    /// Stripes that were moved because a part of them was bad, and copies of summaries written anew.
+    pub repaired: u64,
+    /// Stripes that have lost more than their parity bears.
+    pub lost: u64,
 }
 
 /// Pages of metadata written to elements.
@@ -183,6 +225,10 @@ impl Durable {
             checkpoints: 0,
             is_news: false,
             sync: Sync::default(),
+            rebuild: None,
+            stale: Vec::new(),
+            scrub: None,
+            scrubbed: ScrubCounts::default(),
             write_errors: vec![0; elements],
             room: room(superblock.page_bytes),
             superblock,
@@ -272,6 +318,9 @@ impl Durable {
         self.generations[at] += 1;
         self.used[at] = 0;
         self.opened += 1;
+        if let Some(stale) = self.stale.get_mut(at) {
+            *stale = false;
+        }
     }
 
     /// Goes on with births behind those that were found.
@@ -287,6 +336,19 @@ impl Durable {
 }
 
 impl Elastic {
+    /// Whether an element is being rebuilt.
+    #[inline]
+    pub(crate) fn is_rebuilding(&self) -> bool {
+        self.durable.as_ref().is_some_and(|durable| durable.rebuild.is_some())
+    }
+
+    /// Whether `slot` lies on the element that is being rebuilt, in a segment that is not yet done.
+    pub(crate) fn is_stale(&self, slot: u64) -> bool {
+        let Some(durable) = &self.durable else { return false };
+        let Some(rebuild) = &durable.rebuild else { return false };
+        durable.stale[self.segment_of(slot) as usize] && self.element(slot).0 == rebuild.element
+    }
+
     /// What makes the log durable; only asked for where something does.
     #[inline]
     pub(crate) fn durable(&self) -> &Durable {

@@ -55,7 +55,7 @@ pub(crate) use classes::Band;
 use classes::Classes;
 pub use classes::{ChunkSizes, ClassBy};
 pub use directory::Role;
-pub use durable::MetadataCounts;
+pub use durable::{MetadataCounts, ScrubCounts};
 
 /// The elastic section of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,352 @@
+//! Elements that come into the array: replacements, which are made whole, and those that were away, which get what was written since.
+//! Segment by segment, what each stripe has on the element is made of the rest and written to it; stripes that are appended
+//! meanwhile take the element like any other. How far that is, superblocks know: a loss of power does not begin it anew.
+
+use super::super::Array;
+use super::super::updates::TooManyLost;
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::format::{MemberState, Summary, Uuid};
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind, Outcome};
+use crate::placement::elastic::Role;
+use crate::placement::elastic::durable::{Rebuild, Walk};
+use crate::plan::{Purpose, Step};
+
+/// Plans of a walk that are under way at once.
+pub(super) const PLANS_OF_WALK: u32 = 4;
+
+/// What comes into the array in the place of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejoining {
+    /// One of which nothing is known, of so many pages.
+    Replacement {
+        /// Its identifier.
+        element: Uuid,
+        /// Pages that it has.
+        pages: u32,
+    },
+    /// The one that was there before it failed, or was absent: it has what was durable then.
+    Returned,
+}
+
+/// Why an element cannot come into the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RejoinError {
+    /// It would change nothing.
+    #[error("element {0} is in the array; take it out first")]
+    Active(u16),
+    /// Another is being rebuilt.
+    #[error("element {0} is being rebuilt; wait for its end")]
+    Busy(u16),
+    /// Not every page of the array has a place there.
+    #[error("it has {pages} pages, and the array takes {needed} of each element; use a larger one")]
+    TooSmall {
+        /// Pages that it has.
+        pages: u32,
+        /// Pages that it needs.
+        needed: u32,
+    },
+    /// The array has no format on its elements.
+    #[error("elements come back into arrays with metadata = \"on\" alone")]
+    NoMetadata,
+}
+
+impl Rebuild {
+    fn new(element: u16, cursor: u32) -> Self {
+        let walk = Walk { segment: cursor, ..Walk::default() };
+        Self { element, walk, noted: cursor, failed: 0, is_written: false }
+    }
+
+    /// Whether superblocks should be told how far it is.
+    pub(crate) fn wants_note(&self) -> bool {
+        self.is_written || self.walk.segment >= self.noted + 64
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// Brings `element` back into the array, whole in the end. See [`Self::rebuilding`].
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn rejoin<D: Driver<M>>(
+        &mut self,
+        now: u64,
+        element: u16,
+        how: Rejoining,
+        driver: &mut D,
+    ) -> Result<(), RejoinError> {
+        if !self.is_kept() {
+            return Err(RejoinError::NoMetadata);
+        }
+        if !self.failed[element as usize] {
+            return Err(RejoinError::Active(element));
+        }
+        if let Some(rebuild) = &self.elastic().durable().rebuild {
+            return Err(RejoinError::Busy(rebuild.element));
+        }
+        self.advance(now);
+        let durable = self.elastic_mut().durable_mut();
+        let member = &mut durable.superblock.members[element as usize];
+        if let Rejoining::Replacement { element: uuid, pages } = how {
+            let needed = durable.superblock.pages;
+            if pages < needed {
+                return Err(RejoinError::TooSmall { pages, needed });
+            }
+            member.element = uuid;
+            member.failed_batch = 0;
+            durable.back[element as usize] = pages - durable.layout.superblock_pages;
+        }
+        member.state = MemberState::Rebuilding;
+        member.cursor = 0;
+        durable.is_news = true;
+        self.begin_rebuild(element, 0);
+        self.settle(driver);
+        Ok(())
+    }
+
+    /// Goes on with rebuilding `element` from segment `cursor` on.
+    pub(crate) fn begin_rebuild(&mut self, element: u16, cursor: u32) {
+        self.failed[element as usize] = false;
+        self.any_failed = self.failed.contains(&true);
+        self.queues.reopen(element);
+        // Segments that are open are left to what they have.
+        for stream in 0..self.elastic().open.len() {
+            self.close_batch(stream);
+            let log = self.elastic_mut();
+            if let Some(open) = log.open[stream].take() {
+                log.segments.close(open.segment);
+            }
+        }
+        let trusts = self.has_bug(Bug::StaleElementRead);
+        let log = self.elastic_mut();
+        let segments = log.segments.count();
+        let since = log.durable().superblock.members[element as usize].failed_batch;
+        let lacks = |segment: u32| {
+            let durable = log.durable();
+            let is_later = durable.last_batch[segment as usize] > since;
+            segment >= cursor && !log.segments.is_free(segment) && is_later && !trusts
+        };
+        let stale = (0..segments).map(lacks).collect();
+        let durable = log.durable_mut();
+        durable.stale = stale;
+        durable.write_errors[element as usize] = 0;
+        durable.rebuild = Some(Rebuild::new(element, cursor));
+    }
+
+    /// Goes one step on with rebuilding. False if there is nothing to be done now.
+    pub(in super::super) fn rebuild_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(log) = self.elastic.as_ref().filter(|log| log.is_rebuilding()) else { return false };
+        let Some(rebuild) = log.durable().rebuild.filter(|rebuild| !rebuild.is_written) else { return false };
+        let Walk { segment, next, under_way } = rebuild.walk;
+        if segment == log.segments.count() {
+            self.rebuild_mut().is_written = true;
+            return true;
+        }
+        let slots = log.segment_slots() as u32;
+        if !log.durable().stale[segment as usize] || next == slots {
+            if under_way > 0 {
+                return false;
+            }
+            self.elastic_mut().durable_mut().stale[segment as usize] = false;
+            self.rebuild_mut().walk = Walk { segment: segment + 1, next: 0, under_way: 0 };
+            return true;
+        }
+        let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
+        if log.directory.role(slot) == Role::Copy {
+            let is_its = log.element(slot).0 == rebuild.element;
+            if is_its && (self.free_plan == NONE || under_way >= PLANS_OF_WALK) {
+                return false;
+            }
+            self.rebuild_mut().walk.next += 1;
+            if is_its {
+                self.rebuild_mut().walk.under_way += 1;
+                self.recopy(slot, driver);
+            }
+            return true;
+        }
+        if !log.directory.is_member(slot) {
+            self.rebuild_mut().walk.next += 1;
+            return true;
+        }
+        let stripe = log.directory.stripe(slot);
+        let is_its = |&slot: &u64| log.directory.is_member(slot) && log.element(slot).0 == rebuild.element;
+        let its = (stripe.0..stripe.1).find(is_its);
+        if its.is_some() && (self.free_plan == NONE || under_way >= PLANS_OF_WALK) {
+            return false;
+        }
+        let walk = &mut self.rebuild_mut().walk;
+        walk.next += (stripe.1 - slot) as u32;
+        if let Some(its) = its {
+            walk.under_way += 1;
+            let plan = self.plan_of_stripe(stripe, Purpose::Rebuild);
+            let member = self.elastic().homes(plan).iter().position(|&home| home == its);
+            self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
+            self.begin(plan, driver);
+        }
+        true
+    }
+
+    fn rebuild_mut(&mut self) -> &mut Rebuild {
+        self.elastic_mut().durable_mut().rebuild.as_mut().expect("only asked for while an element is rebuilt")
+    }
+
+    /// The steps of what a stripe has on the element that is rebuilt: reading the rest, decoding, writing.
+    pub(in super::super) fn build_rebuild(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        let present = self.present(plan);
+        let target = self.plans[plan as usize].wanted;
+        let lost = (self.plans[plan as usize].lost & present) | self.slots_on_failed(plan, present) | target;
+        self.plans[plan as usize].missing = lost;
+        if lost.count_ones() > self.geometry.parity() {
+            let slot = &mut self.plans[plan as usize];
+            if slot.lost != 0 && !slot.looked_again {
+                slot.looked_again = true;
+                slot.lost = 0;
+                return self.build_rebuild(plan);
+            }
+            return Err(TooManyLost);
+        }
+        let sources = self.stripe_sources(present, lost);
+        self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode);
+        self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair);
+        self.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// Writes the copy of a summary in `slot` anew, from another one.
+    pub(super) fn recopy<D: Driver<M>>(&mut self, slot: u64, driver: &mut D) {
+        let plan = self.take_plan(slot, Purpose::Recopy);
+        let log = self.elastic_mut();
+        let segment = log.segment_of(slot);
+        log.segments.hold(segment);
+        self.begin(plan, driver);
+    }
+
+    /// The steps of a copy: reading another one that was not found bad, and writing.
+    pub(in super::super) fn build_recopy(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        let slot = self.plans[plan as usize].row;
+        let log = self.elastic();
+        let width = u64::from(self.geometry.members);
+        let start = u64::from(log.segment_of(slot)) * log.segment_slots();
+        let near =
+            start.max((slot + 1).saturating_sub(width))..(slot + width).min(start + log.segment_slots());
+        let first = self.first_of_batch(slot);
+        let lost = self.plans[plan as usize].lost;
+        let is_source = |&other: &u64| {
+            let is_copy = other != slot && log.directory.role(other) == Role::Copy;
+            let is_good =
+                lost >> (other % width) & 1 == 0 && !self.is_on_failed(other) && !log.is_stale(other);
+            is_copy && is_good && self.first_of_batch(other) == first
+        };
+        let base = (plan * self.stride) as usize;
+        let is_looked_at = self.plans[plan as usize].carried != 0 && lost >> (slot % width) & 1 == 0;
+        if is_looked_at {
+            let (element, page) = log.element(slot);
+            let (kind, class, member) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
+            self.slots[base].operation =
+                Operation { page, element, kind, class, member, ..Operation::default() };
+            let slot = &mut self.plans[plan as usize];
+            slot.operations = 1;
+            slot.push_step(Step::Operations { first: 0, count: 1 });
+            slot.acknowledge_here();
+            self.elastic_mut().durable_mut().scrubbed.pages += 1;
+            return Ok(());
+        }
+        let source = near.clone().find(is_source).ok_or(TooManyLost)?;
+        let member = (source % width) as u8;
+        let ways = [(OperationKind::Read, log.element(source)), (OperationKind::Write, log.element(slot))];
+        for (nth, (kind, (element, page))) in ways.into_iter().enumerate() {
+            let class = Class::Repair;
+            self.slots[base + nth].operation =
+                Operation { page, element, kind, class, member, ..Operation::default() };
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.operations = 2;
+        slot.push_step(Step::Operations { first: 0, count: 1 });
+        slot.push_step(Step::Operations { first: 1, count: 1 });
+        slot.acknowledge_here();
+        Ok(())
+    }
+
+    /// The first slot of the copies that `slot`, one of them, belongs to.
+    fn first_of_batch(&self, mut slot: u64) -> u64 {
+        let log = self.elastic();
+        let start = u64::from(log.segment_of(slot)) * log.segment_slots();
+        while slot > start && !log.directory.is_first(slot) {
+            slot -= 1;
+        }
+        slot
+    }
+
+    /// Whether what was read is a copy of the summary that it should be.
+    pub(super) fn verified_copy(&self, id: u32, outcome: Outcome) -> Outcome {
+        let slot = self.plans[self.plan_of(id) as usize].row;
+        let log = self.elastic();
+        let segment = log.segment_of(slot);
+        let offset = (slot - u64::from(segment) * log.segment_slots()) as u32;
+        let is_it = Summary::parse(self.memory.bytes(self.buffer_of(id))).is_ok_and(|summary| {
+            let header = summary.header;
+            let generation = log.durable().generations[segment as usize];
+            (header.segment, header.generation) == (segment, generation)
+                && (header.first..header.end).contains(&offset)
+        });
+        if is_it { outcome } else { Outcome::Corrupt }
+    }
+
+    /// A write to the element that is rebuilt failed: what the plan was to make is not there.
+    pub(in super::super) fn gave_up_rebuild(&mut self, plan: u32) -> bool {
+        self.plans[plan as usize].gave_up = true;
+        false
+    }
+
+    /// What a stripe has on the element that is rebuilt is there, or cannot be made.
+    pub(in super::super) fn rebuilt(&mut self, plan: u32) {
+        let row = self.plans[plan as usize].row;
+        let gave_up = self.plans[plan as usize].gave_up;
+        let is_scrub = self.plans[plan as usize].carried != 0;
+        let log = self.elastic_mut();
+        let segment = log.segment_of(row);
+        log.segments.let_go(segment);
+        let durable = log.durable_mut();
+        if is_scrub {
+            return self.looked_at(plan);
+        }
+        if let Some(rebuild) = &mut durable.rebuild {
+            rebuild.walk.under_way -= 1;
+            rebuild.failed += u64::from(gave_up);
+        }
+    }
+
+    /// Superblocks are to be told how far rebuilding is, as soon as that is durable; or that it is over.
+    pub(super) fn note_rebuild(&mut self) {
+        let durable = self.elastic_mut().durable_mut();
+        let Some(rebuild) = &mut durable.rebuild else { return };
+        let member = &mut durable.superblock.members[rebuild.element as usize];
+        if rebuild.is_written {
+            member.state = MemberState::Active;
+            (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
+            durable.rebuild = None;
+            durable.stale = Vec::new();
+            // Copies of what lies outside of segments are fewer by those that the element had.
+            durable.sync.is_checkpoint = true;
+        } else if rebuild.walk.segment > rebuild.noted {
+            rebuild.noted = rebuild.walk.segment;
+            member.cursor = rebuild.noted.into();
+        } else {
+            return;
+        }
+        durable.is_news = true;
+    }
+
+    /// Rebuilding ends when its element fails.
+    pub(super) fn stop_rebuild(&mut self, element: u16) {
+        if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut())
+            && durable.rebuild.is_some_and(|rebuild| rebuild.element == element)
+        {
+            durable.rebuild = None;
+            durable.stale = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Scrub: everything that the log has is read and held against its checksum. A stripe with a bad part is moved, as parity is never
+//! rewritten; a bad copy of a summary is written again as it was.
+
+use super::super::updates::TooManyLost;
+use super::super::{Array, members};
+use super::rebuild::PLANS_OF_WALK;
+use crate::driver::Driver;
+use crate::holds::NONE;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::placement::elastic::durable::{ScrubCounts, Walk};
+use crate::placement::elastic::{Home, Role};
+use crate::plan::{Purpose, Step};
+
+impl<M: Memory> Array<M> {
+    /// Begins to read everything that the log has. See [`Self::scrub_counts`].
+    pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
+        self.advance(now);
+        if self.is_kept() {
+            let durable = self.elastic_mut().durable_mut();
+            durable.scrub = Some(Walk::default());
+            durable.scrubbed = ScrubCounts::default();
+            self.settle(driver);
+        }
+    }
+
+    fn scrub_walk(&mut self) -> Option<&mut Walk> {
+        self.elastic_mut().durable_mut().scrub.as_mut()
+    }
+
+    /// Goes one step on with scrubbing. False if there is nothing to be done now.
+    pub(in super::super) fn scrub_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(log) = &self.elastic else { return false };
+        let Some(walk) = log.durable.as_ref().and_then(|durable| durable.scrub) else { return false };
+        let slots = log.segment_slots() as u32;
+        if walk.segment == log.segments.count() {
+            let is_over = walk.under_way == 0;
+            if is_over {
+                self.elastic_mut().durable_mut().scrub = None;
+            }
+            return is_over;
+        }
+        if walk.next == slots || log.segments.is_free(walk.segment) {
+            let next = Walk { segment: walk.segment + 1, next: 0, ..walk };
+            self.elastic_mut().durable_mut().scrub = Some(next);
+            return true;
+        }
+        let slot = u64::from(walk.segment) * u64::from(slots) + u64::from(walk.next);
+        let role = log.directory.role(slot);
+        let is_stripe = log.directory.is_member(slot);
+        let stripe = if is_stripe { log.directory.stripe(slot) } else { (slot, slot + 1) };
+        // What is on its way is not there yet.
+        let durable = log.durable();
+        let is_writing = durable.batches.iter().any(|batch| (batch.first..batch.end).contains(&slot));
+        // Nobody will ask for a stripe of which nothing counts.
+        let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(slot));
+        let is_read = !is_writing && (counts || role == Role::Copy && !self.is_on_failed(slot));
+        let needed = if is_stripe { self.geometry.data } else { 0 };
+        let has_room = self.elastic().buffer.available() >= needed;
+        if is_read && (self.free_plan == NONE || walk.under_way >= PLANS_OF_WALK || !has_room) {
+            return false;
+        }
+        if let Some(walk) = self.scrub_walk() {
+            walk.next += (stripe.1 - slot) as u32;
+            walk.under_way += u32::from(is_read);
+        }
+        if is_read && is_stripe {
+            self.elastic_mut().buffer.reserve(needed);
+            let plan = self.plan_of_stripe(stripe, Purpose::Scrub);
+            self.begin(plan, driver);
+        } else if is_read {
+            self.look_at_copy(slot, driver);
+        }
+        true
+    }
+
+    /// Reads a copy of a summary, and writes it anew if it is bad.
+    fn look_at_copy<D: Driver<M>>(&mut self, slot: u64, driver: &mut D) {
+        let plan = self.take_plan(slot, Purpose::Recopy);
+        self.plans[plan as usize].carried = 1;
+        let log = self.elastic_mut();
+        let segment = log.segment_of(slot);
+        log.segments.hold(segment);
+        self.begin(plan, driver);
+    }
+
+    /// A copy of a summary was looked at.
+    pub(super) fn looked_at(&mut self, plan: u32) {
+        let slot = &self.plans[plan as usize];
+        let (gave_up, is_bad) = (slot.gave_up, slot.lost != 0);
+        let durable = self.elastic_mut().durable_mut();
+        durable.scrubbed.bad += u64::from(is_bad);
+        durable.scrubbed.repaired += u64::from(is_bad && !gave_up);
+        if let Some(walk) = &mut durable.scrub {
+            walk.under_way -= 1;
+        }
+    }
+
+    /// The steps of reading a whole stripe; then, if a part of it is bad, of having its data.
+    pub(in super::super) fn build_scrub(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        let present = self.present(plan);
+        let failed = self.slots_on_failed(plan, present);
+        let bad = self.plans[plan as usize].lost & present & !failed;
+        let lost = bad | failed;
+        let data = self.geometry.data_members() & present;
+        let slot = &mut self.plans[plan as usize];
+        slot.missing = lost;
+        slot.wanted = lost & data;
+        if bad == 0 {
+            let sources = present & !lost;
+            self.elastic_mut().durable_mut().scrubbed.pages += u64::from(sources.count_ones());
+            self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode);
+        } else {
+            if lost.count_ones() > self.geometry.parity() {
+                return Err(TooManyLost);
+            }
+            let sources = self.stripe_sources(present, lost);
+            self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode);
+            self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        }
+        self.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// A stripe was read; if a part of it was bad, what counts of it moves.
+    pub(in super::super) fn scrubbed(&mut self, plan: u32) {
+        let present = self.present(plan);
+        let bad = self.plans[plan as usize].lost & present & !self.slots_on_failed(plan, present);
+        let gave_up = self.plans[plan as usize].gave_up;
+        let data = self.geometry.data_members() & present;
+        let row = self.plans[plan as usize].row;
+        let count = self.geometry.data;
+        let log = self.elastic_mut();
+        log.buffer.unreserve(count);
+        let segment = log.segment_of(row);
+        log.segments.let_go(segment);
+        let durable = log.durable_mut();
+        durable.scrubbed.bad += u64::from(bad.count_ones());
+        durable.scrubbed.repaired += u64::from(bad != 0 && !gave_up);
+        durable.scrubbed.lost += u64::from(gave_up);
+        if let Some(walk) = &mut durable.scrub {
+            walk.under_way -= 1;
+        }
+        if bad == 0 || gave_up {
+            return;
+        }
+        for member in members(data) {
+            let slot = self.elastic().homes(plan)[member as usize];
+            let chunk = self.elastic().directory.chunk(slot);
+            if self.elastic().home(chunk) == Home::Slot(slot) {
+                let page = self.take_content(plan, member);
+                self.survive(chunk, page);
+            }
+        }
+        // Parity alone cannot move: with its data gone the stripe is of no use any more. What waits is to leave soon.
+        let log = self.elastic_mut();
+        let hosts = log.hosts();
+        log.buffer.queues[hosts..].iter_mut().for_each(|queue| queue.due = queue.count);
+    }
+}
