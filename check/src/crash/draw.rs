@@ -38,16 +38,18 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     let parity = kind.parity() as u16;
     // More than twice the parity: any elements may be absent that parity bears.
     let elements = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
-    let (page_bytes, pages) = draw.one_of(&[(512, 160), (512, 224), (1024, 128), (1024, 128), (4096, 96)]);
+    let page_bytes = draw.one_of(&[512, 512, 1024, 1024, 4096]);
+    let segment_rows = draw.one_of(&[4, 4, 6, 8]);
+    // Superblocks, checkpoints and commit records, and so many segments.
+    let pages = 2 * 4096_u32.div_ceil(page_bytes) + 32 + segment_rows * draw.one_of(&[16, 20, 24]);
     Shape {
         kind,
         elements,
         page_bytes,
         pages,
-        segment_rows: draw.one_of(&[4, 6, 8, 8, 12]),
+        segment_rows,
         groups_segments: draw.percent(30),
         wait_ns: draw.one_of(&[0, 0, 3_000, 20_000]),
-        acknowledges_late: false,
     }
 }
 

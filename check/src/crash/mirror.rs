@@ -243,7 +243,6 @@ fn shape() -> Shape {
         segment_rows: 2,
         groups_segments: false,
         wait_ns: 0,
-        acknowledges_late: false,
     }
 }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::Uuid;
 use stripewise_array::geometry::Level;
-use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit};
+use stripewise_array::placement::{Persistence, PlacementPolicy};
 use stripewise_array::{Elements, Identity, Metadata, Scheme};
 use stripewise_base::units::Span;
 
@@ -72,8 +72,6 @@ pub struct Shape {
     pub groups_segments: bool,
     /// Nanoseconds after which a chunk leaves alone; 0 lets it wait.
     pub wait_ns: u64,
-    /// Whether a write is acknowledged when it is on the elements, and not before.
-    pub acknowledges_late: bool,
 }
 
 impl Shape {
@@ -86,12 +84,12 @@ impl Shape {
         scheme.queues.requests = 16;
         scheme.queues.plans = 8;
         scheme.placement.policy = PlacementPolicy::Elastic;
+        scheme.placement.buffer_persistence = Persistence::Volatile;
         let elastic = &mut scheme.elastic;
         elastic.segment_rows = self.segment_rows;
         elastic.buffer = if self.groups_segments { BufferUnit::Group } else { BufferUnit::Stripe };
         elastic.wait = Span(self.wait_ns);
-        elastic.acknowledge =
-            if self.acknowledges_late { AcknowledgeWrites::Durable } else { AcknowledgeWrites::Buffered };
+        elastic.acknowledge = AcknowledgeWrites::Buffered;
         scheme
     }
 

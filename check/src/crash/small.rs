@@ -134,7 +134,6 @@ pub(crate) fn shape(kind: Kind) -> Shape {
         segment_rows: 4,
         groups_segments: false,
         wait_ns: 0,
-        acknowledges_late: false,
     }
 }
 
