@@ -69,6 +69,11 @@ impl<M: Memory> Array<M> {
         self.elastic.as_mut().expect("only asked for under the elastic placement")
     }
 
+    /// The memory of a controller that is not wanted.
+    pub(crate) fn into_memory(self) -> M {
+        self.memory
+    }
+
     /// The memory that carries data.
     pub fn memory(&mut self) -> &mut M {
         &mut self.memory

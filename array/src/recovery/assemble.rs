@@ -16,6 +16,17 @@ pub(crate) struct Assembly {
     pub(crate) epoch: u32,
 }
 
+impl Assembly {
+    /// Whether some element of the array has no back copy of the superblock that counts.
+    pub(crate) fn is_unfinished(&self, offered: &[Copies]) -> bool {
+        let has = |&at: &u16| {
+            let back = offered[usize::from(at)].back.as_ref();
+            back.is_some_and(|back| back.update == self.superblock.update)
+        };
+        !self.positions.iter().flatten().all(has)
+    }
+}
+
 /// Finds the array in `offered`: of each offered element the copies of its superblock.
 ///
 /// A version takes effect when its front copies are on all elements that it calls active, and each back copy is written after
@@ -47,10 +58,14 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         }
     }
     let of = |number: usize| found.iter().find(|(_, its)| usize::from(its.number) == number);
-    let Some(superblock) =
-        offered.iter().filter_map(|copies| copies.back.as_ref()).max_by_key(|its| its.update).cloned()
-    else {
-        return refuse("the array was never created as a whole; create it again".into());
+    let newest_of = |copy: fn(&Copies) -> Option<&Superblock>| {
+        offered.iter().filter_map(copy).max_by_key(|its| its.update).cloned()
+    };
+    // Without any back copy power was lost while all of them were written: then the front copies are whole.
+    let effective =
+        newest_of(|copies| copies.back.as_ref()).or_else(|| newest_of(|copies| copies.front.as_ref()));
+    let Some(superblock) = effective else {
+        return refuse("none of the elements has a superblock of Stripewise; create an array first".into());
     };
     let numbers: Vec<u16> = found.iter().map(|(_, its)| its.number).collect();
     if let Some(number) = numbers.iter().find(|&&number| usize::from(number) >= superblock.members.len()) {

@@ -140,7 +140,7 @@ fn layout_of(scheme: &Scheme, elements: &Elements, geometry: &Geometry) -> Resul
 pub(super) fn open<M: Memory>(
     scheme: &Scheme,
     elements: Elements,
-    memory: M,
+    memory: &mut Option<M>,
     media: &mut dyn Media,
     assembly: &Assembly,
     opening: Opening,
@@ -176,7 +176,7 @@ pub(super) fn open<M: Memory>(
     opened.epoch = superblock.epoch;
     opened.positions = site.positions;
     opened.pages_read = site.pages_read;
-    let mut array = Array::new(scheme, elements, memory)?;
+    let mut array = Array::new(scheme, elements, memory.take().expect("it is given once"))?;
     for (element, position) in opened.positions.iter().enumerate() {
         if position.is_none() {
             array.take_out(element as u16);

@@ -103,7 +103,7 @@ fn write_checkpoint(
 pub(super) fn open<M: Memory>(
     scheme: &Scheme,
     elements: Elements,
-    memory: M,
+    memory: &mut Option<M>,
     media: &mut dyn Media,
     assembly: &Assembly,
     opening: Opening,
@@ -131,7 +131,7 @@ pub(super) fn open<M: Memory>(
     let dropped = walk.later.split_off(&(ended + 1)).len() as u64;
     let pages_read = found.pages_read;
 
-    let mut array = Array::new(scheme, elements, memory)?;
+    let mut array = Array::new(scheme, elements, memory.take().expect("given back when it was not opened"))?;
     for (element, position) in positions.iter().enumerate() {
         if position.is_none() {
             array.take_out(element as u16);
@@ -170,11 +170,15 @@ pub(super) fn open<M: Memory>(
         }
     }
     if !opening.read_only {
-        write_all(media, &superblock, positions)?;
         let body = body_of(log);
         let number = checkpoint.header.number + 1;
         let header = header_of(&superblock, number, (ended, birth(superblock.epoch, 0)), &body);
-        write_checkpoint(media, &superblock, positions, &header, &body)?;
+        let written = write_all(media, &superblock, positions)
+            .and_then(|()| write_checkpoint(media, &superblock, positions, &header, &body));
+        if let Err(error) = written {
+            *memory = Some(array.into_memory());
+            return Err(error);
+        }
     }
     let rebuilding = superblock.members.iter().position(|member| member.state == MemberState::Rebuilding);
     if let Some(element) = rebuilding {

@@ -8,13 +8,16 @@ mod in_place_table;
 mod log;
 mod superblocks;
 mod walk;
+mod watched;
 
 use crate::controller::Array;
-use crate::format::{NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
+use crate::format::{Copy, NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
 use crate::media::Media;
 use crate::memory::Memory;
 use crate::placement::PlacementPolicy;
 use crate::scheme::{Elements, Metadata, Scheme, SchemeError};
+
+use watched::Watched;
 
 pub use check::{Checked, Trouble};
 pub(crate) use superblocks::superblock_of_log;
@@ -124,6 +127,31 @@ impl<M: Memory> Array<M> {
         media: &mut dyn Media,
         opening: Opening,
     ) -> Result<(Self, Opened), OpenError> {
+        let mut media = Watched::new(media);
+        let mut memory = Some(memory);
+        let mut first = None;
+        loop {
+            let result = Self::open_watched(scheme, elements, &mut memory, &mut media, opening);
+            match result {
+                // One that cannot be written is as good as absent: what was begun with it counts for nothing without it.
+                Err(OpenError::Failed(reason)) if media.give_up() => {
+                    first.get_or_insert(reason);
+                }
+                Err(OpenError::Refused(why)) if first.is_some() => {
+                    return Err(OpenError::Failed(format!("{}; {why}", first.unwrap_or_default())));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn open_watched(
+        scheme: &Scheme,
+        elements: Elements,
+        memory: &mut Option<M>,
+        media: &mut dyn Media,
+        opening: Opening,
+    ) -> Result<(Self, Opened), OpenError> {
         let offered = superblocks::read_all(media);
         let assembly = assemble::assemble(&offered)?;
         if assembly.superblock.is_read_only() && !opening.read_only {
@@ -132,6 +160,10 @@ impl<M: Memory> Array<M> {
             ));
         }
         superblocks::check_scheme(&assembly.superblock, scheme, &elements)?;
+        if !opening.read_only && assembly.is_unfinished(&offered) {
+            // The last update was cut short. Until it is whole, front copies are all that some elements have.
+            superblocks::write_copies(media, &assembly.superblock, &assembly.positions, Copy::Back)?;
+        }
         match scheme.placement.policy {
             PlacementPolicy::Elastic => log::open(scheme, elements, memory, media, &assembly, opening),
             PlacementPolicy::InPlace => in_place::open(scheme, elements, memory, media, &assembly, opening),

@@ -169,24 +169,35 @@ pub(crate) fn write_all(
     superblock: &Superblock,
     positions: &[Option<u16>],
 ) -> Result<(), OpenError> {
+    write_copies(media, superblock, positions, Copy::Front)?;
+    write_copies(media, superblock, positions, Copy::Back)
+}
+
+/// Writes one copy of `superblock` to each of its elements, and flushes them.
+///
+/// # Errors
+/// When an element cannot be written.
+pub(crate) fn write_copies(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    positions: &[Option<u16>],
+    copy: Copy,
+) -> Result<(), OpenError> {
     let page_bytes = superblock.page_bytes as usize;
     let span = superblock_pages(superblock.page_bytes);
-    let present: Vec<(usize, u16)> = (0..).zip(positions).filter_map(|(n, at)| Some((n, (*at)?))).collect();
-    for copy in [Copy::Front, Copy::Back] {
-        let mut at = Vec::new();
-        let mut pages = Vec::new();
-        for &(number, element) in &present {
-            let element_uuid = superblock.members[number].element;
-            let its = Superblock { number: number as u16, element: element_uuid, ..superblock.clone() };
-            let first = if copy == Copy::Front { 0 } else { media.size(element).0 - span };
-            let mut bytes = vec![0; span as usize * page_bytes];
-            its.encode(copy, &mut bytes[..SUPERBLOCK_BYTES]);
-            at.extend((first..first + span).map(|page| At { element, page }));
-            pages.extend(bytes.chunks(page_bytes).map(Vec::from));
-        }
-        write_and_flush(media, &at, &pages)?;
+    let mut at = Vec::new();
+    let mut pages = Vec::new();
+    for (number, position) in positions.iter().enumerate() {
+        let Some(element) = *position else { continue };
+        let element_uuid = superblock.members[number].element;
+        let its = Superblock { number: number as u16, element: element_uuid, ..superblock.clone() };
+        let first = if copy == Copy::Front { 0 } else { media.size(element).0 - span };
+        let mut bytes = vec![0; span as usize * page_bytes];
+        its.encode(copy, &mut bytes[..SUPERBLOCK_BYTES]);
+        at.extend((first..first + span).map(|page| At { element, page }));
+        pages.extend(bytes.chunks(page_bytes).map(Vec::from));
     }
-    Ok(())
+    write_and_flush(media, &at, &pages)
 }
 
 /// Writes pages, and flushes their elements.

@@ -181,7 +181,9 @@ impl Found<'_> {
         } else {
             header.generation >= entry.generation
         };
-        let is_later = header.batch > checkpoint.header.horizon && is_fresh && self.is_of_history(&header);
+        // Of epochs before that of the checkpoint everything that counts is within its horizon.
+        let is_behind = header.batch > checkpoint.header.horizon && header.epoch >= checkpoint.header.epoch;
+        let is_later = is_behind && is_fresh && self.is_of_history(&header);
         let chunks = self.superblock.capacity;
         let is_whole = || {
             let is_chunk = |entry: Entry| entry.chunk < chunks;

@@ -1,0 +1,68 @@
+//! Elements while an array is opened, of which those that fail are given up.
+
+use crate::media::{At, Found, Media};
+use crate::operation::Outcome;
+
+/// The elements that are offered, without those that were given up: nothing of these can be read or written.
+pub(super) struct Watched<'a> {
+    media: &'a mut dyn Media,
+    given_up: Vec<bool>,
+    /// An element that could not be written or flushed since somebody asked.
+    failed: Option<u16>,
+}
+
+impl<'a> Watched<'a> {
+    pub(super) fn new(media: &'a mut dyn Media) -> Self {
+        let given_up = vec![false; media.count().into()];
+        Self { media, given_up, failed: None }
+    }
+
+    /// Gives up the element that failed since the last call. False if none did.
+    pub(super) fn give_up(&mut self) -> bool {
+        let failed = self.failed.take();
+        if let Some(element) = failed {
+            self.given_up[usize::from(element)] = true;
+        }
+        failed.is_some()
+    }
+
+    fn is_given_up(&self, element: u16) -> bool {
+        self.given_up[usize::from(element)]
+    }
+}
+
+impl Media for Watched<'_> {
+    fn count(&self) -> u16 {
+        self.media.count()
+    }
+
+    fn size(&self, element: u16) -> (u32, u32) {
+        self.media.size(element)
+    }
+
+    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
+        let given_up = &self.given_up;
+        self.media.read(at, &mut |nth, content| {
+            let is_there = !given_up[usize::from(at[nth].element)];
+            found(nth, if is_there { content } else { Err(Outcome::Gone) });
+        });
+    }
+
+    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
+        debug_assert!(
+            !at.iter().any(|at| self.is_given_up(at.element)),
+            "it cannot be read, so it is absent"
+        );
+        let outcomes = self.media.write(at, pages);
+        let failed = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done);
+        self.failed = self.failed.or(failed.map(|(at, _)| at.element));
+        outcomes
+    }
+
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
+        let outcomes = self.media.flush(elements);
+        let failed = elements.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done);
+        self.failed = self.failed.or(failed.map(|(element, _)| *element));
+        outcomes
+    }
+}
