@@ -30,7 +30,7 @@ impl Assembly {
 /// Finds the array in `offered`: of each offered element the copies of its superblock.
 ///
 /// A version takes effect when its front copies are on all elements that it calls active, and each back copy is written after
-/// that: so one back copy proves it, and a version without any was never acted upon.
+/// that: so one back copy proves it. Without any, as when power is lost while all back copies are written, all front copies do.
 ///
 /// # Errors
 /// When there is none, or more than one, or too few of its elements, or others may have gone on without these.
@@ -58,12 +58,21 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         }
     }
     let of = |number: usize| found.iter().find(|(_, its)| usize::from(its.number) == number);
-    let newest_of = |copy: fn(&Copies) -> Option<&Superblock>| {
-        offered.iter().filter_map(copy).max_by_key(|its| its.update).cloned()
+    // A back copy of a stale element proves no more than what was so long ago: the newest that has a proof counts.
+    let has_back = |update: u64| {
+        offered.iter().filter_map(|copies| copies.back.as_ref()).any(|back| back.update == update)
     };
-    // Without any back copy power was lost while all of them were written: then the front copies are whole.
-    let effective =
-        newest_of(|copies| copies.back.as_ref()).or_else(|| newest_of(|copies| copies.front.as_ref()));
+    let is_everywhere = |superblock: &Superblock| {
+        found.iter().all(|(_, its)| {
+            let member = superblock.members.get(usize::from(its.number));
+            member.is_none_or(|member| member.state == MemberState::Failed) || its.update >= superblock.update
+        })
+    };
+    let all = offered.iter().flat_map(|copies| [&copies.front, &copies.back]).flatten();
+    let effective = all
+        .filter(|superblock| has_back(superblock.update) || is_everywhere(superblock))
+        .max_by_key(|superblock| superblock.update)
+        .cloned();
     let Some(superblock) = effective else {
         return refuse("none of the elements has a superblock of Stripewise; create an array first".into());
     };

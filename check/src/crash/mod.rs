@@ -116,7 +116,7 @@ impl Checker {
 
     /// A smaller case that breaks a promise too.
     pub fn shrink(&mut self, broken: &Broken) -> Broken {
-        let case = shrink::shrink(&broken.case, 5_000, |case| self.case(case).is_err());
+        let case = shrink::shrink(&broken.case, 1_000, |case| self.case(case).is_err());
         let what = self.case(&case).err().unwrap_or_else(|| broken.what.clone());
         Broken { case, what }
     }

@@ -24,6 +24,8 @@ struct Asked {
     update: Update,
     /// Of reads and flushes: the oldest versions that they may find, or that they cover.
     floors: Vec<Update>,
+    /// Of trims: a write of the same pages was under way, and either of the two may be the later one.
+    is_advice: bool,
 }
 
 /// A controller, its elements, and what it was asked.
@@ -178,7 +180,7 @@ impl<S: Subject> Server<S> {
     }
 
     fn prepare(&mut self, ask: Ask) -> (Asked, Box<[u8]>) {
-        let mut asked = Asked { ask, update: 0, floors: Vec::new() };
+        let mut asked = Asked { ask, update: 0, floors: Vec::new(), is_advice: false };
         let sectors = ask.sector..ask.sector + ask.sectors;
         let bytes = ask.sectors as usize * SECTOR;
         let mut payload = Box::default();
@@ -197,12 +199,22 @@ impl<S: Subject> Server<S> {
                 let first = ask.sector.next_multiple_of(self.page_sectors);
                 let end = (ask.sector + ask.sectors) / self.page_sectors * self.page_sectors;
                 asked.update = self.model.trim(first.min(end), end.saturating_sub(first));
+                asked.is_advice = self.meets_a_write(&ask);
             }
             What::Flush => {
                 asked.floors = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
             }
         }
         (asked, payload)
+    }
+
+    /// Whether a write is under way to some page of `ask`.
+    fn meets_a_write(&self, ask: &Ask) -> bool {
+        let pages =
+            |ask: &Ask| (ask.sector / self.page_sectors, (ask.sector + ask.sectors - 1) / self.page_sectors);
+        let (first, last) = pages(ask);
+        let writes = self.under_way.iter().flatten().filter(|asked| asked.ask.what == What::Write);
+        writes.map(|asked| pages(&asked.ask)).any(|(from, to)| from <= last && first <= to)
     }
 
     /// Looks at what was answered.
@@ -220,6 +232,7 @@ impl<S: Subject> Server<S> {
                 continue;
             }
             match asked.ask.what {
+                What::Trim if asked.is_advice => {}
                 What::Write | What::Trim => self.model.acknowledged(asked.update),
                 What::Flush => self.model.flushed(&asked.floors),
                 What::Read => self.check(&asked, &payload).map_err(|what| format!("{}: {what}", words()))?,
