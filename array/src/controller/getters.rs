@@ -74,6 +74,18 @@ impl<M: Memory> Array<M> {
         self.memory
     }
 
+    /// The log, where there is one.
+    pub(crate) fn log(&self) -> Option<&crate::placement::elastic::Elastic> {
+        self.elastic.as_ref()
+    }
+
+    /// The checksum of a page in place; none where there is no table of them.
+    pub(crate) fn checksum_in_place(&self, element: u16, page: u32) -> Option<u32> {
+        let journal = self.journal.as_ref()?;
+        let (group, position) = self.geometry.position_of(element.into());
+        Some(journal.table.get(group, page - journal.layout.data.first, position))
+    }
+
     /// The memory that carries data.
     pub fn memory(&mut self) -> &mut M {
         &mut self.memory

@@ -11,7 +11,7 @@ use crate::geometry::MEMBERS_MAX;
 use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::operation::Outcome;
-use crate::placement::elastic::{Elastic, Home};
+use crate::placement::elastic::{Elastic, Home, Role};
 
 /// Something that should not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,123 +87,158 @@ pub struct Checked {
     pub troubles: u64,
 }
 
-/// A member of a stripe: its number in the code, its slot, and where that is.
+/// A member of a stripe.
 struct Member {
+    /// Its number in the code.
     number: u32,
-    slot: u64,
     element: u16,
     page: u32,
+    /// Of data, the chunk.
     chunk: Option<u64>,
+    /// Whether hosts read the chunk here.
+    is_live: bool,
+    /// The checksum that it should have, where there is one.
+    checksum: Option<u32>,
+    /// How reading it ended; nothing when its element is not there.
     read: Option<Outcome>,
 }
 
 impl<M: Memory> Array<M> {
-    /// Reads all that a log holds from the elements that it was opened from, before it serves. Elements that are not there are
-    /// no trouble of their own.
+    /// Reads all that the array holds from the elements that it was opened from, before it serves. Elements that are not there
+    /// are no trouble of their own.
     ///
     /// # Panics
-    /// When the array has no log.
-    pub fn check_log(
-        &mut self,
+    /// When its memory carries no data.
+    pub fn check_all(
+        &self,
         media: &mut dyn Media,
         opened: &Opened,
         told: &mut dyn FnMut(&Trouble),
     ) -> Checked {
-        let code = *self.code().expect("a log has parity");
-        let page_bytes = self.geometry().page_bytes as usize;
-        let log = self.log_to_recover();
+        assert!(M::CARRIES_DATA, "without data there is nothing to be checked");
+        let geometry = self.geometry();
+        let page = vec![0; geometry.page_bytes as usize];
         let mut check = Check {
-            log,
             media,
             positions: &opened.positions,
-            code,
-            pages: Vec::new(),
+            code: self.code().copied(),
+            pages: vec![page; geometry.members as usize],
             checked: Checked::default(),
+            told,
         };
-        check.pages = vec![vec![0; page_bytes]; (code.data() + code.parity()) as usize];
-        let told = &mut |trouble: Trouble| told(&trouble);
-        let mut slot = 0;
-        while slot < check.log.slots() {
-            if check.log.directory.is_member(slot) {
-                let stripe = check.log.directory.stripe(slot);
-                check.stripe(stripe, told);
-                slot = stripe.1;
-            } else {
-                slot += 1;
+        match self.log() {
+            Some(log) => check_log(log, &mut check),
+            None => {
+                (0..geometry.rows()).for_each(|row| check.stripe(&mut self.row(row), self.is_encoded(row)))
             }
         }
-        for chunk in (0..check.log.capacity).filter(|&chunk| check.log.home(chunk) == Home::Lost) {
-            check.checked.lost += 1;
-            check.tell(Trouble::Lost { chunk }, told);
-        }
         check.checked
+    }
+
+    /// The members of a row in place.
+    fn row(&self, row: u64) -> Vec<Member> {
+        let geometry = self.geometry();
+        let place = geometry.place(row);
+        let member = |member: u32| {
+            let element = geometry.element(place, member);
+            let chunk = if member < geometry.data { self.host_page(row, member) } else { None };
+            Member {
+                number: geometry.code_index(place, member),
+                element,
+                page: place.page,
+                chunk,
+                is_live: chunk.is_some(),
+                checksum: self.checksum_in_place(element, place.page),
+                read: None,
+            }
+        };
+        (0..geometry.members).map(member).collect()
+    }
+}
+
+/// Checks the stripes of a log, and tells the chunks that were lost when it was opened.
+fn check_log(log: &Elastic, check: &mut Check<'_>) {
+    let mut slot = 0;
+    while slot < log.slots() {
+        if !log.directory.is_member(slot) {
+            slot += 1;
+            continue;
+        }
+        let stripe = log.directory.stripe(slot);
+        slot = stripe.1;
+        let mut members = Vec::with_capacity(MEMBERS_MAX as usize);
+        log.members_of(stripe, |number, slot| {
+            let (element, page) = log.element(slot);
+            let chunk = (log.directory.role(slot) == Role::Data).then(|| log.directory.chunk(slot));
+            let is_live = chunk.is_some_and(|chunk| log.home(chunk) == Home::Slot(slot));
+            let checksum = Some(log.durable().checksums[slot as usize]);
+            members.push(Member { number, element, page, chunk, is_live, checksum, read: None });
+        });
+        check.stripe(&mut members, true);
+    }
+    for chunk in (0..log.capacity).filter(|&chunk| log.home(chunk) == Home::Lost) {
+        check.lost(chunk);
     }
 }
 
 /// A check that is going on.
 struct Check<'a> {
-    log: &'a Elastic,
     media: &'a mut dyn Media,
     positions: &'a [Option<u16>],
-    code: Code,
-    /// The members of a stripe.
+    code: Option<Code>,
+    /// The members of a stripe, as the code numbers them.
     pages: Vec<Vec<u8>>,
     checked: Checked,
+    told: &'a mut dyn FnMut(&Trouble),
 }
 
 impl Check<'_> {
-    fn tell(&mut self, trouble: Trouble, told: &mut dyn FnMut(Trouble)) {
+    fn tell(&mut self, trouble: &Trouble) {
         self.checked.troubles += 1;
-        told(trouble);
+        (self.told)(trouble);
     }
 
-    /// Checks the stripe in these slots.
-    fn stripe(&mut self, stripe: (u64, u64), told: &mut dyn FnMut(Trouble)) {
-        let members = self.read(stripe);
+    fn lost(&mut self, chunk: u64) {
+        self.checked.lost += 1;
+        self.tell(&Trouble::Lost { chunk });
+    }
+
+    /// Checks a stripe; its parity only where it `has_parity` by now.
+    fn stripe(&mut self, members: &mut [Member], has_parity: bool) {
+        self.read(members);
         self.checked.stripes += 1;
         let is_right = |member: &Member| member.read == Some(Outcome::Done) && self.has_checksum(member);
         let wrong: Vec<&Member> = members.iter().filter(|member| !is_right(member)).collect();
         let lost = wrong.iter().fold(0u64, |mask, member| mask | 1 << member.number);
-        let decodes = self.decode(&wrong, lost);
-        for member in &wrong {
+        let decodes = lost == 0 || has_parity && self.decode(&wrong, lost);
+        for member in wrong {
             if let Some(outcome) = member.read {
-                let &&Member { element, page, chunk, .. } = member;
-                self.tell(Trouble::Page { element, page, chunk, outcome, decodes }, told);
+                let &Member { element, page, chunk, .. } = member;
+                self.tell(&Trouble::Page { element, page, chunk, outcome, decodes });
             }
         }
-        if let (true, Some(first)) = (lost == 0 && !self.is_parity_right(), members.first()) {
-            self.tell(Trouble::Parity { element: first.element, page: first.page }, told);
+        if lost == 0 && has_parity && !self.is_parity_right() {
+            let Member { element, page, .. } = members[0];
+            self.tell(&Trouble::Parity { element, page });
         }
-        for member in &members {
-            let Some(chunk) = member.chunk.filter(|&chunk| self.log.home(chunk) == Home::Slot(member.slot))
-            else {
-                continue;
-            };
-            if lost >> member.number & 1 == 0 || decodes {
-                self.checked.chunks += 1;
-            } else {
-                self.checked.lost += 1;
-                self.tell(Trouble::Lost { chunk }, told);
+        for member in members.iter().filter(|member| member.is_live) {
+            match member.chunk.filter(|_| lost >> member.number & 1 == 1 && !decodes) {
+                Some(chunk) => self.lost(chunk),
+                None => self.checked.chunks += 1,
             }
         }
     }
 
     /// Reads the members of a stripe into their pages. Those that a short stripe does not have are zeros.
-    fn read(&mut self, stripe: (u64, u64)) -> Vec<Member> {
+    fn read(&mut self, members: &mut [Member]) {
         self.pages.iter_mut().for_each(|page| page.fill(0));
-        let mut members = Vec::with_capacity(MEMBERS_MAX as usize);
-        self.log.members_of(stripe, |number, slot| {
-            let (element, page) = self.log.element(slot);
-            let chunk = (number < self.code.data()).then(|| self.log.directory.chunk(slot));
-            members.push(Member { number, slot, element, page, chunk, read: None });
-        });
         let position = |member: &Member| self.positions[usize::from(member.element)];
-        let present: Vec<usize> =
-            (0..members.len()).filter(|&nth| position(&members[nth]).is_some()).collect();
-        let at = |&nth: &usize| At { element: position(&members[nth]).unwrap_or(0), page: members[nth].page };
-        let at: Vec<At> = present.iter().map(at).collect();
+        let present: Vec<(usize, At)> = (0..members.len())
+            .filter_map(|nth| Some((nth, At { element: position(&members[nth])?, page: members[nth].page })))
+            .collect();
+        let at: Vec<At> = present.iter().map(|&(_, at)| at).collect();
         self.media.read(&at, &mut |nth, found| {
-            let member = &mut members[present[nth]];
+            let member = &mut members[present[nth].0];
             member.read = Some(found.map_or_else(
                 |outcome| outcome,
                 |content| {
@@ -212,33 +247,30 @@ impl Check<'_> {
                 },
             ));
         });
-        self.checked.pages += present.len() as u64;
-        self.checked.absent += (members.len() - present.len()) as u64;
-        members
+        self.checked.pages += at.len() as u64;
+        self.checked.absent += (members.len() - at.len()) as u64;
     }
 
     fn has_checksum(&self, member: &Member) -> bool {
-        crc32c(&self.pages[member.number as usize]) == self.log.durable().checksums[member.slot as usize]
+        let is_right = |checksum| crc32c(&self.pages[member.number as usize]) == checksum;
+        member.checksum.is_none_or(is_right)
     }
 
     /// Makes the members of `lost` from the others, and says whether they are what was written.
     fn decode(&mut self, wrong: &[&Member], lost: u64) -> bool {
-        if lost.count_ones() > self.code.parity() {
-            return false;
-        }
+        let Some(code) = self.code else { return false };
         let mut slices: Vec<&mut [u8]> = self.pages.iter_mut().map(Vec::as_mut_slice).collect();
-        lost == 0
-            || self.code.decode(&mut slices, lost, lost).is_ok()
-                && wrong.iter().all(|member| self.has_checksum(member))
+        code.decode(&mut slices, lost, lost).is_ok() && wrong.iter().all(|member| self.has_checksum(member))
     }
 
     /// Whether encoding the data that was read makes the parity that was read.
     fn is_parity_right(&self) -> bool {
-        let (data, parity) = self.pages.split_at(self.code.data() as usize);
+        let Some(code) = self.code else { return true };
+        let (data, parity) = self.pages.split_at(code.data() as usize);
         let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
         let mut made = vec![vec![0; data[0].len()]; parity.len()];
         let mut slices: Vec<&mut [u8]> = made.iter_mut().map(Vec::as_mut_slice).collect();
-        self.code.encode(&data, &mut slices);
+        code.encode(&data, &mut slices);
         made == parity
     }
 }

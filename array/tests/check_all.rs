@@ -38,10 +38,10 @@ fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
     let opening = Opening { read_only: true, force: false };
-    let (mut array, opened) =
+    let (array, opened) =
         Array::open(&scheme, elements, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
     let mut troubles = Vec::new();
-    let checked = array.check_log(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));
+    let checked = array.check_all(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));
     let pages = |disk: &Disk| disk.elements.iter().map(|element| element.pages.clone()).collect::<Vec<_>>();
     assert!(pages(disk) == pages(&read), "nothing was written");
     assert_eq!(checked.troubles, troubles.len() as u64);
@@ -176,4 +176,48 @@ fn a_dump_finds_every_batch_of_a_log() {
     assert_eq!(problems, Ok(0), "{others:?}");
     assert!((40..=50).contains(&chunks), "{chunks} chunks");
     assert_eq!(written, 0, "the checkpoint is that of the opening");
+}
+
+const IN_PLACE: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
+
+/// The element and page of a chunk of an array in place.
+fn place_of(host: &Host, chunk: u64) -> (u16, u32) {
+    let (element, _, page) = host.array.homes(chunk * u64::from(PAGE)).expect("it has a place");
+    (element, page)
+}
+
+#[test]
+fn an_array_in_place_that_is_whole_has_no_trouble_and_all_its_chunks() {
+    let mut host = written(IN_PLACE, 5);
+    let (checked, troubles) = check(IN_PLACE, &host.disk());
+    assert_eq!(troubles, []);
+    assert_eq!((checked.chunks, checked.lost, checked.absent), (host.capacity(), 0, 0));
+    assert_eq!(checked.pages, host.array.geometry().rows() * 5);
+}
+
+#[test]
+fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_lost() {
+    let mut host = written(IN_PLACE, 5);
+    let (element, page) = place_of(&host, 13);
+    rot(&mut host, element, page);
+    let (_, troubles) = check(IN_PLACE, &host.disk());
+    let trouble = Trouble::Page { element, page, chunk: Some(13), outcome: Outcome::Done, decodes: true };
+    assert_eq!(troubles, [trouble]);
+    // Another one of the same row.
+    let other = (0..40).filter(|&chunk| chunk != 13).find(|&chunk| place_of(&host, chunk).1 == page);
+    let other = other.expect("a row has more than one chunk");
+    let (element, page) = place_of(&host, other);
+    rot(&mut host, element, page);
+    let (checked, troubles) = check(IN_PLACE, &host.disk());
+    let mut lost: Vec<u64> = Vec::new();
+    for trouble in &troubles {
+        match trouble {
+            Trouble::Lost { chunk } => lost.push(*chunk),
+            other => assert!(matches!(other, Trouble::Page { decodes: false, .. }), "{other}"),
+        }
+    }
+    lost.sort_unstable();
+    let mut expected = [13, other];
+    expected.sort_unstable();
+    assert_eq!((lost, checked.lost), (expected.to_vec(), 2));
 }
