@@ -373,6 +373,7 @@ impl<M: Memory> Array<M> {
         if gave_up && log.durable.is_some() {
             let stripe = log.directory.stripe(row);
             log.directory.clear_stripe(stripe);
+            log.durable_mut().sync.gave_up = true;
         }
         log.segments.write_over(segment);
         log.flying -= 1;

@@ -37,9 +37,17 @@ impl<M: Memory> Array<M> {
             }
             Phase::Drain => self.drain_for_sync(driver),
             Phase::Settle => {
-                let durable = self.elastic().durable();
+                let durable = self.elastic_mut().durable_mut();
                 if !durable.is_written(durable.sync.horizon) {
                     return false;
+                }
+                if durable.sync.gave_up {
+                    // What was in memory again at the end was not there at the moment: there has to be another one.
+                    let later = std::mem::take(&mut durable.sync.waiting);
+                    durable.sync.waiting = std::mem::take(&mut durable.sync.joined);
+                    durable.sync.waiting.extend(later);
+                    durable.sync.phase = Phase::Drain;
+                    return true;
                 }
                 self.enter_phase(Phase::FlushData);
                 true
@@ -158,12 +166,13 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         let durable = log.durable_mut();
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
+        durable.sync.gave_up = false;
         durable.sync.horizon = durable.next_batch - 1;
         durable.sync.birth = durable.last_birth();
         durable.sync.phase = if is_early { Phase::FlushData } else { Phase::Settle };
         if durable.sync.is_checkpoint {
             durable.sync.frees = durable.collected.clone();
-            durable.sync.buries = !durable.tombstones.is_empty();
+            durable.sync.buries |= !durable.tombstones.is_empty();
             durable.tombstones.clear();
             durable.opened = 0;
             self.draw_body();

@@ -86,6 +86,8 @@ pub(crate) struct Sync {
     pub(crate) bytes: Vec<u8>,
     /// Whether the flush of this phase was begun.
     pub(crate) is_flushing: bool,
+    /// A stripe of before the moment could not be written: its chunks wait in memory again.
+    pub(crate) gave_up: bool,
     /// Plans of this phase under way.
     pub(crate) under_way: u32,
 }
