@@ -279,8 +279,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The next step of freeing records: pages of the table that they change, then a flush of all elements. Nothing when all that is
-    /// done.
+    /// The next step of freeing records: pages of the table that they change, then a flush of all elements. Nothing when all that
+    /// is done.
     fn make_cleaning(&mut self, journal: &mut Journal) -> Option<u32> {
         let plan = journal.plan + 1;
         let is_early = self.has_bug(Bug::JournalFreedEarly);
@@ -383,8 +383,8 @@ impl<M: Memory> Array<M> {
         if is_right { Outcome::Done } else { Outcome::Corrupt }
     }
 
-    /// Whether what `plan` decoded has the checksums that it should. If not, what is asked for is lost: the plan ends, and nothing of
-    /// it is written.
+    /// Whether what `plan` decoded has the checksums that it should. If not, what is asked for is lost: the plan ends, and nothing
+    /// of it is written.
     pub(super) fn verify_decoded(&mut self, plan: u32) -> bool {
         let Some(journal) = &self.journal else { return true };
         let Plan { place, purpose, wanted, .. } = self.plans[plan as usize];

@@ -1,4 +1,4 @@
-//! The redo journal of an array in place: what is written ahead of updates, so that a loss of power leaves none of them half done.
+//! The redo journal of an array in place: what is written ahead of updates, so that a loss of power leaves none half done.
 //!
 //! Source: write-ahead logging of physical images with redo alone (Gray and Reuter, "Transaction Processing", 1993, chapter 10);
 //! several updates share a record, and its flush, as in group commit.

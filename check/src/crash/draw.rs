@@ -39,6 +39,19 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     // More than twice the parity: any elements may be absent that parity bears.
     let elements = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
     let page_bytes = draw.one_of(&[512, 512, 1024, 1024, 4096]);
+    if kind.is_in_place() {
+        // Superblocks, a journal of four records of the greatest size, table and data.
+        let data = draw.one_of(&[16, 24, 40]);
+        return Shape {
+            kind,
+            elements,
+            page_bytes,
+            pages: 2 * 4096_u32.div_ceil(page_bytes) + 132 + 4 + data,
+            segment_rows: draw.one_of(&[1, 1, 2, 4]),
+            groups_segments: draw.percent(50),
+            wait_ns: 0,
+        };
+    }
     let segment_rows = draw.one_of(if parity == 1 { &[4, 4, 6, 8] } else { &[6, 6, 8, 8] });
     // Superblocks, checkpoints and commit records, and so many segments.
     let pages = 2 * 4096_u32.div_ceil(page_bytes) + 32 + segment_rows * draw.one_of(&[16, 20, 24]);

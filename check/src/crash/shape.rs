@@ -6,7 +6,7 @@ use stripewise_array::geometry::Level;
 use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit};
 use stripewise_array::placement::{Persistence, PlacementPolicy};
 use stripewise_array::{Elements, Identity, Metadata, Scheme};
-use stripewise_base::units::Span;
+use stripewise_base::units::{Bytes, Span};
 
 /// How an array survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,26 +16,37 @@ pub enum Kind {
     Log5,
     /// RAID-6, the log.
     Log6,
+    /// RAID-5 in place, the redo journal.
+    Journal5,
+    /// RAID-6 in place, the redo journal.
+    Journal6,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Log5, Self::Log6];
+    pub const ALL: [Self; 4] = [Self::Log5, Self::Log6, Self::Journal5, Self::Journal6];
 
     /// Its name, as the command takes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Log5 => "log5",
             Self::Log6 => "log6",
+            Self::Journal5 => "journal5",
+            Self::Journal6 => "journal6",
         }
     }
 
     /// Elements of a stripe that may be lost.
     pub fn parity(self) -> u32 {
         match self {
-            Self::Log5 => 1,
-            Self::Log6 => 2,
+            Self::Log5 | Self::Journal5 => 1,
+            Self::Log6 | Self::Journal6 => 2,
         }
+    }
+
+    /// Whether chunks are rewritten where they lie.
+    pub(crate) fn is_in_place(self) -> bool {
+        matches!(self, Self::Journal5 | Self::Journal6)
     }
 
     /// Whether a trim of whole pages is a version like a write.
@@ -66,9 +77,10 @@ pub struct Shape {
     pub page_bytes: u32,
     /// Pages of an element.
     pub pages: u32,
-    /// Pages that a segment of a log takes of an element.
+    /// Pages that a segment of a log takes of an element; in place, pages of a chunk.
     pub segment_rows: u32,
-    /// Whether chunks leave when a segment is full of them, and not when a stripe is.
+    /// Whether chunks leave when a segment is full of them, and not when a stripe is; in place with RAID-6, whether the code
+    /// is RDP and not P+Q.
     pub groups_segments: bool,
     /// Nanoseconds after which a chunk leaves alone; 0 lets it wait.
     pub wait_ns: u64,
@@ -83,6 +95,14 @@ impl Shape {
         scheme.geometry.level = if self.kind.parity() == 2 { Level::Raid6 } else { Level::Raid5 };
         scheme.queues.requests = 16;
         scheme.queues.plans = 8;
+        if self.kind.is_in_place() {
+            let page = u64::from(self.page_bytes);
+            scheme.geometry.chunk = Some(Bytes(page * u64::from(self.segment_rows)));
+            let is_second = self.kind.parity() == 2 && self.groups_segments;
+            scheme.code.kind = is_second.then_some(stripewise_code::Kind::Rdp);
+            scheme.code.prime = is_second.then_some(17);
+            return scheme;
+        }
         scheme.placement.policy = PlacementPolicy::Elastic;
         scheme.placement.buffer_persistence = Persistence::Volatile;
         let elastic = &mut scheme.elastic;

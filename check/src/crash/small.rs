@@ -126,6 +126,17 @@ impl Effort {
 
 /// The smallest array of a kind.
 pub(crate) fn shape(kind: Kind) -> Shape {
+    if kind.is_in_place() {
+        return Shape {
+            kind,
+            elements: if kind.parity() == 2 { 5 } else { 3 },
+            page_bytes: 512,
+            pages: 156,
+            segment_rows: 1,
+            groups_segments: false,
+            wait_ns: 0,
+        };
+    }
     Shape {
         kind,
         elements: if kind.parity() == 2 { 5 } else { 3 },
