@@ -5,13 +5,14 @@ use std::path::Path;
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPolicy};
 use stripewise_array::{
-    Array, Elements, HostRequest, Memory, PageMemory, PlanView, RequestKind, Scheme, SchemeError,
-    SubmitError, Timing,
+    Array, Elements, HostRequest, Memory, OpenError, Opened, Opening, PageMemory, PlanView, RequestKind,
+    Scheme, SchemeError, SubmitError, Timing,
 };
 
 use crate::clock::{Clock, Timekeeping};
 use crate::error::EngineError;
 use crate::files::ElementFile;
+use crate::media::FileMedia;
 use crate::plain::{Completion, Counts, Failure, Order, PlainDriver};
 use crate::store::Store;
 
@@ -93,7 +94,7 @@ impl Engine<ElementFile> {
         let pages = element_bytes / u64::from(options.page_bytes.max(1));
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         keeps_what_it_has(scheme)?;
-        scheme.resolve(&capabilities(paths.len(), pages, options), PageMemory::CARRIES_DATA)?;
+        scheme.resolve(&capabilities(paths.len(), pages, options.page_bytes), PageMemory::CARRIES_DATA)?;
         let stores = ElementFile::create_all(paths, element_bytes, options.page_bytes)?;
         if scheme.placement.policy == PlacementPolicy::Elastic
             || scheme.placement.first_writes == FirstWrites::Encode
@@ -110,6 +111,36 @@ impl Engine<ElementFile> {
     /// When a file is missing, in use or of another size than the rest, and when the scheme cannot run over them.
     pub fn open(scheme: &Scheme, paths: &[impl AsRef<Path>], options: Options) -> Result<Self, EngineError> {
         Self::new(scheme, ElementFile::open_all(paths, options.page_bytes)?, options)
+    }
+
+    /// Opens an array whose scheme has `metadata = "on"`, over the files of all its elements in whatever order, and says what
+    /// was found. What was durable is there, however the engine before ended.
+    ///
+    /// # Errors
+    /// Why it is not opened. One that is degraded is not: every element needs its file.
+    pub fn resume(
+        scheme: &Scheme,
+        mut media: FileMedia,
+        options: Options,
+    ) -> Result<(Self, Opened), EngineError> {
+        let elements = media.elements();
+        let memory = PageMemory::new(elements.page_bytes);
+        let (array, opened) = Array::open(scheme, elements, memory, &mut media, Opening::default())?;
+        let mut files: Vec<Option<ElementFile>> = media.into_files().into_iter().map(Some).collect();
+        let at = |position: &Option<u16>| files[usize::from((*position)?)].take();
+        let stores = opened.positions.iter().map(at).collect::<Option<Vec<_>>>();
+        let stores = stores.ok_or_else(|| {
+            let reason = "an element is absent, failed or stale; this engine serves whole arrays alone, offer all of them";
+            OpenError::Refused(reason.into())
+        })?;
+        let engine = Self {
+            array,
+            driver: PlainDriver::new(stores, options.window, options.order),
+            clock: Clock::new(options.time),
+            next_ticket: 0,
+            elements: elements.count as u16,
+        };
+        Ok((engine, opened))
     }
 }
 
@@ -143,7 +174,7 @@ impl<S: Store> Engine<S> {
     /// When the scheme cannot run over these elements, with the reason.
     pub fn scratch(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
         let pages = stores.iter().map(Store::pages).min().unwrap_or(0);
-        let elements = capabilities(stores.len(), pages, options);
+        let elements = capabilities(stores.len(), pages, options.page_bytes);
         // The controller judges the page size; only then is there memory of such pages.
         scheme.resolve(&elements, PageMemory::CARRIES_DATA)?;
         Ok(Self {
@@ -354,10 +385,11 @@ impl<S: Store> Engine<S> {
     }
 }
 
-fn capabilities(count: usize, pages: u32, options: Options) -> Elements {
+/// What files are as elements.
+pub(crate) fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
     Elements {
         count: count as u32,
-        page_bytes: options.page_bytes,
+        page_bytes,
         pages,
         volatile_cache: true,
         discard: true,

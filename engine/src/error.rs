@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use stripewise_array::{SchemeError, SubmitError};
+use stripewise_array::{OpenError, SchemeError, SubmitError};
 
 /// An element file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +69,9 @@ pub enum EngineError {
     /// The scheme cannot run over these elements.
     #[error(transparent)]
     Scheme(#[from] SchemeError),
+    /// The array is not opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The request was not taken.
     #[error(transparent)]
     Submit(#[from] SubmitError),

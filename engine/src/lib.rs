@@ -7,7 +7,9 @@
 //! A page that was never written reads as zeros, and so does a page that was trimmed: parity of an untouched row is
 //! then right without a first pass over the array. A completed flush makes all writes that completed before it durable.
 //!
-//! Nothing on the media says yet to which array an element belongs, or that an element failed: whoever opens an
+//! An array that was made by `stripewise_array::create`, of a scheme with `metadata = "on"`, is opened with [`Engine::resume`]:
+//! its files say what they are, and what was durable is there whatever happened. Of other arrays nothing on the media says to
+//! which one an element belongs, or that an element failed: whoever opens such an
 //! array again names the same files in the same order, and the failed elements with [`Engine::fail`] before the first
 //! request. Nor is an update atomic across a loss of power: a row that was being written may then have parity that
 //! does not match (the write hole), which matters when an element of it is lost as well.

@@ -6,8 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::{SUPERBLOCK_BYTES, Superblock};
-use stripewise_array::{At, Found, Media, Outcome};
+use stripewise_array::{At, Elements, Found, Media, Outcome};
 
+use crate::engine::capabilities;
 use crate::error::{FileError, FileTrouble};
 use crate::files::ElementFile;
 use crate::store::{Store, outcome_of};
@@ -80,6 +81,17 @@ impl FileMedia {
             }
         }
         Ok(None)
+    }
+
+    /// What the files are as elements, all as large as the smallest.
+    pub fn elements(&self) -> Elements {
+        let pages = self.files.iter().map(Store::pages).min().unwrap_or(0);
+        capabilities(self.files.len(), pages, self.page_bytes)
+    }
+
+    /// Bytes of each file, as far as they are whole pages.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.files.iter().map(ElementFile::bytes)
     }
 
     /// The files again, in the same order.
