@@ -304,4 +304,20 @@ impl Bug {
         Self::StripeWithoutQ,
         Self::SurvivorDropped,
     ];
+
+    /// Those of what is written so that an array can be opened again, which lost power alone brings to light.
+    pub const METADATA: &[Self] = &[
+        Self::CommitEarly,
+        Self::HeaderBeforeBody,
+        Self::TombstoneLost,
+        Self::SummaryInOneCopy,
+        Self::RelocationReborn,
+        Self::ChecksumIgnored,
+        Self::JournalSkipped,
+        Self::JournalNotFlushed,
+        Self::JournalFreedEarly,
+        Self::JournalWithoutParity,
+        Self::MissingNotJournaled,
+        Self::TableNotWritten,
+    ];
 }

@@ -19,6 +19,12 @@ impl Planted {
         array.chain(flash).map(|bug| (bug.name(), bug)).collect()
     }
 
+    /// Those of the controller that the crash checker must find, by name.
+    pub fn of_metadata() -> Vec<(String, Self)> {
+        let bugs = stripewise_array::Bug::METADATA.iter().map(|&bug| Self::Array(bug));
+        bugs.map(|bug| (bug.name(), bug)).collect()
+    }
+
     /// The name in the file that lists it.
     pub fn name(self) -> String {
         match self {

@@ -55,7 +55,7 @@ pub(crate) fn bug(name: &str) -> Result<Planted, String> {
     if cfg!(not(feature = "planted-bugs")) {
         return Err("needs `--features planted-bugs`".into());
     }
-    let known = Planted::all();
+    let known = [Planted::all(), Planted::of_metadata()].concat();
     let found = known.iter().find(|(known, _)| known.as_str() == name).map(|(_, bug)| *bug);
     found.ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
