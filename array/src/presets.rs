@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 50] = [
+pub const PRESETS: [(&str, &str); 52] = [
     ("stripewise", include_str!("../../schemes/stripewise.toml")),
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
@@ -33,6 +33,8 @@ pub const PRESETS: [(&str, &str); 50] = [
     ("was-mc", include_str!("../../schemes/was-mc.toml")),
     ("raid6-esap", include_str!("../../schemes/raid6-esap.toml")),
     ("raid6-was", include_str!("../../schemes/raid6-was.toml")),
+    ("durable-was", include_str!("../../schemes/durable-was.toml")),
+    ("durable-raid6-was", include_str!("../../schemes/durable-raid6-was.toml")),
     ("sync-fifo", include_str!("../../schemes/sync-fifo.toml")),
     ("piq", include_str!("../../schemes/piq.toml")),
     ("paper002-fifo", include_str!("../../schemes/paper002-fifo.toml")),
