@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -69,6 +69,9 @@ bench-codes: ## Measure the parity codes beside ISA-L, a crate and memcpy (ISA-L
 
 bench-hotness: ## Measure time and memory of hot data identification beside an exact LRU and a hash map
 	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-hotness
+
+bench-durable: ## Measure metadata's share of writes, recovery and checkpoints of arrays that are opened again
+	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-durable
 
 bench-elastic: ## Measure eSAP and WAS beside RAID-5 in place, over arrays of many sizes
 	$(CARGO) run --release --locked -p stripewise-sim --example elastic

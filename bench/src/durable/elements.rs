@@ -1,0 +1,137 @@
+//! Elements in memory, and a host that keeps many writes under way: what there is beside them is the controller.
+
+use std::collections::VecDeque;
+
+use stripewise_array::{
+    Acknowledgement, Admission, At, Class, Driver, ElementState, Found, Media, Operation, OperationId,
+    OperationKind, Outcome, PageMemory,
+};
+
+/// Elements in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Ram {
+    page_bytes: usize,
+    elements: Vec<Vec<u8>>,
+}
+
+impl Ram {
+    pub(crate) fn new(elements: u32, pages: u32, page_bytes: u32) -> Self {
+        let bytes = pages as usize * page_bytes as usize;
+        Self { page_bytes: page_bytes as usize, elements: vec![vec![0; bytes]; elements as usize] }
+    }
+
+    fn page(&mut self, element: u16, page: u32) -> &mut [u8] {
+        let at = page as usize * self.page_bytes;
+        &mut self.elements[element as usize][at..at + self.page_bytes]
+    }
+}
+
+impl Media for Ram {
+    fn count(&self) -> u16 {
+        self.elements.len() as u16
+    }
+
+    fn size(&self, element: u16) -> (u32, u32) {
+        ((self.elements[element as usize].len() / self.page_bytes) as u32, self.page_bytes as u32)
+    }
+
+    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
+        for (nth, at) in at.iter().enumerate() {
+            found(nth, Ok(self.page(at.element, at.page)));
+        }
+    }
+
+    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
+        for (at, page) in at.iter().zip(pages) {
+            self.page(at.element, at.page).copy_from_slice(page);
+        }
+        vec![Outcome::Done; at.len()]
+    }
+
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
+        vec![Outcome::Done; elements.len()]
+    }
+}
+
+/// Pages written, by what for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) data: u64,
+    pub(crate) parity: u64,
+    pub(crate) moved: u64,
+    pub(crate) metadata: u64,
+    pub(crate) flushes: u64,
+    pub(crate) reads: u64,
+}
+
+impl Written {
+    /// All pages written.
+    pub(crate) fn pages(&self) -> u64 {
+        self.data + self.parity + self.moved + self.metadata
+    }
+}
+
+/// What carries out operations, in the order in which they were started.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) ram: Ram,
+    pub(crate) under_way: VecDeque<(OperationId, OperationKind)>,
+    pub(crate) timers: Vec<u64>,
+    pub(crate) acknowledged: Vec<(u64, bool, Box<[u8]>)>,
+    pub(crate) written: Written,
+}
+
+impl World {
+    pub(crate) fn new(ram: Ram) -> Self {
+        Self {
+            ram,
+            under_way: VecDeque::new(),
+            timers: Vec::new(),
+            acknowledged: Vec::new(),
+            written: Written::default(),
+        }
+    }
+}
+
+impl ElementState for World {}
+
+impl Driver<PageMemory> for World {
+    fn admits(&mut self, _: &Operation) -> Admission {
+        Admission::Admitted
+    }
+
+    fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
+        let Operation { element, page: at, kind, class, .. } = *operation;
+        match kind {
+            OperationKind::Write => {
+                self.ram.page(element, at).copy_from_slice(memory.page(page));
+                let written = &mut self.written;
+                *match class {
+                    Class::Metadata => &mut written.metadata,
+                    Class::Parity => &mut written.parity,
+                    Class::ArrayGcWrite => &mut written.moved,
+                    _ => &mut written.data,
+                } += 1;
+            }
+            OperationKind::Read => {
+                memory.page_mut(page).copy_from_slice(self.ram.page(element, at));
+                self.written.reads += 1;
+            }
+            OperationKind::Flush => self.written.flushes += 1,
+            OperationKind::Trim => {}
+        }
+        self.under_way.push_back((id, kind));
+    }
+
+    fn compute(&mut self, _: u32, _: u32) -> bool {
+        true
+    }
+
+    fn set_timer(&mut self, at: u64) {
+        self.timers.push(at);
+    }
+
+    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {
+        self.acknowledged.push((acknowledgement.tag, acknowledgement.failed, payload));
+    }
+}

@@ -1,0 +1,155 @@
+//! A host with a number of requests under way over an array in memory.
+
+use anyhow::{Result, anyhow, bail};
+use stripewise_array::format::Uuid;
+use stripewise_array::{
+    Array, Elements, HostRequest, Identity, Opened, Opening, PageMemory, RequestKind, Scheme, Timing, create,
+};
+use stripewise_base::prng::Prng;
+
+use crate::elements::{Ram, World, Written};
+
+/// Bytes of a page and of a request.
+pub(crate) const PAGE_BYTES: u32 = 4096;
+
+/// Time that an operation takes, in ns: it only orders what happens.
+const OPERATION_NS: u64 = 100;
+
+pub(crate) struct Host {
+    pub(crate) array: Array<PageMemory>,
+    pub(crate) opened: Opened,
+    world: World,
+    scheme: Scheme,
+    elements: Elements,
+    now: u64,
+    tag: u64,
+    under_way: u32,
+    random: Prng,
+}
+
+impl Host {
+    /// An empty array of `scheme` over elements of `pages` pages.
+    pub(crate) fn create(scheme: &Scheme, count: u32, pages: u32) -> Result<Self> {
+        let elements = Elements {
+            count,
+            page_bytes: PAGE_BYTES,
+            pages,
+            volatile_cache: true,
+            discard: false,
+            old_versions: 0,
+            gc_control: false,
+            gc_state: false,
+            streams: 1,
+        };
+        let mut ram = Ram::new(count, pages, PAGE_BYTES);
+        let identity = Identity {
+            array: Uuid([1; 16]),
+            elements: (0..count).map(|element| Uuid([element as u8 + 2; 16])).collect(),
+            name: "bench".into(),
+        };
+        create(scheme, elements, &identity, &mut ram)?;
+        Self::open(scheme.clone(), elements, ram)
+    }
+
+    fn open(scheme: Scheme, elements: Elements, mut ram: Ram) -> Result<Self> {
+        let memory = PageMemory::new(PAGE_BYTES);
+        let (array, opened) = Array::open(&scheme, elements, memory, &mut ram, Opening::default())?;
+        let random = Prng::stream(1, 0);
+        let world = World::new(ram);
+        Ok(Self { array, opened, world, scheme, elements, now: 0, tag: 0, under_way: 0, random })
+    }
+
+    /// Opens the array again as it lies there.
+    pub(crate) fn reopen(self) -> Result<Self> {
+        Self::open(self.scheme, self.elements, self.world.ram)
+    }
+
+    pub(crate) fn pages(&self) -> u64 {
+        self.array.capacity() / u64::from(PAGE_BYTES)
+    }
+
+    /// Pages written since this was last asked.
+    pub(crate) fn take_written(&mut self) -> Written {
+        std::mem::take(&mut self.world.written)
+    }
+
+    /// Writes the first `pages` pages, one behind the other.
+    pub(crate) fn fill(&mut self, pages: u64) -> Result<()> {
+        for page in 0..pages {
+            self.ask(RequestKind::Write, page, 32)?;
+        }
+        self.flush()
+    }
+
+    /// `count` random writes of a page among the first `span`, `depth` at a time, with a flush after each `flush_every` (none if 0).
+    pub(crate) fn write_randomly(&mut self, count: u64, span: u64, depth: u32, flush_every: u64) -> Result<()> {
+        for nth in 1..=count {
+            let page = self.random.below(span);
+            self.ask(RequestKind::Write, page, depth)?;
+            if flush_every > 0 && nth % flush_every == 0 {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A flush, waited for.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.ask(RequestKind::Flush, 0, u32::MAX)?;
+        self.wait(0)
+    }
+
+    /// Submits a request when less than `depth` are under way.
+    fn ask(&mut self, kind: RequestKind, page: u64, depth: u32) -> Result<()> {
+        self.wait(depth - 1)?;
+        self.tag += 1;
+        let bytes = if kind == RequestKind::Flush { 0 } else { PAGE_BYTES };
+        let mut payload = vec![0; bytes as usize].into_boxed_slice();
+        if let Some(front) = payload.first_chunk_mut() {
+            *front = self.tag.to_le_bytes();
+        }
+        let offset = page * u64::from(PAGE_BYTES);
+        let host = HostRequest { kind, offset, bytes, arrival: self.now, tag: self.tag };
+        let submitted = self.array.submit(self.now, host, payload, &mut self.world);
+        submitted.map_err(|(error, _)| anyhow!("{error}"))?;
+        self.under_way += 1;
+        self.array.dispatch(&mut self.world);
+        Ok(())
+    }
+
+    /// Goes on until at most `most` requests are under way.
+    fn wait(&mut self, most: u32) -> Result<()> {
+        loop {
+            let over = self.world.acknowledged.drain(..);
+            let (count, failed) =
+                over.fold((0, 0), |sum, (_, failed, _)| (sum.0 + 1, sum.1 + u32::from(failed)));
+            if failed > 0 {
+                bail!("{failed} requests failed");
+            }
+            self.under_way -= count;
+            if self.under_way <= most {
+                return Ok(());
+            }
+            self.step()?;
+        }
+    }
+
+    fn step(&mut self) -> Result<()> {
+        self.now += OPERATION_NS;
+        match self.world.under_way.pop_front() {
+            Some((id, _)) => {
+                let outcome = stripewise_array::Outcome::Done;
+                self.array.completed(self.now, id, outcome, Timing::default(), &mut self.world);
+            }
+            None => {
+                let next = self.world.timers.iter().copied().min();
+                let next = next.ok_or_else(|| anyhow!("{} requests are never answered", self.under_way))?;
+                self.world.timers.retain(|&at| at != next);
+                self.now = self.now.max(next);
+                self.array.timer(self.now, &mut self.world);
+            }
+        }
+        self.array.dispatch(&mut self.world);
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! What it costs that an array can be opened again: `cargo run --release -p stripewise-bench --bin stripewise-bench-durable`.
+
+#![forbid(unsafe_code)]
+
+mod elements;
+mod host;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use comfy_table::Table;
+use rustix::time::{ClockId, clock_gettime};
+use stripewise_array::Scheme;
+
+use host::{Host, PAGE_BYTES};
+
+/// Measure what metadata costs: its share of what is written, with and without flushes; the time of recovery by capacity and by
+/// the length of the log; checkpoints.
+///
+/// Elements lie in memory and take no time, so times are processor time of the controller. Counts are exact.
+///
+/// Examples:
+///   stripewise-bench-durable                                 five elements of 256 MiB
+///   stripewise-bench-durable --scheme durable-raid6-was --elements 6
+#[derive(Parser)]
+#[command(verbatim_doc_comment)]
+struct Arguments {
+    /// The scheme; it must have metadata = "on".
+    #[arg(long, default_value = "durable-was")]
+    scheme: String,
+    /// Elements.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=64))]
+    elements: u32,
+    /// MiB of an element.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(32..=4096))]
+    mib: u32,
+    /// Runs of each timing, of which the median is given.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
+    runs: u32,
+}
+
+fn main() -> ExitCode {
+    match bench(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("stripewise-bench-durable: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(arguments: &Arguments) -> Result<()> {
+    let scheme = Scheme::preset(&arguments.scheme)?;
+    println!("{} over {} elements\n", scheme.name, arguments.elements);
+    println!(
+        "4 KiB random writes, 32 at a time, over an array that is 80 % full\n{}\n",
+        writes(arguments, &scheme)?
+    );
+    println!(
+        "Opening by capacity, nothing behind the last checkpoint\n{}\n",
+        by_capacity(arguments, &scheme)?
+    );
+    println!(
+        "Opening by the length of the log behind the last checkpoint\n{}",
+        by_length(arguments, &scheme)?
+    );
+    Ok(())
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    table.set_header(header);
+    table
+}
+
+fn pages_of(mib: u32) -> u32 {
+    (u64::from(mib) * (1 << 20) / u64::from(PAGE_BYTES)) as u32
+}
+
+/// Processor time of this thread, in seconds.
+fn cpu() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// What is written for each page of hosts, without flushes and with many.
+fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
+    let mut table = table(&[
+        "flush",
+        "writes",
+        "pages written a write",
+        "parity",
+        "moved",
+        "metadata",
+        "metadata share",
+        "flushes a write",
+        "reads a write",
+        "us a write",
+    ]);
+    for (name, every, count) in [("none", 0, 400_000), ("every 32", 32, 400_000), ("every write", 1, 100_000)]
+    {
+        let mut host = Host::create(scheme, arguments.elements, pages_of(arguments.mib))?;
+        let span = host.pages() * 8 / 10;
+        host.fill(span)?;
+        // Until collection has found its pace.
+        host.write_randomly(2 * span, span, 32, every)?;
+        host.take_written();
+        let begin = cpu();
+        host.write_randomly(count, span, 32, every)?;
+        let taken = cpu() - begin;
+        let written = host.take_written();
+        let each = |pages: u64| format!("{:.3}", pages as f64 / count as f64);
+        table.add_row([
+            name.to_string(),
+            count.to_string(),
+            each(written.pages()),
+            each(written.parity),
+            each(written.moved),
+            each(written.metadata),
+            format!("{:.2} %", written.metadata as f64 * 100.0 / written.pages() as f64),
+            each(written.flushes),
+            each(written.reads),
+            format!("{:.2}", taken * 1e6 / count as f64),
+        ]);
+    }
+    Ok(table)
+}
+
+/// Seconds that it takes to open an array anew: the median of several times. And the pages that were read.
+fn opening(arguments: &Arguments, mut host: Host) -> Result<(f64, Host)> {
+    let mut times = Vec::new();
+    for _ in 0..arguments.runs {
+        let begin = cpu();
+        host = host.reopen()?;
+        times.push(cpu() - begin);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok((times[times.len() / 2], host))
+}
+
+fn by_capacity(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
+    let mut table = table(&["MiB of all elements", "MiB filled", "ms", "pages read", "read a MiB filled"]);
+    for part in [8, 4, 2, 1] {
+        let mib = (arguments.mib / part).max(32);
+        let mut host = Host::create(scheme, arguments.elements, pages_of(mib))?;
+        let span = host.pages() * 8 / 10;
+        host.fill(span)?;
+        // What was behind the last checkpoint is in that of this opening.
+        let (_, host) = opening(arguments, host)?;
+        let (seconds, host) = opening(arguments, host)?;
+        let filled = span * u64::from(PAGE_BYTES) >> 20;
+        table.add_row([
+            (mib * arguments.elements).to_string(),
+            filled.to_string(),
+            format!("{:.1}", seconds * 1e3),
+            host.opened.pages_read.to_string(),
+            format!("{:.2}", host.opened.pages_read as f64 / filled as f64),
+        ]);
+    }
+    Ok(table)
+}
+
+fn by_length(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
+    let mut table = table(&["writes since", "flush", "batches replayed", "dropped", "ms", "pages read"]);
+    for (writes, every) in [(0, 0), (1_000, 0), (10_000, 0), (1_000, 32), (10_000, 32), (1_000, 1)] {
+        let mut host = Host::create(scheme, arguments.elements, pages_of(arguments.mib))?;
+        let span = host.pages() / 2;
+        host.fill(span)?;
+        let mut host = host.reopen()?;
+        host.write_randomly(writes, span, 32, every)?;
+        let begin = cpu();
+        let host = host.reopen()?;
+        let seconds = cpu() - begin;
+        table.add_row([
+            writes.to_string(),
+            if every == 0 { "none".into() } else { format!("every {every}") },
+            host.opened.replayed.to_string(),
+            host.opened.dropped.to_string(),
+            format!("{:.1}", seconds * 1e3),
+            host.opened.pages_read.to_string(),
+        ]);
+    }
+    Ok(table)
+}
