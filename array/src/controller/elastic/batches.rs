@@ -63,7 +63,10 @@ impl<M: Memory> Array<M> {
                 directory.put_copy(slot, std::mem::take(&mut is_first));
             }
         }
-        self.elastic_mut().durable_mut().begin_batch(stream, open.segment, first, open.next);
+        let log = self.elastic_mut();
+        // Its summary is on its way too: a segment is not collected before it can be told what is there.
+        log.segments.write_begun(open.segment);
+        log.durable_mut().begin_batch(stream, open.segment, first, open.next);
     }
 
     /// A stripe that ends before `open.next` was begun in the batch of `stream`, which is closed if it has no room for another.
@@ -170,6 +173,8 @@ impl<M: Memory> Array<M> {
         let first = self.plans[plan as usize].row;
         let log = self.elastic_mut();
         log.durable_mut().batches.retain(|batch| batch.first != first);
+        let segment = log.segment_of(first);
+        log.segments.write_over(segment);
     }
 
     /// Whether `element` may go on though it could not write a chunk: the stripe goes elsewhere.
