@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
+use crate::files::{check, create, dump};
 use crate::presets::{self, Devices, Profiles, Schemes};
 use crate::{compare, completions, explain, overhead, paper, reliability, report, run, timeline, trace};
 
@@ -48,6 +49,9 @@ enum Command {
     Overhead(overhead::Args),
     Reliability(reliability::Args),
     Trace(trace::Args),
+    Create(create::Args),
+    Dump(dump::Args),
+    Check(check::Args),
     Scheme(presets::Args<Schemes>),
     Device(presets::Args<Devices>),
     Profile(presets::Args<Profiles>),
@@ -86,6 +90,9 @@ impl App {
             Command::Overhead(args) => overhead::run(args, context),
             Command::Reliability(args) => reliability::run(args, context),
             Command::Trace(args) => trace::run(args, context),
+            Command::Create(args) => create::run(args, context),
+            Command::Dump(args) => dump::run(args, context),
+            Command::Check(args) => check::run(args, context),
             Command::Scheme(args) => presets::run(args, context),
             Command::Device(args) => presets::run(args, context),
             Command::Profile(args) => presets::run(args, context),

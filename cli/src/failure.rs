@@ -16,6 +16,9 @@ pub(crate) enum Failure {
     Usage(String),
     /// It was understood and could not be done: a trace that cannot be read, a run that failed.
     Failed(String),
+    /// It was understood, and what it is about cannot be used at all: an array that cannot be opened. A kind of its own, where
+    /// [`Self::Failed`] means that something was found.
+    Refused(String),
     /// The user stopped it.
     Interrupted,
     /// Whoever read the output has gone: nothing is left to be done.
@@ -49,6 +52,15 @@ impl Failure {
         match self {
             Self::Usage(message) => Self::Usage(format!("{context}: {message}")),
             Self::Failed(message) => Self::Failed(format!("{context}: {message}")),
+            Self::Refused(message) => Self::Refused(format!("{context}: {message}")),
+            other => other,
+        }
+    }
+
+    /// The same failure, of kind 2 where it was of kind 1.
+    pub(crate) fn refused(self) -> Self {
+        match self {
+            Self::Failed(message) => Self::Refused(message),
             other => other,
         }
     }
@@ -58,6 +70,7 @@ impl Failure {
         let (message, code) = match self {
             Self::Usage(message) => (format!("{message}\n\nFor more information, try '--help'."), 2),
             Self::Failed(message) => (message.clone(), 1),
+            Self::Refused(message) => (message.clone(), 2),
             Self::Interrupted => ("interrupted".to_owned(), 130),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };

@@ -12,6 +12,7 @@ mod elements;
 mod examples;
 mod explain;
 mod failure;
+mod files;
 mod histogram;
 mod interrupt;
 mod level;

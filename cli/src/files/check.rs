@@ -1,0 +1,101 @@
+//! `stripewise check`: whether all that an array made of files holds can still be read.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use stripewise_array::{Array, Elements, Opened, Opening, PageMemory};
+use stripewise_study::human::count;
+
+use super::{Files, scheme_of};
+use crate::context::Context;
+use crate::examples::{Example, section_and};
+use crate::failure::{Failure, Outcome};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise check pool", "an array whose elements are the files of a folder"),
+    ("stripewise check pool --scheme esap,elastic.segment_rows=64", "one that was created with settings"),
+];
+
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  all of it is there, and right
+    1  something is damaged, missing or lost; standard output says what
+    2  the array cannot be opened; standard error says why";
+
+/// Check an array: read everything, every page against its checksum, every stripe against its parity
+///
+/// The array is opened to be read alone: nothing is written, and nothing repaired. What an array that serves would decode from
+/// parity, and write anew, is said and counts as damage; what nothing gives back is lost, and reads of it are errors.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
+pub(crate) struct Args {
+    /// Files that are elements, or folders of them
+    #[arg(value_name = "DIR|FILE", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// The scheme that the array was created with, and its settings [default: the preset that its superblocks name]
+    #[arg(short, long, value_name = "NAME|FILE.toml")]
+    scheme: Option<String>,
+
+    /// Open it even if something that was promised is lost, and say what
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let mut files = Files::open(&args.paths).map_err(Failure::refused)?;
+    for line in files.listed() {
+        writeln!(context.out, "{line}")?;
+    }
+    let block = &files.superblock;
+    let scheme = scheme_of(args.scheme.as_deref().unwrap_or(&block.scheme)).map_err(|error| {
+        let hint = "the array names its scheme so; give the one that it was created with as --scheme";
+        if args.scheme.is_some() { error } else { error.within(hint) }
+    })?;
+    let (elements, members) = (files.media.elements(), block.members.len() as u32);
+    let elements = Elements { count: members, pages: block.pages, ..elements };
+    let opening = Opening { read_only: true, force: args.force };
+    let memory = PageMemory::new(block.page_bytes);
+    let opened = Array::open(&scheme, elements, memory, &mut files.media, opening);
+    let (array, opened) = opened.map_err(|error| Failure::Refused(error.to_string()))?;
+    let mut written = describe(&opened, &files, context);
+    let checked = array.check_all(&mut files.media, &opened, &mut |trouble| {
+        if written.is_ok() {
+            written = writeln!(context.out, "{trouble}");
+        }
+    });
+    written?;
+    let out = &mut *context.out;
+    writeln!(out, "{} stripes, {} pages read", count(checked.stripes), count(checked.pages))?;
+    if checked.absent > 0 {
+        writeln!(out, "{} pages are on elements that are not there", count(checked.absent))?;
+    }
+    writeln!(out, "{} chunks can be read, {} are lost", count(checked.chunks), count(checked.lost))?;
+    let absent = opened.positions.iter().filter(|position| position.is_none()).count() as u64;
+    let losses = opened.losses.len() as u64;
+    match checked.troubles + absent + losses {
+        0 => Ok(writeln!(out, "clean")?),
+        _ => Err(Failure::failed(format!(
+            "not clean: {} troubles, {absent} elements absent or stale, {losses} losses found when it was opened",
+            checked.troubles
+        ))),
+    }
+}
+
+/// What opening the array found.
+fn describe(opened: &Opened, files: &Files, context: &mut Context<'_>) -> std::io::Result<()> {
+    let block = &files.superblock;
+    writeln!(context.out, "array {}, called \"{}\", {}", block.array, block.name, block.level)?;
+    for (number, position) in opened.positions.iter().enumerate() {
+        match position {
+            Some(position) => writeln!(context.out, "element {number} is #{position}")?,
+            None => writeln!(context.out, "element {number} is ABSENT, failed or stale")?,
+        }
+    }
+    let Opened { replayed, dropped, losses, .. } = opened;
+    writeln!(
+        context.out,
+        "behind its last checkpoint: {replayed} that count, {dropped} begun and not finished"
+    )?;
+    losses.iter().try_for_each(|loss| writeln!(context.out, "LOST: {loss}"))
+}

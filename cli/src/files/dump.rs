@@ -1,0 +1,73 @@
+//! `stripewise dump`: what is on the elements of an array made of files.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+use stripewise_array::format::dump::{Dump, DumpError, Finding};
+
+use super::Files;
+use crate::context::Context;
+use crate::examples::{Example, section};
+use crate::failure::{Failure, Outcome};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise dump pool", "an array whose elements are the files of a folder"),
+    ("stripewise dump pool/element-0 pool/element-1 --segment 0", "one segment of its log, batch by batch"),
+    ("stripewise dump pool --json", "for a program"),
+];
+
+/// Show what is on the elements of an array, in words: superblocks, checkpoints, commit records, the batches of its log
+///
+/// Reads alone, and as far as it can: what is damaged or missing is said and passed over. It tells what is there and does not
+/// decide what counts; that is what opening an array does. Elements are named by number, in the order in which they are given.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(EXAMPLES))]
+pub(crate) struct Args {
+    /// Files that are elements, or folders of them
+    #[arg(value_name = "DIR|FILE", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Show one segment of the log batch by batch, and the others not at all
+    #[arg(long, value_name = "N")]
+    segment: Option<u32>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let mut files = Files::open(&args.paths)?;
+    let dump = Dump { segment: args.segment };
+    if args.json {
+        let listed: Vec<Value> = files.paths.iter().map(|path| json!(path.display().to_string())).collect();
+        let mut findings = Vec::new();
+        let problems = dump.run(&mut files.media, &mut |finding| {
+            findings.push(serde_json::to_value(finding).expect("findings have names and numbers alone"));
+        });
+        let problems = problems.map_err(failure)?;
+        return context.json(&json!({ "files": listed, "findings": findings, "problems": problems }));
+    }
+    for line in files.listed() {
+        writeln!(context.out, "{line}")?;
+    }
+    let mut written = Ok(());
+    let problems = dump.run(&mut files.media, &mut |finding: &Finding<'_>| {
+        if written.is_ok() {
+            written = write!(context.out, "{finding}");
+        }
+    });
+    written?;
+    if problems.map_err(failure)? > 0 {
+        context.remark("something is damaged or missing; `stripewise check` tells whether anything is lost");
+    }
+    Ok(())
+}
+
+fn failure(error: DumpError) -> Failure {
+    match error {
+        DumpError::NoSegment { .. } => Failure::usage(format!("--segment: {error}")),
+        _ => Failure::failed(error.to_string()),
+    }
+}
