@@ -9,6 +9,9 @@ pub const EPOCHS_MAX: u32 = 1 << (u64::BITS - SEQUENCE_BITS);
 /// Sequences of an epoch are less than this.
 pub const SEQUENCES_MAX: u64 = 1 << SEQUENCE_BITS;
 
+/// Numbers of updates, batches, records and checkpoints, and versions, are less than this: there is always a next one.
+pub const NUMBERS_MAX: u64 = 1 << 62;
+
 /// The birth of what is the `sequence`-th of `epoch`. Births compare as the pair does.
 ///
 /// # Panics

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::birth::EPOCHS_MAX;
+use super::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid, crc32c};
 
@@ -89,6 +89,8 @@ impl CheckpointHeader {
             chunks: u64_at(page, 72),
         };
         FRAME.expect(header.epoch < EPOCHS_MAX, "epoch", header.epoch, "24 bits")?;
+        let greatest = header.number.max(header.horizon);
+        FRAME.expect(greatest < NUMBERS_MAX, "number or horizon", greatest, "62 bits")?;
         FRAME.expect(
             header.body_bytes == body_bytes(header.segments, header.chunks),
             "bytes of the body",
@@ -180,7 +182,7 @@ mod tests {
         fn header()(
             array in uuid(),
             epoch in 0..EPOCHS_MAX,
-            (number, horizon, birth) in any::<(u64, u64, u64)>(),
+            (number, horizon, birth) in (0..NUMBERS_MAX, 0..NUMBERS_MAX, any::<u64>()),
             body_checksum in any::<u32>(),
             segments in any::<u32>(),
             chunks in any::<u64>(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::birth::EPOCHS_MAX;
+use super::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid};
 
@@ -44,7 +44,14 @@ impl Commit {
         FRAME.check(page)?;
         let epoch = u32_at(page, 24);
         FRAME.expect(epoch < EPOCHS_MAX, "epoch", epoch, "24 bits")?;
-        Ok(Self { array: uuid_at(page, 8), epoch, number: u64_at(page, 32), horizon: u64_at(page, 40) })
+        let (number, horizon) = (u64_at(page, 32), u64_at(page, 40));
+        FRAME.expect(
+            number.max(horizon) < NUMBERS_MAX,
+            "number or horizon",
+            number.max(horizon),
+            "62 bits",
+        )?;
+        Ok(Self { array: uuid_at(page, 8), epoch, number, horizon })
     }
 }
 
@@ -55,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn commit() -> impl Strategy<Value = Commit> {
-        (uuid(), 0..EPOCHS_MAX, any::<u64>(), any::<u64>())
+        (uuid(), 0..EPOCHS_MAX, 0..NUMBERS_MAX, 0..NUMBERS_MAX)
             .prop_map(|(array, epoch, number, horizon)| Commit { array, epoch, number, horizon })
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::birth::EPOCHS_MAX;
+use super::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use super::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid};
 
@@ -169,6 +169,7 @@ impl<'a> Summary<'a> {
         let (records, _) = page[HEADER_BYTES..].as_chunks();
         let fits = u64::from(slots) + u64::from(tombstones) <= records.len() as u64;
         FRAME.expect(header.epoch < EPOCHS_MAX, "epoch", header.epoch, "24 bits")?;
+        FRAME.expect(header.batch < NUMBERS_MAX, "number of the batch", header.batch, "62 bits")?;
         FRAME.expect(slots > 0, "slot behind the last", header.end, "more than the first slot")?;
         FRAME.expect(fits, "tombstones", tombstones, "as many as fit into the page behind its entries")?;
         let (entries, rest) = records.split_at(slots as usize);
@@ -263,7 +264,7 @@ mod tests {
             entries in Just(entries),
             array in uuid(),
             epoch in 0..EPOCHS_MAX,
-            (batch, elements, horizon) in any::<(u64, u64, u64)>(),
+            (batch, elements, horizon) in (0..NUMBERS_MAX, any::<u64>(), any::<u64>()),
             (segment, generation, stream) in any::<(u32, u32, u16)>(),
             first in 0..u32::MAX - 10_000,
         ) -> Whole {

@@ -6,7 +6,7 @@ use super::codec::FRAME;
 use super::{
     Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
 };
-use crate::format::birth::EPOCHS_MAX;
+use crate::format::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use crate::format::{FormatError, checkpoint};
 use crate::geometry::Level;
 
@@ -125,6 +125,9 @@ fn check_log(block: &Superblock) -> Result<(), FormatError> {
 /// Epochs end in the order in which they began, before the one that this superblock began.
 fn check_epochs(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(block.epoch < EPOCHS_MAX, "epoch", block.epoch, "24 bits")?;
+    FRAME.expect(block.update < NUMBERS_MAX, "update", block.update, "62 bits")?;
+    let ended_with = block.ended.iter().map(|ended| ended.last).max().unwrap_or(0);
+    FRAME.expect(ended_with < NUMBERS_MAX, "last batch of an epoch", ended_with, "62 bits")?;
     let counted = block.ended.len() <= ENDED_MAX;
     FRAME.expect(counted, "ended epochs", block.ended.len() as u64, "at most 8")?;
     let mut before = 0;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::format::testing::{by_hand, flip, uuid};
-use crate::format::{EPOCHS_MAX, FormatError, checkpoint};
+use crate::format::{EPOCHS_MAX, FormatError, NUMBERS_MAX, checkpoint};
 
 prop_compose! {
     fn member(element: Uuid)(
@@ -36,7 +36,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn ended() -> impl Strategy<Value = Vec<EndedEpoch>> {
-    prop::collection::btree_map(1..EPOCHS_MAX - 1, any::<u64>(), 0..=ENDED_MAX)
+    prop::collection::btree_map(1..EPOCHS_MAX - 1, 0..NUMBERS_MAX, 0..=ENDED_MAX)
         .prop_map(|epochs| epochs.into_iter().map(|(epoch, last)| EndedEpoch { epoch, last }).collect())
 }
 
@@ -50,7 +50,7 @@ prop_compose! {
         (rows, chunk_pages, capacity) in any::<(u16, u8, u64)>(),
         areas in prop::array::uniform4((0u32..100, 1u32..100)),
         (membership, rotation) in (0usize..2, 0usize..5),
-        (compatible, read_only, update, array) in (any::<u64>(), any::<u64>(), any::<u64>(), uuid()),
+        (compatible, read_only, update, array) in (any::<u64>(), any::<u64>(), 0..NUMBERS_MAX, uuid()),
         (ended, name, scheme) in (ended(), name(), name()),
         bitmap_pages in 1u32..,
     )(
