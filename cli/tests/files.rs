@@ -23,7 +23,7 @@ fn paths(sandbox: &Sandbox) -> Vec<PathBuf> {
 /// A sandbox with an array in `pool` of which chunks 0 to 49 were written.
 fn written() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.run("create --files pool --size 8MiB --name five").success();
+    sandbox.run("create --files pool --size 8MiB --name five --scheme esap").success();
     let scheme = Scheme::from_toml("esap", ESAP).unwrap();
     let media = FileMedia::open(&paths(&sandbox), 4096).unwrap();
     let (mut engine, _) = Engine::resume(&scheme, media, Options::default()).unwrap();
@@ -57,7 +57,7 @@ fn a_new_array_is_told_and_clean() {
     assert!(created.ends_with(", called \"mine\": 5 elements of 8MiB in pool\n"), "{created}");
     let told = sandbox.run("dump pool").success();
     assert!(told.starts_with("#0: pool/element-0, 8MiB\n"), "{told}");
-    assert!(told.contains(", called \"mine\", of the scheme \"esap\"\n"), "{told}");
+    assert!(told.contains(", called \"mine\", of the scheme \"durable-was\"\n"), "{told}");
     assert!(told.contains("RAID-5 (xor) in a log, 1 group of 5, contiguous\n"), "{told}");
     assert!(sandbox.run("check pool").success().ends_with("0 chunks can be read, 0 are lost\nclean\n"));
 }

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise check pool", "an array whose elements are the files of a folder"),
-    ("stripewise check pool --scheme esap,elastic.segment_rows=64", "one that was created with settings"),
+    ("stripewise check pool --scheme durable-was,elastic.reserve=20%", "one that was created with settings"),
 ];
 
 const EXIT_CODES: &str = "\

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Outcome};
 const EXAMPLES: &[Example] = &[
     ("stripewise create --files pool --force", "five files of 64 MiB in a folder"),
     (
-        "stripewise create --files wide --count 8 --size 16MiB --scheme raid6-esap --name wide",
+        "stripewise create --files wide --count 8 --size 16MiB --scheme durable-raid6-was --name wide",
         "eight, of which any two may be lost",
     ),
 ];
@@ -46,8 +46,8 @@ pub(crate) struct Args {
 
     /// The scheme: a preset's name or a file
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow behind commas: esap,elastic.reserve=20%.
-    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = "esap")]
+    /// `stripewise scheme list` shows the presets. Settings follow behind commas: durable-was,elastic.reserve=25%.
+    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = "durable-was")]
     scheme: String,
 
     /// What the array is called
