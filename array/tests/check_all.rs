@@ -8,8 +8,8 @@ use stripewise_array::format::dump::{Dump, Finding};
 use stripewise_array::format::{EntryRole, Summary, crc32c, summary};
 use stripewise_array::{Array, Checked, Elements, Opening, Outcome, PageMemory, Scheme, Trouble};
 
-const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n\
-    [elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
+const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\n\
+    policy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 
 const PAGE: u32 = 1024;
 

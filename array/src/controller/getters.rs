@@ -75,7 +75,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The log, where there is one.
-    pub(crate) fn log(&self) -> Option<&crate::placement::elastic::Elastic> {
+    pub(crate) fn durable_log(&self) -> Option<&crate::placement::elastic::Elastic> {
         self.elastic.as_ref()
     }
 

@@ -126,7 +126,7 @@ impl<M: Memory> Array<M> {
             checked: Checked::default(),
             told,
         };
-        match self.log() {
+        match self.durable_log() {
             Some(log) => check_log(log, &mut check),
             None => {
                 (0..geometry.rows()).for_each(|row| check.stripe(&mut self.row(row), self.is_encoded(row)))
