@@ -48,6 +48,9 @@ pub enum SubmitError {
     /// The request has no bytes, or over real bytes is not made of whole sectors.
     #[error("a request must be made of at least one whole sector of 512 bytes")]
     Shape,
+    /// The array was opened for reading alone.
+    #[error("the array was opened read-only: it takes no writes and no trims")]
+    ReadOnly,
 }
 
 /// A slot of the table of host requests.

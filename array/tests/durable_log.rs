@@ -3,8 +3,8 @@
 mod disk;
 
 use disk::{Disk, Host};
-use stripewise_array::format::Uuid;
-use stripewise_array::{Outcome, RejoinError, Rejoining};
+use stripewise_array::format::{Copy, Superblock, Uuid};
+use stripewise_array::{Opening, Outcome, RejoinError, Rejoining, SubmitError};
 
 const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n\
     [elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\ntiers = 2\n";
@@ -193,4 +193,57 @@ fn scrub_finds_what_is_rotten_and_moves_it() {
     let second = host.scrub();
     assert_eq!((second.bad, second.lost), (0, 0), "what was moved is good: {second:?}");
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1)));
+}
+
+/// Changes the superblocks of all elements.
+fn change_superblocks(host: &mut Host, change: impl Fn(&mut Superblock)) {
+    for element in 0..4 {
+        for copy in [Copy::Front, Copy::Back] {
+            host.change_superblock(element, copy, &change);
+        }
+    }
+}
+
+#[test]
+fn an_array_with_features_that_must_be_known_to_write_it_is_opened_for_reading_alone() {
+    let mut host = host(400);
+    host.write(3, 7);
+    host.flush();
+    change_superblocks(&mut host, |superblock| superblock.features.read_only = 1 << 40);
+    let refused = host.try_open(Opening::default()).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("open it read-only"), "{refused}");
+    let before = host.disk().clone();
+    let mut host =
+        host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(host.read(3), Some(7));
+    assert_eq!(host.try_write(4, 1), Err(SubmitError::ReadOnly));
+    host.flush();
+    assert!(*host.disk() == before, "nothing was written");
+}
+
+#[test]
+fn an_array_of_a_newer_format_is_not_opened_at_all() {
+    let mut host = host(400);
+    change_superblocks(&mut host, |superblock| superblock.features.incompatible = 1 << 3);
+    for read_only in [false, true] {
+        let opened = host.try_open(Opening { read_only, ..Opening::default() });
+        let refused = opened.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains("use a newer one"), "{refused}");
+    }
+}
+
+#[test]
+fn reading_an_array_read_only_repairs_nothing() {
+    let mut host = host(400);
+    (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
+    host.flush();
+    let (element, page) = host.array.chunk_in_log(11).unwrap_or_default();
+    host.disk().elements[element as usize].pages[page as usize][5] ^= 1;
+    let before = host.disk().clone();
+    let mut host =
+        host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(host.read(11), Some(12));
+    let found = host.scrub();
+    assert_eq!((found.bad, found.repaired), (1, 0));
+    assert!(*host.disk() == before, "nothing was written");
 }

@@ -220,6 +220,9 @@ impl<M: Memory> Array<M> {
 
     /// A flush first drains volatile controller memory, then flushes every element.
     fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+        if self.read_only {
+            return true;
+        }
         if self.is_kept() {
             self.join_sync(id);
             return true;

@@ -64,6 +64,11 @@ impl<M: Memory> Array<M> {
         self.any_failed = true;
     }
 
+    /// Nothing is written to elements from now on.
+    pub(crate) fn only_read(&mut self) {
+        self.read_only = true;
+    }
+
     /// The log, to be filled with what was found on the elements.
     pub(crate) fn log_to_recover(&mut self) -> &mut crate::placement::elastic::Elastic {
         self.elastic.as_mut().expect("only asked for under the elastic placement")

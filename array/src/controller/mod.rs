@@ -124,6 +124,8 @@ pub struct Array<M: Memory> {
 
     failed: Vec<bool>,
     any_failed: bool,
+    /// Whether nothing is written to elements, whatever is found on them.
+    read_only: bool,
     gather: Option<Gather>,
     encode: Option<Encode>,
     cache: Option<Cache>,
@@ -229,6 +231,7 @@ impl<M: Memory> Array<M> {
             woken: VecDeque::with_capacity(plans as usize),
             failed: vec![false; elements.count as usize],
             any_failed: false,
+            read_only: false,
             gather,
             encode: (scheme.placement.first_writes == FirstWrites::Encode)
                 .then(|| Encode::new(geometry.rows(), geometry.data, plans, M::CARRIES_DATA)),
@@ -330,6 +333,9 @@ impl<M: Memory> Array<M> {
     fn check(&self, host: &HostRequest) -> Result<(), SubmitError> {
         if host.kind == RequestKind::Flush {
             return Ok(());
+        }
+        if self.read_only && host.kind != RequestKind::Read {
+            return Err(SubmitError::ReadOnly);
         }
         let sector = u64::from(SECTOR_BYTES);
         let whole = host.offset.is_multiple_of(sector) && u64::from(host.bytes).is_multiple_of(sector);

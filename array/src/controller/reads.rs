@@ -73,7 +73,8 @@ impl<M: Memory> Array<M> {
         }
         // What a living element could not read is written back once it is decoded.
         let slot = &self.plans[plan as usize];
-        let repair = slot.lost & !self.members_on_failed(plan);
+        let unreadable = slot.lost & !self.members_on_failed(plan);
+        let repair = if self.read_only { 0 } else { unreadable };
         let needed = if repair != 0 { Hold::Exclusive } else { Hold::Shared };
         let held = slot.hold == needed || slot.hold == Hold::Exclusive;
         let skips = slot.path.avoided() != 0 && self.has_bug(Bug::RedirectNotHeld);

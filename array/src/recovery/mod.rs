@@ -153,6 +153,9 @@ impl<M: Memory> Array<M> {
         opening: Opening,
     ) -> Result<(Self, Opened), OpenError> {
         let offered = superblocks::read_all(media);
+        if let Some(newer) = offered.iter().find_map(|copies| copies.newer.as_ref()) {
+            return Err(OpenError::Refused(newer.to_string()));
+        }
         let assembly = assemble::assemble(&offered)?;
         if assembly.superblock.is_read_only() && !opening.read_only {
             return Err(OpenError::Refused(
@@ -164,13 +167,19 @@ impl<M: Memory> Array<M> {
             // The last update was cut short. Until it is whole, front copies are all that some elements have.
             superblocks::write_copies(media, &assembly.superblock, &assembly.positions, Copy::Back)?;
         }
-        match scheme.placement.policy {
+        let opened = match scheme.placement.policy {
             PlacementPolicy::Elastic => log::open(scheme, elements, memory, media, &assembly, opening),
             PlacementPolicy::InPlace => in_place::open(scheme, elements, memory, media, &assembly, opening),
             PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
                 Err(OpenError::Refused("arrays of this placement cannot be opened".into()))
             }
-        }
+        };
+        opened.map(|(mut array, opened)| {
+            if opening.read_only {
+                array.only_read();
+            }
+            (array, opened)
+        })
     }
 }
 

@@ -3,7 +3,8 @@
 use super::{Identity, OpenError};
 use crate::format::layout::Layout;
 use crate::format::{
-    Area, Copy, Features, Member, MemberState, Placement, SUPERBLOCK_BYTES, Superblock, superblock_pages,
+    Area, Copy, Features, FormatError, Member, MemberState, Placement, SUPERBLOCK_BYTES, Superblock,
+    superblock_pages,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -125,6 +126,8 @@ pub(crate) fn check_scheme(
 pub(crate) struct Copies {
     pub(crate) front: Option<Superblock>,
     pub(crate) back: Option<Superblock>,
+    /// That one of them is of a format that this program does not know.
+    pub(crate) newer: Option<FormatError>,
 }
 
 impl Copies {
@@ -145,6 +148,7 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
     if pages < 2 * span {
         return Copies::default();
     }
+    let mut newer = None;
     let mut copy = |first: u32| {
         let at: Vec<At> = (first..first + span).map(|page| At { element, page }).collect();
         let mut bytes = vec![0; span as usize * page_bytes as usize];
@@ -153,10 +157,18 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
             Ok(content) => bytes[nth * page_bytes as usize..][..content.len()].copy_from_slice(content),
             Err(_) => is_whole = false,
         });
-        let parsed = Superblock::parse(&bytes[..SUPERBLOCK_BYTES]).ok().filter(|_| is_whole);
-        parsed.filter(|superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages)
+        let fits = |superblock: &Superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages;
+        match Superblock::parse(&bytes[..SUPERBLOCK_BYTES]) {
+            Ok(superblock) => Some(superblock).filter(|superblock| is_whole && fits(superblock)),
+            Err(error @ FormatError::Newer { .. }) if is_whole => {
+                newer = Some(error);
+                None
+            }
+            Err(_) => None,
+        }
     };
-    Copies { front: copy(0), back: copy(pages - span) }
+    let (front, back) = (copy(0), copy(pages - span));
+    Copies { front, back, newer }
 }
 
 /// Writes `superblock` to elements at `positions` of `media`, each with its number and identifier: front copies, flush, back

@@ -1,19 +1,21 @@
 //! Elements that keep bytes, as small as can be, and a host that knows what it wrote.
 
+#![allow(dead_code, reason = "each test uses what it needs")]
+
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use stripewise_array::format::Uuid;
+use stripewise_array::format::{Copy, Superblock, Uuid, superblock_pages};
 use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
     Acknowledgement, Admission, Array, At, Driver, ElementState, Elements, Found, HostRequest, Identity,
-    Media, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory, RejoinError,
-    Rejoining, RequestKind, Scheme, Timing, create,
+    Media, OpenError, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory,
+    RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
 };
 
 /// An element.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Element {
     pub(crate) pages: Vec<Box<[u8]>>,
     pub(crate) is_gone: bool,
@@ -22,7 +24,7 @@ pub(crate) struct Element {
 }
 
 /// Elements that keep what is written to them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Disk {
     pub(crate) elements: Vec<Element>,
     page_bytes: u32,
@@ -129,19 +131,30 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn create(scheme: &str, mut disk: Disk) -> Self {
+    /// Opens the array of `disk`.
+    pub(crate) fn open_as(scheme: &str, disk: Disk) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Elements {
+        let elements = Self::elements_of(&disk);
+        Self::open(scheme, elements, disk)
+    }
+
+    fn elements_of(disk: &Disk) -> Elements {
+        Elements {
             count: disk.elements.len() as u32,
             page_bytes: disk.page_bytes,
             pages: disk.elements[0].pages.len() as u32,
             volatile_cache: true,
-            discard: true,
+            discard: false,
             old_versions: 0,
             gc_control: false,
             gc_state: false,
             streams: 1,
-        };
+        }
+    }
+
+    pub(crate) fn create(scheme: &str, mut disk: Disk) -> Self {
+        let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
+        let elements = Self::elements_of(&disk);
         let identity = Identity {
             array: Uuid([7; 16]),
             elements: (0..elements.count).map(|element| Uuid([element as u8 + 1; 16])).collect(),
@@ -151,13 +164,21 @@ impl Host {
         Self::open(scheme, elements, disk)
     }
 
-    fn open(scheme: Scheme, elements: Elements, mut disk: Disk) -> Self {
+    fn open(scheme: Scheme, elements: Elements, disk: Disk) -> Self {
+        Self::open_so(scheme, elements, disk, Opening::default()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn open_so(
+        scheme: Scheme,
+        elements: Elements,
+        mut disk: Disk,
+        opening: Opening,
+    ) -> Result<Self, OpenError> {
         let memory = PageMemory::new(elements.page_bytes);
-        let (array, opened) = Array::open(&scheme, elements, memory, &mut disk, Opening::default())
-            .unwrap_or_else(|error| panic!("{error}"));
+        let (array, opened) = Array::open(&scheme, elements, memory, &mut disk, opening)?;
         let disk = Rc::new(RefCell::new(disk));
         let world = World { disk, under_way: VecDeque::new(), over: BTreeMap::new(), timers: Vec::new() };
-        Self { array, opened, world, scheme, elements, now: 0, tag: 0 }
+        Ok(Self { array, opened, world, scheme, elements, now: 0, tag: 0 })
     }
 
     pub(crate) fn disk(&mut self) -> RefMut<'_, Disk> {
@@ -252,6 +273,34 @@ impl Host {
     /// Another host over a copy of the disk, opened anew.
     pub(crate) fn copy(&self) -> Self {
         Self::open(self.scheme.clone(), self.elements, self.world.disk.borrow().clone())
+    }
+
+    /// Opens a copy of the disk so.
+    pub(crate) fn try_open(&self, opening: Opening) -> Result<Self, OpenError> {
+        Self::open_so(self.scheme.clone(), self.elements, self.world.disk.borrow().clone(), opening)
+    }
+
+    pub(crate) fn try_write(&mut self, chunk: u64, value: u8) -> Result<(), SubmitError> {
+        let page = u64::from(self.elements.page_bytes);
+        let (offset, bytes) = (chunk * page, page as u32);
+        let host = HostRequest { kind: RequestKind::Write, offset, bytes, arrival: self.now, tag: u64::MAX };
+        let payload = vec![value; bytes as usize].into();
+        self.array.submit(self.now, host, payload, &mut self.world).map_err(|(error, _)| error)
+    }
+
+    /// Changes a copy of an element's superblock, which has a page of 4 KiB or several smaller ones.
+    pub(crate) fn change_superblock(&mut self, element: usize, copy: Copy, change: &dyn Fn(&mut Superblock)) {
+        let page_bytes = self.elements.page_bytes as usize;
+        let span = superblock_pages(self.elements.page_bytes) as usize;
+        let pages = &mut self.disk().elements[element].pages;
+        let first = if copy == Copy::Front { 0 } else { pages.len() - span };
+        let mut bytes = pages[first..first + span].concat();
+        let mut superblock = Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"));
+        change(&mut superblock);
+        superblock.encode(copy, &mut bytes);
+        for (page, content) in pages[first..first + span].iter_mut().zip(bytes.chunks(page_bytes)) {
+            page.copy_from_slice(content);
+        }
     }
 
     pub(crate) fn fail(&mut self, element: u16) {

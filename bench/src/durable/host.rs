@@ -82,7 +82,13 @@ impl Host {
     }
 
     /// `count` random writes of a page among the first `span`, `depth` at a time, with a flush after each `flush_every` (none if 0).
-    pub(crate) fn write_randomly(&mut self, count: u64, span: u64, depth: u32, flush_every: u64) -> Result<()> {
+    pub(crate) fn write_randomly(
+        &mut self,
+        count: u64,
+        span: u64,
+        depth: u32,
+        flush_every: u64,
+    ) -> Result<()> {
         for nth in 1..=count {
             let page = self.random.below(span);
             self.ask(RequestKind::Write, page, depth)?;

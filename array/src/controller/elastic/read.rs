@@ -182,7 +182,7 @@ impl<M: Memory> Array<M> {
         }
         let slot = &self.plans[plan as usize];
         let bad = slot.lost & slot.wanted;
-        if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up {
+        if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up || self.read_only {
             return;
         }
         for member in members(bad & !self.slots_on_failed(plan, bad)) {

@@ -10,8 +10,8 @@ use crate::format::{MemberState, Summary, Uuid};
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
-use crate::placement::elastic::Role;
 use crate::placement::elastic::durable::{Rebuild, Walk};
+use crate::placement::elastic::{Elastic, Role};
 use crate::plan::{Purpose, Step};
 
 /// Plans of a walk that are under way at once.
@@ -137,7 +137,8 @@ impl<M: Memory> Array<M> {
 
     /// Goes one step on with rebuilding. False if there is nothing to be done now.
     pub(in super::super) fn rebuild_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        let Some(log) = self.elastic.as_ref().filter(|log| log.is_rebuilding()) else { return false };
+        let rebuilds = |log: &&Elastic| log.is_rebuilding() && !self.read_only;
+        let Some(log) = self.elastic.as_ref().filter(rebuilds) else { return false };
         let Some(rebuild) = log.durable().rebuild.filter(|rebuild| !rebuild.is_written) else { return false };
         let Walk { segment, next, under_way } = rebuild.walk;
         if segment == log.segments.count() {
@@ -254,7 +255,7 @@ impl<M: Memory> Array<M> {
             self.elastic_mut().durable_mut().scrubbed.pages += 1;
             return Ok(());
         }
-        let source = near.clone().find(is_source).ok_or(TooManyLost)?;
+        let source = near.clone().find(is_source).filter(|_| !self.read_only).ok_or(TooManyLost)?;
         let member = (source % width) as u8;
         let ways = [(OperationKind::Read, log.element(source)), (OperationKind::Write, log.element(slot))];
         for (nth, (kind, (element, page))) in ways.into_iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::placement::elastic::{Home, Role};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
-    /// Begins to read everything that the log has. See [`Self::scrub_counts`].
+    /// Begins to read everything that the log has, and to repair what is bad, unless the array is read-only. See [`Self::scrub_counts`].
     pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         if self.is_kept() {
@@ -130,18 +130,19 @@ impl<M: Memory> Array<M> {
         let data = self.geometry.data_members() & present;
         let row = self.plans[plan as usize].row;
         let count = self.geometry.data;
+        let reads_only = self.read_only;
         let log = self.elastic_mut();
         log.buffer.unreserve(count);
         let segment = log.segment_of(row);
         log.segments.let_go(segment);
         let durable = log.durable_mut();
         durable.scrubbed.bad += u64::from(bad.count_ones());
-        durable.scrubbed.repaired += u64::from(bad != 0 && !gave_up);
+        durable.scrubbed.repaired += u64::from(bad != 0 && !gave_up && !reads_only);
         durable.scrubbed.lost += u64::from(gave_up);
         if let Some(walk) = &mut durable.scrub {
             walk.under_way -= 1;
         }
-        if bad == 0 || gave_up {
+        if bad == 0 || gave_up || self.read_only {
             return;
         }
         for member in members(data) {

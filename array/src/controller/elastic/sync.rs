@@ -26,7 +26,7 @@ impl<M: Memory> Array<M> {
 
     /// Goes one step on with making things durable. False if there is nothing to be done now.
     pub(in super::super) fn sync_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        if !self.is_kept() {
+        if !self.is_kept() || self.read_only {
             return false;
         }
         match self.phase() {
