@@ -1,5 +1,7 @@
 //! A log with metadata: what a flush covered is there when the array is opened again.
 
+#![allow(dead_code, reason = "each test uses what it needs of the disk")]
+
 mod disk;
 
 use disk::{Disk, Host};

@@ -1,6 +1,8 @@
 //! Arrays of the first version of the format, which every later version opens. The fixtures are never made anew: what a program
 //! wrote then is what people have.
 
+#![allow(dead_code, reason = "each test uses what it needs of the disk")]
+
 mod disk;
 
 use disk::{Disk, Host};

@@ -1,7 +1,5 @@
 //! Elements that keep bytes, as small as can be, and a host that knows what it wrote.
 
-#![allow(dead_code, reason = "each test uses what it needs")]
-
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
