@@ -245,7 +245,13 @@ impl<M: Memory> Array<M> {
 
     /// Whether a flush of a host means one of every element: not where the journal is flushed with each record.
     pub(super) fn flushes_elements(&self) -> bool {
-        self.elements.volatile_cache && self.journal.is_none() && !self.has_bug(Bug::ElementsNotFlushed)
+        let has_to = self.elements.volatile_cache && self.journal.is_none() || self.intent.is_some();
+        has_to && !self.has_bug(Bug::ElementsNotFlushed)
+    }
+
+    /// Whether something is written ahead of updates in place.
+    pub(super) fn writes_ahead(&self) -> bool {
+        self.journal.is_some() || self.intent.is_some()
     }
 
     /// Flushes every element for request `id`; false when there is no plan to be had.
@@ -275,7 +281,7 @@ impl<M: Memory> Array<M> {
         if self.has_bug(Bug::TrimKeepsParity) {
             targets &= !parity;
         }
-        if self.journal.is_some() && targets != 0 {
+        if self.writes_ahead() && targets != 0 {
             self.plans[plan as usize].push_step(Step::Journal);
         }
         self.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
@@ -303,6 +309,11 @@ impl<M: Memory> Array<M> {
         let slot = &mut self.plans[plan as usize];
         slot.operations = count;
         slot.push_step(Step::Operations { first: 0, count });
+        if let Some(intent) = &mut self.intent {
+            // What was written without a missing element is durable when that is known to be missing.
+            slot.push_step(Step::Journal);
+            intent.flush_begun();
+        }
         slot.acknowledge_here();
     }
 

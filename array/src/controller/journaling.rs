@@ -18,11 +18,11 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// `plan` waits until the journal has what it is to write.
-    pub(super) fn await_record(&mut self, plan: u32) {
-        if let Some(journal) = &mut self.journal {
-            journal.waiting.push_back(plan);
-        }
+    /// `plan` waits until the journal has what it is to write, or the bitmap where. False if it need not.
+    pub(super) fn await_record(&mut self, plan: u32) -> bool {
+        let Some(journal) = &mut self.journal else { return self.await_intent(plan) };
+        journal.waiting.push_back(plan);
+        true
     }
 
     /// The next update whose record is durable goes on in place. False when there is none.
@@ -218,12 +218,12 @@ impl<M: Memory> Array<M> {
     }
 
     /// The element of `group` at `position`.
-    fn element_at(&self, group: u32, position: u32) -> u16 {
+    pub(super) fn element_at(&self, group: u32, position: u32) -> u16 {
         (self.geometry.base(group) + position * self.geometry.stride) as u16
     }
 
     /// Elements that are given up, one bit each.
-    fn failed_elements(&self) -> u64 {
+    pub(super) fn failed_elements(&self) -> u64 {
         let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
         failed.fold(0, |mask, (element, _)| mask | 1 << element)
     }
@@ -247,6 +247,9 @@ impl<M: Memory> Array<M> {
     #[inline]
     pub(super) fn done_in_place(&mut self, plan: u32) {
         let record = std::mem::take(&mut self.plans[plan as usize].record);
+        if record != 0 && self.intent.is_some() {
+            return self.done_as_intended(plan);
+        }
         if let Some(journal) = self.journal.as_mut().filter(|_| record != 0) {
             journal.ring.done(record);
         }
@@ -349,7 +352,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Empties the steps of one of the journal's own plans.
-    fn clear_own(&mut self, plan: u32, purpose: Purpose) {
+    pub(super) fn clear_own(&mut self, plan: u32, purpose: Purpose) {
         let slot = &mut self.plans[plan as usize];
         slot.purpose = purpose;
         slot.is_under_way = true;
@@ -358,7 +361,11 @@ impl<M: Memory> Array<M> {
     }
 
     /// Appends a step to one of the journal's own plans: what is done on which element with which page.
-    fn push_own(&mut self, plan: u32, operations: impl Iterator<Item = (OperationKind, u16, u32)>) {
+    pub(super) fn push_own(
+        &mut self,
+        plan: u32,
+        operations: impl Iterator<Item = (OperationKind, u16, u32)>,
+    ) {
         let first = self.plans[plan as usize].operations;
         self.plans[plan as usize].push_step(Step::Operations { first, count: 0 });
         for (kind, element, page) in operations {

@@ -21,6 +21,7 @@ mod finish;
 mod gathering;
 mod getters;
 mod hedge;
+mod intent;
 mod issue;
 mod journaling;
 mod late;
@@ -45,7 +46,7 @@ use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, Syn
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
-use crate::journal::Journal;
+use crate::journal::{Intent, Journal};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
@@ -137,6 +138,7 @@ pub struct Array<M: Memory> {
     elastic: Option<Elastic>,
     zones: Option<Zones>,
     journal: Option<Journal>,
+    intent: Option<Intent>,
     /// The controller's own request, which has the slot behind those of hosts, and room for its bytes while it has none.
     internal: Internal,
     spare_payload: Option<M::Host>,
@@ -167,11 +169,16 @@ impl<M: Memory> Array<M> {
             is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&elements) as u32, &scheme.log));
         let deltas = if is_logging { geometry.parity() * scheme.log.row_deltas } else { 0 };
         let buffers_each = geometry.members * 2 + deltas;
-        let layout = scheme.in_place_layout(&elements, &geometry)?.filter(|_| scheme.has_redo_journal());
+        let metadata = scheme.in_place_layout(&elements, &geometry)?;
+        let layout = metadata.filter(|_| scheme.has_redo_journal());
         let stride = buffers_each.max(elements.count);
         let stride = layout.as_ref().map_or(stride, |layout| stride.max(Journal::operations_max(layout)));
+        // A page of the bitmap in all copies, and their flushes, for each group.
+        let stride = if metadata.is_some() { stride.max(2 * elements.count) } else { stride };
         // Behind the plans of hosts are those of the journal, for which nobody waits.
-        let own_plans = if layout.is_some() { crate::journal::PLANS } else { 0 };
+        let own_plans = if metadata.is_some() { crate::journal::PLANS } else { 0 };
+        let intent = metadata.filter(|_| !scheme.has_redo_journal());
+        let intent = intent.map(|layout| Intent::new(layout, geometry.groups, plans));
         let journal = layout.map(|layout| Journal::new(layout, geometry.groups, plans, M::CARRIES_DATA));
         let sectors = elements.page_bytes / SECTOR_BYTES;
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
@@ -246,6 +253,7 @@ impl<M: Memory> Array<M> {
             elastic,
             zones,
             journal,
+            intent,
             internal: Internal::Idle,
             spare_payload: None,
             window: Window::new(
@@ -509,7 +517,7 @@ impl<M: Memory> Array<M> {
         loop {
             if let Some(plan) = self.woken.pop_front() {
                 self.begin(plan, driver);
-            } else if self.journaled(driver) {
+            } else if self.journaled(driver) || self.intended(driver) {
                 // What the journal has goes on in place.
             } else if self.hedge_due(driver) {
                 // It waits for nothing but its time.
@@ -533,6 +541,7 @@ impl<M: Memory> Array<M> {
                 && !self.destage_due(driver)
                 && !self.note_full(driver)
                 && !self.write_record(driver)
+                && !self.write_intent(driver)
                 && !self.free_records(driver)
             {
                 return;

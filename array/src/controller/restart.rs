@@ -173,6 +173,11 @@ impl<M: Memory> Array<M> {
         None
     }
 
+    /// The parity of all rows that may be unclean is to be made anew before any request is issued.
+    pub(super) fn resync_from_start(&mut self) {
+        self.resync = Some(Resync::default());
+    }
+
     /// Begins to make right what a loss of power left: the first call after [`Self::restart`].
     pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
@@ -195,7 +200,12 @@ impl<M: Memory> Array<M> {
             self.redo(&redo, driver);
             return true;
         }
-        let row = resync.next;
+        let mut row = resync.next;
+        while row < self.geometry.rows() && !self.may_be_unclean(row) {
+            row += 1;
+        }
+        let Some(resync) = &mut self.resync else { return false };
+        resync.next = row;
         if row == self.geometry.rows() {
             let is_over = resync.under_way == 0;
             if is_over {

@@ -162,7 +162,11 @@ impl<M: Memory> Array<M> {
                         return self.enqueue(plan, first, count, driver);
                     }
                 }
-                Some(Step::Journal) => return self.await_record(plan),
+                Some(Step::Journal) => {
+                    if self.await_record(plan) {
+                        return;
+                    }
+                }
                 Some(Step::Compute { pages }) => {
                     if !driver.compute(plan, u32::from(pages)) {
                         return;
@@ -429,9 +433,14 @@ impl<M: Memory> Array<M> {
             Purpose::Scrub => self.scrubbed(plan),
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),
+            Purpose::Record if self.intent.is_some() => return self.intent_written(),
             Purpose::Record => return self.record_written(plan),
             Purpose::Clean => return self.cleaned(plan),
-            Purpose::Flush => {}
+            Purpose::Flush => {
+                if let Some(intent) = &mut self.intent {
+                    intent.flush_over();
+                }
+            }
         }
         self.done_in_place(plan);
         if self.plans[plan as usize].first_request != NONE {
@@ -476,6 +485,9 @@ impl<M: Memory> Array<M> {
         let (plan, nth) = (id / self.stride, id % self.stride);
         if let Some(journal) = self.journal.as_ref().filter(|journal| plan >= journal.plan) {
             return journal.page_of(plan, nth);
+        }
+        if let Some(intent) = self.intent.as_ref().filter(|intent| plan >= intent.plan) {
+            return intent.work.pages[nth as usize];
         }
         self.buffers[self.buffer_index(id)]
     }

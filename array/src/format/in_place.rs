@@ -125,6 +125,11 @@ impl InPlaceLayout {
         u32::try_from(units * 2).unwrap_or(u32::MAX)
     }
 
+    /// Regions of a group, each with a bit of the bitmap.
+    pub(crate) fn regions(&self) -> u32 {
+        self.data.pages.div_ceil(self.region_pages.max(1))
+    }
+
     /// Copy `copy` of page `number` in `version`: the position of its member, and the page in the area.
     pub(crate) fn copy_at(&self, number: u32, copy: u32, version: u64) -> (u32, u32) {
         let unit = u64::from(number) * u64::from(self.copies) + u64::from(copy);

@@ -3,12 +3,14 @@
 //! Source: write-ahead logging of physical images with redo alone (Gray and Reuter, "Transaction Processing", 1993, chapter 10);
 //! several updates share a record, and its flush, as in group commit.
 
+mod intent;
 mod ring;
 mod section;
 mod table;
 
 use std::collections::VecDeque;
 
+pub(crate) use intent::Intent;
 pub(crate) use ring::{Begun, Ring};
 pub use section::{JournalPolicy, JournalSection, MEMBERS};
 pub(crate) use table::Checksums;

@@ -1,6 +1,7 @@
 //! Creating and opening an array in place: `docs/format.md`, "In place".
 
 use super::assemble::Assembly;
+use super::in_place_intent as intents;
 use super::in_place_journal::Found;
 use super::in_place_table as tables;
 use super::superblocks::{superblock_of, write_all, write_and_flush};
@@ -53,6 +54,15 @@ impl Site<'_> {
             write_and_flush(self.media, at, pages)?;
         }
         Ok(())
+    }
+
+    /// Elements that the array went on without are not there.
+    fn leave_out(&mut self, missing: u64) {
+        for element in 0..self.geometry.elements {
+            if missing >> element & 1 != 0 {
+                self.positions[element as usize] = None;
+            }
+        }
     }
 
     /// Refuses to go on with more elements of a group gone than its parity bears.
@@ -110,6 +120,8 @@ pub(super) fn create(
         let mut table = Checksums::new(&layout, geometry.groups, true);
         let all: Vec<u32> = (0..table.pages()).collect();
         tables::write(&mut site, &mut table, &all)?;
+    } else {
+        intents::create(&mut site)?;
     }
     write_all(site.media, &superblock, &positions)
 }
@@ -159,7 +171,9 @@ pub(super) fn open<M: Memory>(
         pages_read: 0,
     };
     let mut opened = Opened::default();
-    let table = redo(&mut site, &mut opened, opening)?;
+    let has_journal = scheme.has_redo_journal();
+    let table = if has_journal { Some(redo(&mut site, &mut opened, opening)?) } else { None };
+    let marks = if has_journal { None } else { Some(read_marks(&mut site, opening)?) };
 
     let mut superblock = superblock.clone();
     superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
@@ -182,7 +196,16 @@ pub(super) fn open<M: Memory>(
             array.take_out(element as u16);
         }
     }
-    array.begin_journal(superblock.array, superblock.epoch, table);
+    if let Some(table) = table {
+        array.begin_journal(superblock.array, superblock.epoch, table);
+    }
+    if let Some(marks) = marks {
+        array.begin_intent(superblock.array, superblock.epoch, |intent| {
+            for (group, newest) in (0..).zip(&marks.groups) {
+                intent.load(group, newest.version, newest.words.as_deref());
+            }
+        });
+    }
     Ok((array, opened))
 }
 
@@ -204,16 +227,23 @@ fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout)
     }
 }
 
+/// What the intent bitmap says.
+fn read_marks(site: &mut Site<'_>, opening: Opening) -> Result<intents::Found, OpenError> {
+    let found = intents::read(site);
+    site.leave_out(found.missing);
+    site.check_enough()?;
+    if !opening.read_only {
+        site.write(&found.behind.0, &found.behind.1)?;
+    }
+    Ok(found)
+}
+
 /// Does again what the journal has, and answers with the table of checksums as it is then.
 fn redo(site: &mut Site<'_>, opened: &mut Opened, opening: Opening) -> Result<Checksums, OpenError> {
     let found = Found::read(site);
     opened.losses.extend(found.losses());
     if let Some(newest) = &found.newest {
-        for element in 0..site.geometry.elements {
-            if newest.missing >> element & 1 != 0 {
-                site.positions[element as usize] = None;
-            }
-        }
+        site.leave_out(newest.missing);
     }
     site.check_enough()?;
     let (mut table, behind) = tables::read(site, opened);
@@ -243,6 +273,7 @@ fn redo(site: &mut Site<'_>, opened: &mut Opened, opening: Opening) -> Result<Ch
             }
         }
     } else {
+        found.secure(site)?;
         site.write(&behind.0, &behind.1)?;
         site.write(&at, &pages)?;
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::OpenError;
 use super::in_place::{ROUND_PAGES, Site};
 use crate::format::{REDO_MAGIC, RedoKind, RedoRecord, crc32c};
 use crate::geometry::Geometry;
@@ -84,6 +85,34 @@ impl Found {
         }
         found.records.push(newest);
         found
+    }
+
+    /// Writes the newest record anew on all elements. It may be on one of them alone, and what is done again by it has to be done
+    /// again if that one is lost meanwhile. Those before it are where they should be.
+    pub(super) fn secure(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
+        let Some(Record { header, images }) = self.records.last() else { return Ok(()) };
+        let page_bytes = site.page_bytes();
+        let mut bytes = vec![0; site.layout.header_pages() as usize * page_bytes];
+        header.encode(&mut bytes);
+        let mut record: Vec<Vec<u8>> = bytes.chunks(page_bytes).map(<[u8]>::to_vec).collect();
+        let entries = header.entries.iter().filter(|entry| entry.kind == RedoKind::Image);
+        for (entry, image) in entries.zip(images.iter().flatten()) {
+            let mut page = image.clone();
+            if entry.is_masked {
+                page[..REDO_MAGIC.len()].fill(0);
+            }
+            record.push(page);
+        }
+        let first = site.layout.journal.first + header.first;
+        let (mut at, mut pages) = (Vec::new(), Vec::new());
+        for element in 0..site.geometry.elements {
+            for (page, content) in (first..).zip(&record) {
+                let Some(place) = site.at(element, page) else { continue };
+                at.push(place);
+                pages.push(content.clone());
+            }
+        }
+        site.write(&at, &pages)
     }
 
     /// What may be lost, in words.

@@ -3,6 +3,7 @@
 mod assemble;
 mod check;
 mod in_place;
+mod in_place_intent;
 mod in_place_journal;
 mod in_place_table;
 mod log;

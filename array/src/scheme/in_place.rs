@@ -55,10 +55,6 @@ impl Scheme {
             return refuse("metadata", on, reason);
         }
         if self.journal.policy == JournalPolicy::IntentBitmap {
-            let reason = "is not written yet; use \"redo\"";
-            return refuse("journal.policy", &"\"intent-bitmap\"", reason);
-        }
-        if self.journal.policy == JournalPolicy::IntentBitmap {
             if self.journal.capacity.is_some() {
                 let reason = "has no meaning without a redo journal; leave it out";
                 return refuse("journal.capacity", &self.journal.capacity.unwrap_or_default(), reason);

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use stripewise_array::format::{Copy, Superblock, Uuid, superblock_pages};
 use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, At, Driver, ElementState, Elements, Found, HostRequest, Identity,
-    Media, OpenError, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory,
+    Acknowledgement, Admission, Array, At, Class, Driver, ElementState, Elements, Found, HostRequest,
+    Identity, Media, OpenError, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory,
     RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
 };
 
@@ -79,6 +79,7 @@ pub(crate) struct World {
     under_way: VecDeque<(OperationId, Operation, u32)>,
     over: BTreeMap<u64, (bool, Box<[u8]>)>,
     timers: Vec<u64>,
+    pre_reads: u64,
 }
 
 impl ElementState for World {}
@@ -89,6 +90,7 @@ impl Driver<PageMemory> for World {
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
+        self.pre_reads += u64::from(operation.class == Class::PreRead);
         let mut disk = self.disk.borrow_mut();
         let element = &mut disk.elements[operation.element as usize];
         if !element.is_gone && element.next_write.is_none() {
@@ -142,7 +144,7 @@ impl Host {
             page_bytes: disk.page_bytes,
             pages: disk.elements[0].pages.len() as u32,
             volatile_cache: true,
-            discard: false,
+            discard: true,
             old_versions: 0,
             gc_control: false,
             gc_state: false,
@@ -175,7 +177,13 @@ impl Host {
         let memory = PageMemory::new(elements.page_bytes);
         let (array, opened) = Array::open(&scheme, elements, memory, &mut disk, opening)?;
         let disk = Rc::new(RefCell::new(disk));
-        let world = World { disk, under_way: VecDeque::new(), over: BTreeMap::new(), timers: Vec::new() };
+        let world = World {
+            disk,
+            under_way: VecDeque::new(),
+            over: BTreeMap::new(),
+            timers: Vec::new(),
+            pre_reads: 0,
+        };
         Ok(Self { array, opened, world, scheme, elements, now: 0, tag: 0 })
     }
 
@@ -187,6 +195,11 @@ impl Host {
     pub(crate) fn lose_power(self) -> Self {
         let disk = self.world.disk.borrow().clone();
         Self::open(self.scheme, self.elements, disk)
+    }
+
+    /// Pre-reads since the array was opened.
+    pub(crate) fn pre_reads(&self) -> u64 {
+        self.world.pre_reads
     }
 
     pub(crate) fn capacity(&self) -> u64 {

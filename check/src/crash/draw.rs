@@ -44,7 +44,7 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
         let data = draw.one_of(&[16, 24, 40]);
         return Shape {
             kind,
-            elements,
+            elements: elements.max(3),
             page_bytes,
             pages: 2 * 4096_u32.div_ceil(page_bytes) + 132 + 4 + data,
             segment_rows: draw.one_of(&[1, 1, 2, 4]),

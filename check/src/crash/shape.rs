@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::Uuid;
 use stripewise_array::geometry::Level;
+use stripewise_array::journal::JournalPolicy;
 use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit};
 use stripewise_array::placement::{Persistence, PlacementPolicy};
 use stripewise_array::{Elements, Identity, Metadata, Scheme};
@@ -20,11 +21,14 @@ pub enum Kind {
     Journal5,
     /// RAID-6 in place, the redo journal.
     Journal6,
+    /// RAID-5 in place, the intent bitmap. Power is all that it loses: what it loses with an element beside power is its row
+    /// `hole` of the contract.
+    Bitmap5,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Log5, Self::Log6, Self::Journal5, Self::Journal6];
+    pub const ALL: [Self; 5] = [Self::Log5, Self::Log6, Self::Journal5, Self::Journal6, Self::Bitmap5];
 
     /// Its name, as the command takes it.
     pub fn name(self) -> &'static str {
@@ -33,6 +37,7 @@ impl Kind {
             Self::Log6 => "log6",
             Self::Journal5 => "journal5",
             Self::Journal6 => "journal6",
+            Self::Bitmap5 => "bitmap5",
         }
     }
 
@@ -41,12 +46,13 @@ impl Kind {
         match self {
             Self::Log5 | Self::Journal5 => 1,
             Self::Log6 | Self::Journal6 => 2,
+            Self::Bitmap5 => 0,
         }
     }
 
     /// Whether chunks are rewritten where they lie.
     pub(crate) fn is_in_place(self) -> bool {
-        matches!(self, Self::Journal5 | Self::Journal6)
+        matches!(self, Self::Journal5 | Self::Journal6 | Self::Bitmap5)
     }
 
     /// Whether a trim of whole pages is a version like a write.
@@ -101,6 +107,9 @@ impl Shape {
             let is_second = self.kind.parity() == 2 && self.groups_segments;
             scheme.code.kind = is_second.then_some(stripewise_code::Kind::Rdp);
             scheme.code.prime = is_second.then_some(17);
+            if self.kind == Kind::Bitmap5 {
+                scheme.journal.policy = JournalPolicy::IntentBitmap;
+            }
             return scheme;
         }
         scheme.placement.policy = PlacementPolicy::Elastic;

@@ -1,0 +1,139 @@
+//! The intent bitmap at work: updates wait until the bit of their region is on the elements, flushes until missing elements are
+//! known there to be missing.
+
+use super::Array;
+use crate::driver::Driver;
+use crate::format::Uuid;
+use crate::journal::Intent;
+use crate::memory::Memory;
+use crate::operation::OperationKind;
+use crate::plan::{Plan, Purpose};
+
+impl<M: Memory> Array<M> {
+    /// The bitmap of an array that is opened, as it is on the elements. The parity of what it marks is made anew before any request
+    /// is issued.
+    pub(crate) fn begin_intent(&mut self, array: Uuid, epoch: u32, load: impl FnOnce(&mut Intent)) {
+        let missing = self.failed_elements();
+        if let Some(intent) = &mut self.intent {
+            (intent.array, intent.epoch, intent.missing) = (array, epoch, missing);
+            load(intent);
+        }
+        self.resync_from_start();
+    }
+
+    /// Whether the bitmap says that the parity of `row` may be wrong; without a bitmap anything may.
+    pub(super) fn may_be_unclean(&self, row: u64) -> bool {
+        let Some(intent) = &self.intent else { return true };
+        let place = self.geometry.place(row);
+        let (group, _) = self.geometry.position_of(place.base.into());
+        intent.is_marked(group, place.page - self.geometry.first_page)
+    }
+
+    /// The group of the plan's row, and its page of the data.
+    fn region_of(&self, plan: u32) -> (u32, u32) {
+        let place = self.plans[plan as usize].place;
+        (self.geometry.position_of(place.base.into()).0, place.page - self.geometry.first_page)
+    }
+
+    /// Whether `plan`, which is about to change a row or flushes, must wait for the bitmap; if so it does.
+    pub(super) fn await_intent(&mut self, plan: u32) -> bool {
+        let (group, page) = self.region_of(plan);
+        let failed = self.failed_elements();
+        let Plan { purpose, record, .. } = self.plans[plan as usize];
+        let Some(intent) = &mut self.intent else { return false };
+        let is_update = purpose != Purpose::Flush;
+        if is_update && record == 0 {
+            intent.begin(group, page);
+            self.plans[plan as usize].record = 1;
+        }
+        let is_known = intent.missing == failed && (!is_update || intent.is_marked(group, page));
+        if !is_known {
+            intent.waiting.push_back(plan);
+        }
+        !is_known
+    }
+
+    /// The next plan that waited for the bitmap goes on. False when there is none.
+    pub(super) fn intended<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(plan) = self.intent.as_mut().and_then(|intent| intent.ready.pop_front()) else {
+            return false;
+        };
+        if !self.await_intent(plan) {
+            let slot = &mut self.plans[plan as usize];
+            slot.rewait_ns += self.now - slot.step_begun_at;
+            self.step_over(plan, driver);
+            self.run(plan, driver);
+        }
+        true
+    }
+
+    /// Writes the bitmap for all that wait. False when nobody does, or it is being written.
+    pub(super) fn write_intent<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if self.intent.as_ref().is_none_or(|intent| intent.work.is_under_way || intent.waiting.is_empty()) {
+            return false;
+        }
+        let Some(mut intent) = self.intent.take() else { return false };
+        for nth in 0..intent.waiting.len() {
+            let plan = intent.waiting[nth];
+            if self.plans[plan as usize].purpose != Purpose::Flush {
+                let (group, page) = self.region_of(plan);
+                intent.want(group, page);
+            }
+        }
+        let failed = self.failed_elements();
+        let is_news = failed != intent.missing;
+        intent.next_missing = failed;
+        let plan = intent.plan;
+        self.clear_own(plan, Purpose::Record);
+        let mut writes = Vec::new();
+        for group in 0..intent.groups() {
+            if !is_news && !intent.wants(group) {
+                continue;
+            }
+            let version = intent.begin_write(group);
+            let mut buffer = 0;
+            if M::CARRIES_DATA {
+                buffer = self.memory.take();
+                intent.encode(group, self.memory.bytes_mut(buffer));
+                intent.work.owned.push(buffer);
+            }
+            for copy in 0..intent.layout.copies {
+                let (position, at) = intent.layout.copy_at(0, copy, version);
+                let element = self.element_at(group, position);
+                if !self.failed[element as usize] {
+                    writes.push((OperationKind::Write, element, intent.layout.intent.first + at));
+                    intent.work.pages.push(buffer);
+                }
+            }
+        }
+        let elements: Vec<u16> = writes.iter().map(|write| write.1).collect();
+        self.push_own(plan, writes.into_iter());
+        if self.elements.volatile_cache {
+            intent.work.pages.resize(elements.len() * 2, 0);
+            self.push_own(plan, elements.into_iter().map(|element| (OperationKind::Flush, element, 0)));
+        }
+        intent.work.is_under_way = true;
+        self.intent = Some(intent);
+        self.run(plan, driver);
+        true
+    }
+
+    /// The bitmap is on the elements: those that waited look again.
+    pub(super) fn intent_written(&mut self) {
+        let Some(intent) = &mut self.intent else { return };
+        self.plans[intent.plan as usize].is_under_way = false;
+        intent.work.is_under_way = false;
+        intent.work.pages.clear();
+        intent.work.owned.drain(..).for_each(|page| self.memory.give(page));
+        intent.written();
+        intent.ready.append(&mut intent.waiting);
+    }
+
+    /// An update whose region was marked is done in place.
+    pub(super) fn done_as_intended(&mut self, plan: u32) {
+        let (group, page) = self.region_of(plan);
+        if let Some(intent) = &mut self.intent {
+            intent.done(group, page);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The intent bitmap on the elements: reading the newest version of each group's page, and the first one.
+
+use super::OpenError;
+use super::in_place::Site;
+use crate::format::IntentPage;
+use crate::journal::Intent;
+use crate::media::At;
+
+/// The newest page of a group, if there is one.
+pub(super) struct Newest {
+    pub(super) version: u64,
+    pub(super) words: Option<Vec<u64>>,
+}
+
+/// What the bitmap says.
+pub(super) struct Found {
+    pub(super) groups: Vec<Newest>,
+    /// Elements that it calls missing.
+    pub(super) missing: u64,
+    /// Pages to be written so that all copies are of the newest version.
+    pub(super) behind: (Vec<At>, Vec<Vec<u8>>),
+}
+
+/// Where the copies of a group's page are in a version, on elements that are there.
+fn places(site: &Site<'_>, group: u32, version: u64) -> Vec<At> {
+    let place = |copy| {
+        let (position, page) = site.layout.copy_at(0, copy, version);
+        let element = site.geometry.base(group) + position * site.geometry.stride;
+        site.at(element, site.layout.intent.first + page)
+    };
+    (0..site.layout.copies).filter_map(place).collect()
+}
+
+/// Writes the bitmap of an empty array.
+pub(super) fn create(site: &mut Site<'_>) -> Result<(), OpenError> {
+    let mut intent = Intent::new(site.layout, site.geometry.groups, 0);
+    (intent.array, intent.epoch) = (site.array, site.epoch);
+    for group in 0..site.geometry.groups {
+        let version = intent.version(group);
+        let at = places(site, group, version);
+        let mut page = vec![0; site.page_bytes()];
+        intent.encode(group, &mut page);
+        site.write(&at, &vec![page; at.len()])?;
+    }
+    Ok(())
+}
+
+/// Reads the bitmap of all groups.
+pub(super) fn read(site: &mut Site<'_>) -> Found {
+    let mut found = Found { groups: Vec::new(), missing: 0, behind: (Vec::new(), Vec::new()) };
+    for group in 0..site.geometry.groups {
+        let mut copies: Vec<(At, IntentPage, Vec<u8>)> = Vec::new();
+        for even in [0, 1] {
+            let at = places(site, group, even);
+            for (at, page) in at.iter().zip(site.read(&at)) {
+                let Some(page) = page else { continue };
+                let Ok(head) = IntentPage::parse(&page) else { continue };
+                let is_its = head.array == site.array
+                    && head.group == group
+                    && head.version % 2 == even
+                    && head.epoch <= site.epoch
+                    && head.bits == site.layout.regions();
+                if is_its {
+                    copies.push((*at, head, page));
+                }
+            }
+        }
+        let Some((_, head, page)) = copies.iter().max_by_key(|(_, head, _)| head.version) else {
+            found.groups.push(Newest { version: 2, words: None });
+            continue;
+        };
+        if head.epoch == site.epoch {
+            found.missing |= head.missing;
+        }
+        for at in places(site, group, head.version) {
+            if !copies.iter().any(|copy| copy.0 == at && copy.1.version == head.version) {
+                found.behind.0.push(at);
+                found.behind.1.push(page.clone());
+            }
+        }
+        found.groups.push(Newest { version: head.version, words: Some(IntentPage::words(page).collect()) });
+    }
+    found
+}
