@@ -165,7 +165,10 @@ impl<M: Memory> Array<M> {
         }
         superblocks::check_scheme(&assembly.superblock, scheme, &elements)?;
         if !opening.read_only && assembly.is_unfinished(&offered) {
-            // The last update was cut short. Until it is whole, front copies are all that some elements have.
+            // The last update was cut short. Until it is whole, front copies are all that some elements have; and they may be
+            // in volatile memory yet, if it was not power that cut it short.
+            let present: Vec<u16> = assembly.positions.iter().flatten().copied().collect();
+            superblocks::flush(media, &present)?;
             superblocks::write_copies(media, &assembly.superblock, &assembly.positions, Copy::Back)?;
         }
         let opened = match scheme.placement.policy {

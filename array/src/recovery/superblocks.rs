@@ -225,7 +225,15 @@ pub(crate) fn write_and_flush(media: &mut dyn Media, at: &[At], pages: &[Vec<u8>
     let mut elements: Vec<u16> = at.iter().map(|at| at.element).collect();
     elements.sort_unstable();
     elements.dedup();
-    let outcomes = media.flush(&elements);
+    flush(media, &elements)
+}
+
+/// Flushes elements.
+///
+/// # Errors
+/// When one cannot be flushed.
+pub(crate) fn flush(media: &mut dyn Media, elements: &[u16]) -> Result<(), OpenError> {
+    let outcomes = media.flush(elements);
     match elements.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
         Some((element, outcome)) => Err(failed(*element, "flushed", *outcome)),
         None => Ok(()),

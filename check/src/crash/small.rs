@@ -141,8 +141,8 @@ pub(crate) fn shape(kind: Kind) -> Shape {
         kind,
         elements: if kind.parity() == 2 { 5 } else { 3 },
         page_bytes: 512,
-        pages: if kind.parity() == 2 { 112 } else { 128 },
-        segment_rows: 4,
+        pages: if kind.parity() == 2 { 160 } else { 128 },
+        segment_rows: if kind.parity() == 2 { 6 } else { 4 },
         groups_segments: false,
         wait_ns: 0,
     }

@@ -1,0 +1,142 @@
+//! The fault contract (`docs/fault-contract.md`), held by seeds and by small cases of which every crash is tried. Names begin with
+//! the row of its table.
+
+use stripewise_check::crash::{
+    Broken, Case, Checker, Counts, Cut, Effort, Era, Keep, Kind, Script, Strike, Wrong,
+};
+
+/// Seeds of each kind of array; `stripewise-check crashes` tries as many as there is time for.
+const SEEDS: u64 = 120;
+
+fn complaint(Broken { case, what }: &Broken) -> String {
+    format!("{what}\n{}", case.to_toml())
+}
+
+/// Seeds of a kind, each life changed by `change`.
+fn seeds(kind: Kind, change: impl Fn(u64, &mut Case)) -> Counts {
+    let mut checker = Checker::new(None);
+    let mut all = Counts::default();
+    for seed in 0..SEEDS {
+        let mut case = checker.drawn(seed, &[kind]).unwrap_or_else(|broken| panic!("{}", complaint(&broken)));
+        change(seed, &mut case);
+        match checker.case(&case) {
+            Ok(counts) => all.add(&counts),
+            Err(what) => panic!("seed {seed}: {}", complaint(&Broken { case, what })),
+        }
+    }
+    all
+}
+
+#[test]
+fn unflushed_twice_absent_and_stale_in_any_mix_keep_what_was_promised() {
+    for kind in Kind::ALL {
+        let counts = seeds(kind, |_, _| {});
+        println!("{}\n{counts}", kind.name());
+        let Counts { under_load, while_opening, torn, degraded, returned, wrongs, .. } = counts;
+        for (name, count) in [
+            ("under load", under_load),
+            ("while opening", while_opening),
+            ("torn", torn),
+            ("degraded", degraded),
+            ("returned", returned),
+            ("wrongs", wrongs),
+        ] {
+            assert!(count > 5, "{}: only {count} {name}", kind.name());
+        }
+    }
+}
+
+/// One element goes so wrong in the first era of each seed, and none is absent before.
+fn goes_wrong(wrong: Wrong) {
+    for kind in Kind::ALL {
+        let counts = seeds(kind, |seed, case| {
+            for era in &mut case.eras {
+                era.absent.clear();
+                era.strikes.clear();
+                // A log that is nearly full while an element is missing is not what this is about.
+                era.asks.truncate(60);
+            }
+            let element = (seed % u64::from(case.shape.elements)) as u16;
+            case.eras[0].strikes.push(Strike { event: seed % 97, element, wrong, choice: seed });
+        });
+        assert!(counts.wrongs > SEEDS / 5, "{}: {wrong:?} only {} times", kind.name(), counts.wrongs);
+    }
+}
+
+#[test]
+fn lost_elements_are_given_up_and_what_they_had_is_decoded() {
+    goes_wrong(Wrong::Lost);
+}
+
+#[test]
+fn unreadable_pages_are_decoded() {
+    goes_wrong(Wrong::Unreadable);
+}
+
+#[test]
+fn rot_is_found_by_checksums_and_decoded() {
+    goes_wrong(Wrong::Rot);
+}
+
+#[test]
+fn vanished_writes_are_found_by_checksums_and_decoded() {
+    goes_wrong(Wrong::Vanished);
+}
+
+#[test]
+fn misdirected_writes_are_found_by_checksums_and_decoded() {
+    goes_wrong(Wrong::Misdirected);
+}
+
+#[test]
+fn unwritable_pages_lose_nothing() {
+    goes_wrong(Wrong::Unwritable);
+}
+
+#[test]
+fn unflushable_elements_are_not_believed() {
+    goes_wrong(Wrong::Unflushable);
+}
+
+#[test]
+fn twice_power_may_go_after_any_write_of_an_opening() {
+    let mut checker = Checker::new(None);
+    for kind in Kind::ALL {
+        let mut case = checker.drawn(3, &[kind]).unwrap_or_else(|broken| panic!("{}", complaint(&broken)));
+        case.eras.truncate(1);
+        case.eras[0] =
+            Era { cuts: Vec::new(), absent: Vec::new(), strikes: Vec::new(), ..case.eras[0].clone() };
+        for after in 0..120 {
+            let cut = |after, seed| Cut { after, keep: Keep::Seed(seed) };
+            let again = Era {
+                asks: Vec::new(),
+                crash: None,
+                cuts: vec![cut(after, after), cut(after / 2, 7)],
+                ..case.eras[0].clone()
+            };
+            let case = Case { eras: vec![case.eras[0].clone(), again], ..case.clone() };
+            if let Err(what) = checker.case(&case) {
+                panic!("after {after}: {}", complaint(&Broken { case, what }));
+            }
+        }
+    }
+}
+
+#[test]
+fn hole_there_is_none_after_any_crash_of_a_few_requests_without_any_elements_that_parity_bears() {
+    let effort = Effort { states: 6, every: 3, cuts: 7 };
+    for kind in Kind::ALL {
+        let mut all = Counts::default();
+        for script in Script::ALL {
+            // A full array takes thousands of events; one of many is tried.
+            let effort =
+                if script == Script::Full { Effort { states: 2, every: 150, cuts: 31 } } else { effort };
+            match Checker::new(None).script(kind, script, effort, &mut |_| {}) {
+                Ok(counts) => all.add(&counts),
+                Err(broken) => panic!("{}, {}: {}", kind.name(), script.name(), complaint(&broken)),
+            }
+        }
+        println!("{}\n{all}", kind.name());
+        assert!(all.crashes > 500 && all.while_opening > 100 && all.degraded > 300, "{all}");
+    }
+}
