@@ -188,6 +188,8 @@ fn is_ours(site: &Site<'_>, header: &RedoRecord, at: u32) -> bool {
         && header.epoch == site.epoch
         && header.first == at
         && end <= u64::from(site.layout.journal.pages)
+        // Each of the records that it wants done again has a page of the ring at least.
+        && header.number - header.tail <= u64::from(site.layout.journal.pages)
         && header.entries.iter().all(|entry| {
             u32::from(entry.element) < site.geometry.elements && entry.page < site.layout.data.pages
         })

@@ -220,12 +220,19 @@ fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
             format!("segment {segment} has {used} slots in use, and no summary of those from {found} on")
         })
         .collect();
-    let missing = |number: &u64| !walk.later.contains_key(number);
-    losses.extend(
-        (checkpoint.header.horizon + 1..=promised)
-            .filter(missing)
-            .map(|number| format!("batch {number}, which a flush covered, has no summary")),
-    );
+    // A line for each gap, however long: what a commit record says is not believed to be short.
+    let mut next = checkpoint.header.horizon + 1;
+    let found = walk.later.range(next..=promised.max(next)).map(|(&number, _)| number);
+    for number in found.chain([promised + 1]).filter(|&number| number <= promised + 1) {
+        if next < number {
+            let last = number - 1;
+            losses.push(match next == last {
+                true => format!("batch {next}, which a flush covered, has no summary"),
+                false => format!("batches {next} to {last}, which a flush covered, have no summary"),
+            });
+        }
+        next = number + 1;
+    }
     losses
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::format::checkpoint::{body_bytes, segment};
 use crate::format::{
-    CheckpointHeader, Commit, Entry, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
+    CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -190,13 +190,47 @@ impl Found<'_> {
             let is_range = |grave: Tombstone| {
                 grave.first.checked_add(grave.chunks.into()).is_some_and(|end| end <= chunks)
             };
-            summary.entries().all(is_chunk) && summary.tombstones().all(is_range)
+            summary.entries().all(is_chunk)
+                && summary.tombstones().all(is_range)
+                && self.has_stripes(&summary)
         };
         if !is_here || !(is_named || is_later) || !is_whole() {
             return None;
         }
         let (entries, tombstones) = (summary.entries().collect(), summary.tombstones().collect());
         Some((FoundBatch { header, entries, tombstones }, is_named))
+    }
+
+    /// Whether the slots of a batch are stripes: each member on an element of its own, no more of them than the code has.
+    fn has_stripes(&self, summary: &Summary<'_>) -> bool {
+        let geometry = self.geometry;
+        // Of the stripe that goes on: its data chunks, its parities, its elements.
+        let mut stripe = None;
+        for (slot, entry) in (summary.header.first..).zip(summary.entries()) {
+            let parity = match entry.role {
+                EntryRole::Skipped => continue,
+                EntryRole::Copy | EntryRole::Vain => {
+                    stripe = None;
+                    continue;
+                }
+                EntryRole::Data => 0u32,
+                EntryRole::P => 1,
+                EntryRole::Q => 2,
+            };
+            if entry.is_first {
+                stripe = Some((0, 0u32, 0u64));
+            }
+            let Some((data, parities, elements)) = &mut stripe else { return false };
+            let element = 1 << (slot % geometry.members);
+            let is_new = *elements & element == 0 && (parity == 0 || *parities & parity == 0);
+            *data += u32::from(parity == 0);
+            *parities |= parity;
+            *elements |= element;
+            if !is_new || *data > geometry.data || *parities >> geometry.parity() != 0 {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether a batch behind the checkpoint is of the history that went on: of the newest epoch, or from before the end of its
