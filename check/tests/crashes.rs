@@ -1,5 +1,5 @@
-//! The fault contract (`docs/fault-contract.md`), held by seeds and by small cases of which every crash is tried. Names begin with
-//! the row of its table.
+//! The fault contract (`docs/fault-contract.md`), held by seeds and by small cases of which every crash is tried. Names begin
+//! with the row of its table.
 
 use stripewise_check::crash::{
     Broken, Case, Checker, Counts, Cut, Effort, Era, Keep, Kind, Script, Strike, Wrong,
