@@ -109,3 +109,51 @@ impl Scheme {
         Ok(Some(layout))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ELEMENTS: Elements = Elements {
+        count: 5,
+        page_bytes: 4096,
+        pages: 1 << 14,
+        volatile_cache: true,
+        discard: true,
+        old_versions: 8,
+        gc_control: false,
+        gc_state: false,
+        streams: 1,
+    };
+
+    fn resolve(text: &str) -> Result<Geometry, SchemeError> {
+        let text = format!("name = 'test'\n{text}");
+        let scheme = Scheme::from_toml("test", &text).unwrap_or_else(|error| panic!("{error}"));
+        scheme.resolve(&ELEMENTS, true)
+    }
+
+    #[test]
+    fn what_metadata_in_place_does_not_bear_is_refused_with_the_reason() {
+        let refused = |text: &str| resolve(text).expect_err("a refusal").to_string();
+        let on = |text: &str| refused(&format!("metadata = 'on'\n{text}"));
+        assert!(on("[geometry]\nlevel = 'raid0'").contains("there is no parity"));
+        assert!(on("[parity]\nwindow = 2").contains("use parity.window = 0"));
+        assert!(on("[cache]\npolicy = 'parity-caching'").contains("no format for a write cache"));
+        assert!(on("[placement]\nfirst_writes = 'gather'").contains("use placement.first_writes"));
+        assert!(on("[journal]\ncapacity = '64KiB'").contains("four records of the greatest size"));
+        assert!(on("[journal]\ncapacity = '1GiB'").contains("leaves no room for data"));
+        let bitmap = |text: &str| on(&format!("[journal]\npolicy = 'intent-bitmap'\n{text}"));
+        assert!(bitmap("capacity = '1MiB'").contains("has no meaning without a redo journal"));
+        assert!(bitmap("[parity]\nacknowledge = 'after-data'").contains("use \"after-parity\""));
+        assert!(refused("[journal]\npolicy = 'intent-bitmap'").contains("use metadata = \"on\""));
+    }
+
+    #[test]
+    fn data_begins_behind_the_metadata() {
+        let geometry = resolve("metadata = 'on'").unwrap();
+        // A superblock, the table, and a journal of 512 pages.
+        assert!(geometry.first_page > 512 && geometry.first_page < 700, "{}", geometry.first_page);
+        assert_eq!(geometry.place(0).page, geometry.first_page);
+        assert_eq!(resolve("").unwrap().place(0).page, 0);
+    }
+}
