@@ -10,8 +10,8 @@ use crate::operation::OperationKind;
 use crate::plan::{Plan, Purpose};
 
 impl<M: Memory> Array<M> {
-    /// The bitmap of an array that is opened, as it is on the elements. The parity of what it marks is made anew before any request
-    /// is issued.
+    /// The bitmap of an array that is opened, as it is on the elements. The parity of what it marks is made anew before any
+    /// request is issued.
     pub(crate) fn begin_intent(&mut self, array: Uuid, epoch: u32, load: impl FnOnce(&mut Intent)) {
         let missing = self.failed_elements();
         if let Some(intent) = &mut self.intent {

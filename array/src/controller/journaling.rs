@@ -390,8 +390,8 @@ impl<M: Memory> Array<M> {
         if is_right { Outcome::Done } else { Outcome::Corrupt }
     }
 
-    /// Whether what `plan` decoded has the checksums that it should. If not, what is asked for is lost: the plan ends, and nothing
-    /// of it is written.
+    /// Whether what `plan` decoded has the checksums that it should. If not, what is asked for is lost: the plan ends, and
+    /// nothing of it is written.
     pub(super) fn verify_decoded(&mut self, plan: u32) -> bool {
         let Some(journal) = &self.journal else { return true };
         let Plan { place, purpose, wanted, .. } = self.plans[plan as usize];
