@@ -290,10 +290,15 @@ impl<M: Memory> Array<M> {
 
     /// Steps of a flush.
     pub(super) fn build_flush(&mut self, plan: u32) {
+        self.build_flush_of(plan, |_| true);
+    }
+
+    /// Steps of a flush of those elements of which `is_meant` says so.
+    pub(super) fn build_flush_of(&mut self, plan: u32, is_meant: impl Fn(u16) -> bool) {
         let base = (plan * self.stride) as usize;
         let mut count = 0u16;
         for element in 0..self.elements.count as u16 {
-            if !self.failed[element as usize] {
+            if !self.failed[element as usize] && is_meant(element) {
                 self.slots[base + count as usize].operation = Operation {
                     page: 0,
                     element,

@@ -2,12 +2,12 @@
 
 use super::{Elements, Metadata, Scheme, SchemeError};
 use crate::format::layout::Layout;
-use crate::format::summary;
+use crate::format::{SUPERBLOCK_MEMBERS_MAX, summary};
 use crate::placement::PlacementPolicy;
 
 impl Scheme {
     /// Whether the on-media format knows what this scheme keeps.
-    pub(super) fn check_metadata(&self) -> Result<(), SchemeError> {
+    pub(super) fn check_metadata(&self, elements: &Elements) -> Result<(), SchemeError> {
         if self.metadata == Metadata::Off {
             return Ok(());
         }
@@ -15,6 +15,9 @@ impl Scheme {
             let value = "\"on\"".into();
             Err(SchemeError::Setting { scheme: self.name.clone(), key: "metadata", value, reason })
         };
+        if elements.count as usize > SUPERBLOCK_MEMBERS_MAX {
+            return refuse("is for 64 elements at most, which a superblock can name; use fewer, or \"off\"");
+        }
         match self.placement.policy {
             PlacementPolicy::Elastic | PlacementPolicy::InPlace => Ok(()),
             PlacementPolicy::ParityLogging | PlacementPolicy::McRais => refuse(

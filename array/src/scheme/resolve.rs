@@ -101,7 +101,7 @@ impl Scheme {
         }
         self.check_in_place(elements)?;
         self.check_coordination(elements)?;
-        self.check_metadata()?;
+        self.check_metadata(elements)?;
         let layout = self.log_layout(elements);
         let pages = layout.map_or(elements.pages, |layout| layout.data.pages);
         let zones = self.zones_over(elements)?;

@@ -75,7 +75,9 @@ impl<M: Memory> Array<M> {
         }
         let wants = durable.rebuild.as_ref().is_some_and(Rebuild::wants_note);
         let sync = &mut durable.sync;
-        if sync.waiting.is_empty() && !wants_checkpoint && !wants {
+        // What was trimmed is not to wait in memory for ever.
+        let is_crowded = durable.tombstones.len() > durable.room as usize;
+        if sync.waiting.is_empty() && !wants_checkpoint && !wants && !is_crowded {
             if durable.is_news {
                 self.enter_phase(Phase::Front);
                 return true;
@@ -225,8 +227,10 @@ impl<M: Memory> Array<M> {
             Phase::Commit => self.write_commit(),
             Phase::Body => self.write_body(),
             Phase::Header => self.write_header(),
-            _ => {}
+            _ => return,
         }
+        let sync = &mut self.elastic_mut().durable_mut().sync;
+        sync.touched = sync.writes.iter().fold(0, |mask, write| mask | 1u64 << write.element);
     }
 
     /// Issues what is left of `phase`; when it is over, goes to the next.
@@ -271,8 +275,12 @@ impl<M: Memory> Array<M> {
     fn next_phase<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) {
         let has_lost = self.has_lost_data();
         let header_first = self.has_bug(Bug::HeaderBeforeBody);
+        if has_lost {
+            // Nothing more can be called durable.
+            return if phase >= Phase::Body { self.checkpointed(driver) } else { self.committed(driver) };
+        }
         let durable = self.elastic_mut().durable_mut();
-        let is_news = durable.is_news && !has_lost;
+        let is_news = durable.is_news;
         let next = match phase {
             Phase::FlushData if is_news => Phase::Front,
             Phase::FlushData => Phase::Commit,
@@ -355,7 +363,9 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn build_sync(&mut self, plan: u32) {
         let sync = &self.elastic().durable().sync;
         if sync.is_flushing {
-            return self.build_flush(plan);
+            // Of data, any element may have some.
+            let touched = if sync.phase == Phase::FlushData { u64::MAX } else { sync.touched };
+            return self.build_flush_of(plan, |element| touched >> element & 1 != 0);
         }
         let first = self.plans[plan as usize].row as usize;
         let mut operations = 0u16;

@@ -84,6 +84,8 @@ pub(crate) struct Sync {
     pub(crate) writes: Vec<PageWrite>,
     pub(crate) begun: usize,
     pub(crate) bytes: Vec<u8>,
+    /// Elements that have pages of the last phase that wrote some, as a mask.
+    pub(crate) touched: u64,
     /// Whether the flush of this phase was begun.
     pub(crate) is_flushing: bool,
     /// A stripe of before the moment could not be written: its chunks wait in memory again.
