@@ -93,6 +93,10 @@ impl<M: Memory> Array<M> {
     fn wants_checkpoint(&self) -> bool {
         let log = self.elastic();
         let durable = log.durable();
+        if log.is_full {
+            // Memory cannot be emptied.
+            return false;
+        }
         let collected = durable.collected.len() as u32;
         let is_short = log.segments.free_count() <= log.comfort + collected;
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
@@ -108,7 +112,7 @@ impl<M: Memory> Array<M> {
         let is_more = queues.iter().any(|queue| queue.count > queue.due);
         queues.iter_mut().for_each(|queue| queue.due = queue.count);
         if queues.iter().any(|queue| queue.count > 0) {
-            if !log.is_full || log.durable().sync.waiting.is_empty() {
+            if !log.is_full {
                 return is_more;
             }
             // There is no space, and nothing that could make some.

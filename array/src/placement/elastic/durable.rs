@@ -371,9 +371,18 @@ impl Durable {
         full_stripes(self.room, log.segment_slots() as u32, log.members(), log.members() - log.data())
     }
 
-    /// Whether space is being made, or could be by a checkpoint.
+    /// Whether space is being made, or will be by a checkpoint. One that waits until memory is empty may wait for space itself.
     pub(crate) fn makes_space(&self) -> bool {
-        !self.collected.is_empty() || self.sync.phase != Phase::Idle
+        match self.sync.phase {
+            Phase::Idle => !self.collected.is_empty(),
+            Phase::Drain => false,
+            _ => true,
+        }
+    }
+
+    /// Whether a checkpoint waits until memory is empty, and will free something then.
+    pub(crate) fn drains_for_space(&self) -> bool {
+        self.sync.phase == Phase::Drain && self.sync.is_checkpoint && !self.collected.is_empty()
     }
 }
 
