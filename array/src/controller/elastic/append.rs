@@ -82,9 +82,7 @@ impl<M: Memory> Array<M> {
             let free = log.segments.free_count();
             let is_above = in_use + 1 > log.limit || free <= kept;
             let can_collect = log.collection.is_some() || log.segments.has_victim(most);
-            // What is collected comes back when memory is empty.
-            let comes_back = log.durable.as_ref().is_some_and(|durable| durable.drains_for_space());
-            let takes_last = free > 0 && (comes_back && !can_collect || self.has_bug(Bug::ReserveIgnored));
+            let takes_last = free > 0 && self.has_bug(Bug::ReserveIgnored);
             let log = self.elastic_mut();
             if is_above && can_collect && !takes_last {
                 log.wants_collection = log.collection.is_none();

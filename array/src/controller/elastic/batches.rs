@@ -179,7 +179,9 @@ impl<M: Memory> Array<M> {
 
     /// Whether `element` may go on though it could not write a chunk: the stripe goes elsewhere.
     pub(in super::super) fn bears_write_error(&mut self, plan: u32, element: u16) -> bool {
-        let is_stripe = self.plans[plan as usize].purpose == Purpose::Append;
+        // A stripe that goes elsewhere takes twice the space. Where that is scarce, the element has to go.
+        let has_space = self.elastic.as_ref().is_some_and(|log| log.has_space_for(2 * self.geometry.data));
+        let is_stripe = has_space && self.plans[plan as usize].purpose == Purpose::Append;
         let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()).filter(|_| is_stripe)
         else {
             return false;

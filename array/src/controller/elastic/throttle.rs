@@ -5,7 +5,7 @@
 
 use super::super::Array;
 use crate::memory::Memory;
-use crate::placement::elastic::Home;
+use crate::placement::elastic::{Elastic, Home};
 use crate::placement::elastic::durable::Phase;
 
 /// Whether memory takes a chunk of a host.
@@ -29,10 +29,7 @@ impl<M: Memory> Array<M> {
         }
         let waits = |place| log.buffer.get(place).waits;
         let is_absorbed = matches!(log.home(chunk), Home::Memory(place) if waits(place));
-        let kept = log.classes.survivors();
-        let waiting: u32 =
-            log.buffer.queues.iter().map(|queue| queue.count).sum::<u32>() + log.merges.len() as u32;
-        if is_absorbed || log.segments.free_count() >= kept + log.segments_for(waiting + 1) {
+        if is_absorbed || log.has_space_for(1) {
             return Admits::Yes;
         }
         let most = self.victim_most();
@@ -65,5 +62,15 @@ impl<M: Memory> Array<M> {
         if let Some(durable) = &mut log.durable {
             durable.births[slot as usize] = if kept == 0 { durable.next_birth() } else { kept };
         }
+    }
+}
+
+impl Elastic {
+    /// Whether there is space for everything of hosts that waits in memory, and so many chunks more, whatever happens.
+    pub(super) fn has_space_for(&self, chunks: u32) -> bool {
+        let waiting: u32 = self.buffer.queues.iter().map(|queue| queue.count).sum();
+        let kept = self.classes.survivors();
+        let needed = self.segments_for(waiting + self.merges.len() as u32 + chunks);
+        self.segments.free_count() >= kept + needed
     }
 }

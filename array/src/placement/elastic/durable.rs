@@ -379,11 +379,6 @@ impl Durable {
             _ => true,
         }
     }
-
-    /// Whether a checkpoint waits until memory is empty, and will free something then.
-    pub(crate) fn drains_for_space(&self) -> bool {
-        self.sync.phase == Phase::Drain && self.sync.is_checkpoint && !self.collected.is_empty()
-    }
 }
 
 /// Stripes of `members` chunks, `parity` of them parity, that `slots` slots have room for beside summaries of at most `room` entries.
