@@ -82,7 +82,9 @@ impl<M: Memory> Array<M> {
             let free = log.segments.free_count();
             let is_above = in_use + 1 > log.limit || free <= kept;
             let can_collect = log.collection.is_some() || log.segments.has_victim(most);
-            let takes_last = free > 0 && self.has_bug(Bug::ReserveIgnored);
+            // What is collected comes back when memory is empty: nothing else is waited for.
+            let empties = log.durable.as_ref().is_some_and(|durable| durable.empties_memory());
+            let takes_last = free > 0 && (empties || self.has_bug(Bug::ReserveIgnored));
             let log = self.elastic_mut();
             if is_above && can_collect && !takes_last {
                 log.wants_collection = log.collection.is_none();

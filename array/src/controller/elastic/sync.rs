@@ -105,6 +105,10 @@ impl<M: Memory> Array<M> {
 
     /// Lets everything leave memory; when nothing is left there, that is the moment.
     fn drain_for_sync<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if !self.elastic().durable().sync.is_checkpoint && self.wants_checkpoint() {
+            // Space has become short meanwhile.
+            self.elastic_mut().durable_mut().sync.is_checkpoint = true;
+        }
         let log = self.elastic_mut();
         let sync = &log.durable().sync;
         let all = if sync.is_checkpoint { log.open.len() } else { log.hosts() };

@@ -5,8 +5,8 @@
 
 use super::super::Array;
 use crate::memory::Memory;
-use crate::placement::elastic::{Elastic, Home};
 use crate::placement::elastic::durable::Phase;
+use crate::placement::elastic::{Elastic, Home};
 
 /// Whether memory takes a chunk of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +68,16 @@ impl<M: Memory> Array<M> {
 impl Elastic {
     /// Whether there is space for everything of hosts that waits in memory, and so many chunks more, whatever happens.
     pub(super) fn has_space_for(&self, chunks: u32) -> bool {
+        self.segments.free_count() >= self.classes.survivors() + self.needed_for(chunks)
+    }
+
+    /// Whether there is as much beside so many segments, and those that are kept for survivors.
+    pub(super) fn has_space_beside(&self, segments: u32) -> bool {
+        self.segments.free_count() >= segments + self.classes.survivors() + self.needed_for(0)
+    }
+
+    fn needed_for(&self, chunks: u32) -> u32 {
         let waiting: u32 = self.buffer.queues.iter().map(|queue| queue.count).sum();
-        let kept = self.classes.survivors();
-        let needed = self.segments_for(waiting + self.merges.len() as u32 + chunks);
-        self.segments.free_count() >= kept + needed
+        self.segments_for(waiting + self.merges.len() as u32 + chunks)
     }
 }

@@ -379,6 +379,11 @@ impl Durable {
             _ => true,
         }
     }
+
+    /// Whether a checkpoint waits until memory is empty.
+    pub(crate) fn empties_memory(&self) -> bool {
+        self.sync.phase == Phase::Drain && self.sync.is_checkpoint
+    }
 }
 
 /// Stripes of `members` chunks, `parity` of them parity, that `slots` slots have room for beside summaries of at most `room` entries.
