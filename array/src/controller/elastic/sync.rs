@@ -106,8 +106,9 @@ impl<M: Memory> Array<M> {
     /// Lets everything leave memory; when nothing is left there, that is the moment.
     fn drain_for_sync<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if !self.elastic().durable().sync.is_checkpoint && self.wants_checkpoint() {
-            // Space has become short meanwhile.
+            // Space has become short meanwhile. What waited for it need not any more.
             self.elastic_mut().durable_mut().sync.is_checkpoint = true;
+            return true;
         }
         let log = self.elastic_mut();
         let sync = &log.durable().sync;
