@@ -45,10 +45,7 @@ impl<M: Memory> Array<M> {
 
     fn start_collection(&mut self) -> bool {
         let most = self.victim_most();
-        // Survivors take space before a checkpoint gives any back: what waits in memory must find room until then.
-        let log = self.elastic();
-        let is_first = log.durable.as_ref().is_none_or(|durable| durable.collected.is_empty());
-        if !is_first && !log.has_space_beside(log.classes.survivors()) {
+        if !self.elastic().may_collect() {
             return false;
         }
         let log = self.elastic_mut();

@@ -99,8 +99,10 @@ impl<M: Memory> Array<M> {
         }
         let collected = durable.collected.len() as u32;
         let is_short = log.segments.free_count() <= log.comfort + collected;
+        // A collection that is held back until a checkpoint gives space.
+        let is_awaited = log.wants_collection && !log.may_collect();
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
-        collected > 0 && (is_short || collected > log.segments.count() / 16) || is_long
+        collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16) || is_long
     }
 
     /// Lets everything leave memory; when nothing is left there, that is the moment.

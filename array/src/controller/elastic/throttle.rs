@@ -71,9 +71,11 @@ impl Elastic {
         self.segments.free_count() >= self.classes.survivors() + self.needed_for(chunks)
     }
 
-    /// Whether there is as much beside so many segments, and those that are kept for survivors.
-    pub(super) fn has_space_beside(&self, segments: u32) -> bool {
-        self.segments.free_count() >= segments + self.classes.survivors() + self.needed_for(0)
+    /// Whether a collection may begin: survivors take space before a checkpoint gives any back, and what waits in memory must find
+    /// room until then.
+    pub(super) fn may_collect(&self) -> bool {
+        let is_first = self.durable.as_ref().is_none_or(|durable| durable.collected.is_empty());
+        is_first || self.segments.free_count() >= 2 * self.classes.survivors() + self.needed_for(0)
     }
 
     fn needed_for(&self, chunks: u32) -> u32 {
