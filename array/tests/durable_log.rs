@@ -8,8 +8,9 @@ use disk::{Disk, Host};
 use stripewise_array::format::{Copy, Superblock, Uuid};
 use stripewise_array::{Opening, Outcome, RejoinError, Rejoining, SubmitError};
 
-const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n\
-    [elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\ntiers = 2\n";
+const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+    buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\n\
+    tiers = 2\n";
 
 fn host(pages: u32) -> Host {
     Host::create(WAS, Disk::new(4, pages, 1024))

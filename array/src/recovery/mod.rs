@@ -12,7 +12,7 @@ mod walk;
 mod watched;
 
 use crate::controller::Array;
-use crate::format::{Copy, NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
+use crate::format::{Copy, EPOCHS_MAX, NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
 use crate::media::Media;
 use crate::memory::Memory;
 use crate::placement::PlacementPolicy;
@@ -163,6 +163,11 @@ impl<M: Memory> Array<M> {
                 "a newer version wrote this array, and this one can only read it; open it read-only".into(),
             ));
         }
+        if assembly.epoch.max(assembly.superblock.epoch) + 1 >= EPOCHS_MAX && !opening.read_only {
+            return Err(OpenError::Refused(
+                "the array was opened as often as its births can tell; open it read-only and copy it to another".into(),
+            ));
+        }
         superblocks::check_scheme(&assembly.superblock, scheme, &elements)?;
         if !opening.read_only && assembly.is_unfinished(&offered) {
             // The last update was cut short. Until it is whole, front copies are all that some elements have; and they may be
@@ -190,7 +195,7 @@ impl<M: Memory> Array<M> {
 impl Identity {
     /// That of an array that nobody will open again.
     pub(crate) fn unnamed(elements: u32) -> Self {
-        let elements = vec![Uuid::default(); elements as usize];
-        Self { array: Uuid::default(), elements, name: String::new() }
+        let named = |element: u32| Uuid((u128::from(element) + 1).to_be_bytes());
+        Self { array: Uuid([0xff; 16]), elements: (0..elements).map(named).collect(), name: String::new() }
     }
 }

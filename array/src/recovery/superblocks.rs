@@ -100,6 +100,7 @@ pub(crate) fn check_scheme(
     };
     let rows = if placement == Placement::Log { scheme.elastic.segment_rows } else { geometry.rotate_every };
     let code = code_of(scheme, &geometry);
+    let data = scheme.log_layout(elements).map_or(superblock.data, |layout| layout.data);
     let pairs = [
         ("placement", format!("{:?}", superblock.placement), format!("{placement:?}")),
         ("elements", superblock.members.len().to_string(), elements.count.to_string()),
@@ -111,6 +112,8 @@ pub(crate) fn check_scheme(
         ("membership", superblock.membership.to_string(), geometry.membership.to_string()),
         ("pages of a chunk", superblock.chunk_pages.to_string(), geometry.chunk_pages.to_string()),
         ("rows of a segment", superblock.segment_rows.to_string(), rows.to_string()),
+        ("pages for hosts", superblock.capacity.to_string(), scheme.pages(&geometry).to_string()),
+        ("the data area", format!("{:?}", superblock.data), format!("{data:?}")),
     ];
     match pairs.iter().find(|(_, found, asked)| found != asked) {
         Some((what, found, asked)) => Err(OpenError::Refused(format!(

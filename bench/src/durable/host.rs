@@ -81,7 +81,8 @@ impl Host {
         self.flush()
     }
 
-    /// `count` random writes of a page among the first `span`, `depth` at a time, with a flush after each `flush_every` (none if 0).
+    /// `count` random writes of a page among the first `span`, `depth` at a time, with a flush after each `flush_every`
+    /// (none if 0).
     pub(crate) fn write_randomly(
         &mut self,
         count: u64,

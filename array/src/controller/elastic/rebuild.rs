@@ -1,6 +1,7 @@
-//! Elements that come into the array: replacements, which are made whole, and those that were away, which get what was written since.
-//! Segment by segment, what each stripe has on the element is made of the rest and written to it; stripes that are appended
-//! meanwhile take the element like any other. How far that is, superblocks know: a loss of power does not begin it anew.
+//! Elements that come into the array: replacements, which are made whole, and those that were away, which get what was
+//! written since. Segment by segment, what each stripe has on the element is made of the rest and written to it;
+//! stripes that are appended meanwhile take the element like any other. How far that is, superblocks know: a loss of
+//! power does not begin it anew.
 
 use super::super::Array;
 use super::super::updates::TooManyLost;

@@ -1,5 +1,5 @@
-//! Scrub: everything that the log has is read and held against its checksum. A stripe with a bad part is moved, as parity is never
-//! rewritten; a bad copy of a summary is written again as it was.
+//! Scrub: everything that the log has is read and held against its checksum. A stripe with a bad part is moved, as
+//! parity is never rewritten; a bad copy of a summary is written again as it was.
 
 use super::super::updates::TooManyLost;
 use super::super::{Array, members};
@@ -13,7 +13,8 @@ use crate::placement::elastic::{Home, Role};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
-    /// Begins to read everything that the log has, and to repair what is bad, unless the array is read-only. See [`Self::scrub_counts`].
+    /// Begins to read everything that the log has, and to repair what is bad, unless the array is read-only. See
+    /// [`Self::scrub_counts`].
     pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         if self.is_kept() {

@@ -1,9 +1,9 @@
-//! Making the log durable up to a moment: what waits in memory leaves, its batches are closed and written, elements are flushed, and a
-//! commit record says so (`docs/format.md`). Flushes that come meanwhile share the next round. A checkpoint goes on from there,
-//! and frees the segments that were collected before that moment.
+//! Making the log durable up to a moment: what waits in memory leaves, its batches are closed and written, elements are
+//! flushed, and a commit record says so (`docs/format.md`). Flushes that come meanwhile share the next round. A
+//! checkpoint goes on from there, and frees the segments that were collected before that moment.
 //!
-//! At that moment nothing of hosts waits in memory, so the map tells where everything is that batches up to then have; whatever comes
-//! later has greater births, and lies in batches of greater numbers.
+//! At that moment nothing of hosts waits in memory, so the map tells where everything is that batches up to then have;
+//! whatever comes later has greater births, and lies in batches of greater numbers.
 
 use super::super::Array;
 use crate::bugs::Bug;

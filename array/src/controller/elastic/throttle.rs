@@ -1,7 +1,8 @@
 //! How much of hosts' writes memory takes: with metadata never more than there is space for, whatever happens.
 //!
-//! A collected segment is free only after a checkpoint, and a checkpoint waits until memory is empty. So what memory takes must find room
-//! without one, even if a flush comes after every single chunk and gives each a stripe and a summary of its own.
+//! A collected segment is free only after a checkpoint, and a checkpoint waits until memory is empty. So what memory
+//! takes must find room without one, even if a flush comes after every single chunk and gives each a stripe and a
+//! summary of its own.
 
 use super::super::Array;
 use crate::memory::Memory;
@@ -71,8 +72,8 @@ impl Elastic {
         self.segments.free_count() >= self.classes.survivors() + self.needed_for(chunks)
     }
 
-    /// Whether a collection may begin: survivors take space before a checkpoint gives any back, and what waits in memory must find
-    /// room until then.
+    /// Whether a collection may begin: survivors take space before a checkpoint gives any back, and what waits in
+    /// memory must find room until then.
     pub(super) fn may_collect(&self) -> bool {
         let is_first = self.durable.as_ref().is_none_or(|durable| durable.collected.is_empty());
         is_first || self.segments.free_count() >= 2 * self.classes.survivors() + self.needed_for(0)

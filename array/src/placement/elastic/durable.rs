@@ -3,6 +3,9 @@
 //!
 //! A *batch* is what one summary describes. It begins with the slots of the summary's copies, which are written last: then all
 //! that they tell of is there. Batches are numbered in the order in which they are closed, without a gap.
+//!
+//! Source: summaries of segments and two checkpoint regions in turn are those of Rosenblum and Ousterhout, SOSP 1991; batches,
+//! births and commit records are our choice.
 
 use super::Elastic;
 use crate::format::layout::Layout;
@@ -386,7 +389,8 @@ impl Durable {
     }
 }
 
-/// Stripes of `members` chunks, `parity` of them parity, that `slots` slots have room for beside summaries of at most `room` entries.
+/// Stripes of `members` chunks, `parity` of them parity, that `slots` slots have room for beside summaries of at most
+/// `room` entries.
 pub(crate) fn full_stripes(room: u32, slots: u32, members: u32, parity: u32) -> u32 {
     let copies = parity + 1;
     let in_batch = room.saturating_sub(copies) / members;

@@ -31,6 +31,7 @@
 pub(crate) mod addresses;
 pub(crate) mod buffer;
 mod classes;
+mod dimensions;
 pub(crate) mod directory;
 pub(crate) mod durable;
 pub(crate) mod segments;
@@ -48,12 +49,13 @@ use crate::scheme::Scheme;
 use addresses::{Addresses, NOWHERE};
 use buffer::Buffer;
 use directory::Directory;
-use durable::{Durable, full_stripes};
+use durable::Durable;
 use segments::Segments;
 
 pub(crate) use classes::Band;
 use classes::Classes;
 pub use classes::{ChunkSizes, ClassBy};
+pub(crate) use dimensions::{Dimensions, places};
 pub use directory::Role;
 pub use durable::{MetadataCounts, ScrubCounts};
 
@@ -280,58 +282,6 @@ pub(crate) struct Elastic {
     pub(crate) comfort: u32,
     /// The first page of data of each element.
     first_page: u32,
-}
-
-/// What an elastic placement is made of, or would be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Dimensions {
-    pub(crate) segments: u64,
-    /// Chunks that hosts may fill.
-    pub(crate) capacity: u64,
-}
-
-/// The most stripes of each stream that are on their way where chunks leave stripe by stripe.
-const STRIPES_UNDER_WAY: u64 = 64;
-
-impl Dimensions {
-    /// Those of `section` over `geometry`, with so many tiers of hotness.
-    /// With metadata a summary has room for `summary` entries.
-    pub(crate) fn new(
-        section: &ElasticSection,
-        geometry: &Geometry,
-        tiers: u32,
-        summary: Option<u32>,
-    ) -> Self {
-        let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
-        let element_rows = geometry.rows() / u64::from(geometry.groups);
-        let segments = element_rows / rows * u64::from(geometry.groups);
-        let survivors = u64::from(section.classes.tendencies());
-        let hosts = u64::from(tiers) * survivors;
-        let (mut kept, mut stripes, mut gain) = (hosts + 2 * survivors + 1, rows, survivors);
-        if let Some(room) = summary {
-            let slots = section.segment_rows * geometry.members;
-            // What memory takes must find room, and what was collected waits for a checkpoint.
-            kept += hosts + 3;
-            stripes = full_stripes(room, slots, geometry.members, geometry.parity()).into();
-            gain = 2 * survivors;
-        }
-        let proved = segments.saturating_sub(kept) * stripes.saturating_sub(gain) * data;
-        let room = segments * stripes * data;
-        Self { segments, capacity: proved.min(room - section.reserve.of(room)) }
-    }
-}
-
-/// Places in controller memory for pages of `page_bytes`: of each stream of hosts those that leave together and those on
-/// their way, and the survivors of a segment with the few that wait already.
-pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, page_bytes: u32) -> u64 {
-    let data = u64::from(geometry.data);
-    let tendencies = section.classes.tendencies();
-    let depths = classes::depths(section, tiers, page_bytes);
-    let waiting = depths[..(tiers * tendencies) as usize].iter().map(|&depth| {
-        let unit = classes::unit(section, depth, geometry.data);
-        unit + unit.max(STRIPES_UNDER_WAY * data)
-    });
-    waiting.sum::<u64>() + u64::from(section.segment_rows + tendencies) * data
 }
 
 impl Elastic {

@@ -1,0 +1,61 @@
+//! How large a log over given elements is: its segments, what hosts may fill of it, and what waits in memory.
+//!
+//! Source: paper 001, sections III-B (what leaves memory together) and IV-B (GC units); what is kept back, so that collection
+//! never gets stuck, is ours (`placement/elastic/mod.rs`).
+
+use super::ElasticSection;
+use super::classes;
+use super::durable::full_stripes;
+use crate::geometry::Geometry;
+
+/// What an elastic placement is made of, or would be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dimensions {
+    pub(crate) segments: u64,
+    /// Chunks that hosts may fill.
+    pub(crate) capacity: u64,
+}
+
+/// The most stripes of each stream that are on their way where chunks leave stripe by stripe.
+const STRIPES_UNDER_WAY: u64 = 64;
+
+impl Dimensions {
+    /// Those of `section` over `geometry`, with so many tiers of hotness. With metadata a summary has room for `summary`
+    /// entries.
+    pub(crate) fn new(
+        section: &ElasticSection,
+        geometry: &Geometry,
+        tiers: u32,
+        summary: Option<u32>,
+    ) -> Self {
+        let (rows, data) = (u64::from(section.segment_rows), u64::from(geometry.data));
+        let element_rows = geometry.rows() / u64::from(geometry.groups);
+        let segments = element_rows / rows * u64::from(geometry.groups);
+        let survivors = u64::from(section.classes.tendencies());
+        let hosts = u64::from(tiers) * survivors;
+        let (mut kept, mut stripes, mut gain) = (hosts + 2 * survivors + 1, rows, survivors);
+        if let Some(room) = summary {
+            let slots = section.segment_rows * geometry.members;
+            // What memory takes must find room, and what was collected waits for a checkpoint.
+            kept += hosts + 3;
+            stripes = full_stripes(room, slots, geometry.members, geometry.parity()).into();
+            gain = 2 * survivors;
+        }
+        let proved = segments.saturating_sub(kept) * stripes.saturating_sub(gain) * data;
+        let room = segments * stripes * data;
+        Self { segments, capacity: proved.min(room - section.reserve.of(room)) }
+    }
+}
+
+/// Places in controller memory for pages of `page_bytes`: of each stream of hosts those that leave together and those on
+/// their way, and the survivors of a segment with the few that wait already.
+pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, page_bytes: u32) -> u64 {
+    let data = u64::from(geometry.data);
+    let tendencies = section.classes.tendencies();
+    let depths = classes::depths(section, tiers, page_bytes);
+    let waiting = depths[..(tiers * tendencies) as usize].iter().map(|&depth| {
+        let unit = classes::unit(section, depth, geometry.data);
+        unit + unit.max(STRIPES_UNDER_WAY * data)
+    });
+    waiting.sum::<u64>() + u64::from(section.segment_rows + tendencies) * data
+}
