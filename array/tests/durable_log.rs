@@ -53,7 +53,7 @@ fn what_was_written_over_and_over_is_collected_and_there() {
 }
 
 #[test]
-fn any_element_may_be_gone_when_the_array_is_opened() {
+fn invariant_i_any_element_may_be_gone_when_the_array_is_opened() {
     for gone in 0..4 {
         let mut host = host(400);
         (0..60).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
@@ -73,7 +73,7 @@ fn any_element_may_be_gone_when_the_array_is_opened() {
 }
 
 #[test]
-fn a_trim_that_a_flush_covered_stays_a_trim() {
+fn invariant_f_a_trim_that_a_flush_covered_stays_a_trim() {
     let mut host = host(400);
     (0..30).for_each(|chunk| host.write(chunk, 9));
     host.flush();
@@ -99,7 +99,7 @@ fn a_rotten_page_is_decoded_and_its_chunk_written_anew() {
 }
 
 #[test]
-fn a_stripe_that_an_element_cannot_write_goes_elsewhere() {
+fn invariant_k_a_stripe_that_an_element_cannot_write_goes_elsewhere() {
     let mut host = host(400);
     host.disk().elements[1].next_write = Some(Outcome::MediumError);
     (0..60).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
@@ -158,12 +158,12 @@ fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
 }
 
 #[test]
-fn an_element_that_comes_back_gets_what_was_written_since() {
+fn invariant_j_an_element_that_comes_back_gets_what_was_written_since() {
     rejoined(|_, _| Rejoining::Returned);
 }
 
 #[test]
-fn a_replacement_is_made_whole() {
+fn invariant_l_a_replacement_is_made_whole() {
     rejoined(|host, gone| {
         host.disk().elements[gone as usize].pages.iter_mut().for_each(|page| page.fill(0xa5));
         Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 400 }
@@ -171,7 +171,7 @@ fn a_replacement_is_made_whole() {
 }
 
 #[test]
-fn a_smaller_replacement_is_refused() {
+fn invariant_l_a_smaller_replacement_is_refused() {
     let mut host = host(400);
     host.fail(2);
     let smaller = Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 399 };
@@ -179,7 +179,7 @@ fn a_smaller_replacement_is_refused() {
 }
 
 #[test]
-fn scrub_finds_what_is_rotten_and_moves_it() {
+fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
     let mut host = host(400);
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
@@ -208,7 +208,7 @@ fn change_superblocks(host: &mut Host, change: impl Fn(&mut Superblock)) {
 }
 
 #[test]
-fn an_array_with_features_that_must_be_known_to_write_it_is_opened_for_reading_alone() {
+fn invariant_m_features_that_must_be_known_to_write_leave_an_array_for_reading_alone() {
     let mut host = host(400);
     host.write(3, 7);
     host.flush();
@@ -225,7 +225,7 @@ fn an_array_with_features_that_must_be_known_to_write_it_is_opened_for_reading_a
 }
 
 #[test]
-fn an_array_of_a_newer_format_is_not_opened_at_all() {
+fn invariant_m_an_array_of_a_newer_format_is_not_opened_at_all() {
     let mut host = host(400);
     change_superblocks(&mut host, |superblock| superblock.features.incompatible = 1 << 3);
     for read_only in [false, true] {

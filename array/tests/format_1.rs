@@ -35,7 +35,7 @@ fn expected(chunk: u64) -> u8 {
 }
 
 #[test]
-fn a_log_of_the_first_version_is_opened_and_has_what_was_written() {
+fn invariant_m_a_log_of_the_first_version_is_opened_and_has_what_was_written() {
     let mut host = Host::open_as(LOG, elements(include_str!("fixtures/format-1-log.txt")));
     assert_eq!(host.opened.epoch, 3);
     (0..50).for_each(|chunk| assert_eq!(host.read(chunk), Some(expected(chunk)), "chunk {chunk}"));

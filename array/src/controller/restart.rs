@@ -178,7 +178,7 @@ impl<M: Memory> Array<M> {
         self.resync = Some(Resync::default());
     }
 
-    /// Begins to make right what a loss of power left: the first call after [`Self::restart`].
+    /// Begins to make right what a loss of power left: the first call after [`Self::restart`] or [`Self::open`].
     pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
         self.settle(driver);

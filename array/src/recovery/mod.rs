@@ -117,7 +117,8 @@ pub fn create(
 
 impl<M: Memory> Array<M> {
     /// The controller of the array that `media` offers, in whatever order, with at most as many of its elements absent, stale
-    /// or failed as its parity bears. It serves as soon as it is there.
+    /// or failed as its parity bears. It serves as soon as it is there; [`Self::resume`] lets it go on with rebuilding an
+    /// element, if that was interrupted.
     ///
     /// # Errors
     /// Why it is not opened, and what would help.

@@ -79,6 +79,8 @@ pub(crate) struct World {
     under_way: VecDeque<(OperationId, Operation, u32)>,
     over: BTreeMap<u64, (bool, Box<[u8]>)>,
     timers: Vec<u64>,
+    /// Every write to an element, and every flush of one (page `u32::MAX`), in order.
+    log: Vec<(u16, u32)>,
     pre_reads: u64,
 }
 
@@ -91,6 +93,11 @@ impl Driver<PageMemory> for World {
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
         self.pre_reads += u64::from(operation.class == Class::PreRead);
+        match operation.kind {
+            OperationKind::Write => self.log.push((operation.element, operation.page)),
+            OperationKind::Flush => self.log.push((operation.element, u32::MAX)),
+            OperationKind::Read | OperationKind::Trim => {}
+        }
         let mut disk = self.disk.borrow_mut();
         let element = &mut disk.elements[operation.element as usize];
         if !element.is_gone && element.next_write.is_none() {
@@ -138,6 +145,33 @@ impl Host {
         Self::open(scheme, elements, disk)
     }
 
+    /// What opening the array of `disk` finds.
+    pub(crate) fn opened_as(scheme: &str, mut disk: Disk, opening: Opening) -> Opened {
+        let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
+        let elements = Self::elements_of(&disk);
+        let memory = PageMemory::new(elements.page_bytes);
+        let opened = Array::open(&scheme, elements, memory, &mut disk, opening);
+        opened.unwrap_or_else(|error| panic!("{error}")).1
+    }
+
+    /// Why the array of `disk` is not opened.
+    pub(crate) fn refusal(scheme: &str, disk: Disk) -> String {
+        let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
+        let elements = Self::elements_of(&disk);
+        let opened = Self::open_so(scheme, elements, disk, Opening::default());
+        opened.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    pub(crate) fn copy_of_disk(&self) -> Disk {
+        self.world.disk.borrow().clone()
+    }
+
+    /// Lets one operation end.
+    pub(crate) fn go_on(&mut self) {
+        self.array.dispatch(&mut self.world);
+        self.step();
+    }
+
     fn elements_of(disk: &Disk) -> Elements {
         Elements {
             count: disk.elements.len() as u32,
@@ -182,6 +216,7 @@ impl Host {
             under_way: VecDeque::new(),
             over: BTreeMap::new(),
             timers: Vec::new(),
+            log: Vec::new(),
             pre_reads: 0,
         };
         Ok(Self { array, opened, world, scheme, elements, now: 0, tag: 0 })
@@ -286,6 +321,11 @@ impl Host {
         Self::open(self.scheme.clone(), self.elements, self.world.disk.borrow().clone())
     }
 
+    /// Takes what was written and flushed so far.
+    pub(crate) fn take_log(&mut self) -> Vec<(u16, u32)> {
+        std::mem::take(&mut self.world.log)
+    }
+
     /// Opens a copy of the disk so.
     pub(crate) fn try_open(&self, opening: Opening) -> Result<Self, OpenError> {
         Self::open_so(self.scheme.clone(), self.elements, self.world.disk.borrow().clone(), opening)
@@ -328,6 +368,7 @@ impl Host {
     }
 
     pub(crate) fn finish_rebuild(&mut self) {
+        self.array.resume(self.now, &mut self.world);
         while self.array.rebuilding().is_some() {
             self.array.dispatch(&mut self.world);
             self.step();

@@ -1,0 +1,217 @@
+//! Invariants of the log as what is on the elements shows them. Those that need a loss of power at every moment are lives of
+//! arrays in the checking simulation.
+
+#![allow(dead_code, reason = "each test uses what it needs of the disk")]
+
+mod disk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use disk::{Disk, Host};
+use stripewise_array::format::{
+    CheckpointHeader, Entry, EntryRole, MemberState, Summary, SummaryHeader, Superblock, Uuid, crc32c,
+};
+use stripewise_array::{Opening, Rejoining};
+
+const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+    buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\n\
+    tiers = 2\n";
+
+fn raid6() -> String {
+    RAID5.replace("raid5", "raid6")
+}
+
+/// A host that has written everything twice and half of it five times, with flushes.
+fn worn(scheme: &str, elements: usize) -> Host {
+    let mut host = Host::create(scheme, Disk::new(elements, 400, 1024));
+    let chunks = host.capacity();
+    for round in 0..5 {
+        for chunk in (0..chunks).filter(|chunk| round < 2 || chunk % 2 == 0) {
+            host.write(chunk, (round * 40 + chunk % 40) as u8 + 1);
+            if chunk % 61 == 0 {
+                host.flush();
+            }
+        }
+    }
+    host.flush();
+    host
+}
+
+/// All pages of summaries that are on the elements, of old generations too.
+fn summaries(host: &mut Host) -> Vec<(usize, SummaryHeader, Vec<Entry>)> {
+    let disk = host.disk();
+    let pages = disk.elements.iter().enumerate();
+    let pages = pages.flat_map(|(number, element)| element.pages.iter().map(move |page| (number, page)));
+    let found = pages.filter_map(|(number, page)| Some((number, Summary::parse(page).ok()?)));
+    found.map(|(number, summary)| (number, summary.header, summary.entries().collect())).collect()
+}
+
+fn superblock(host: &mut Host) -> Superblock {
+    let bytes = host.disk().elements[0].pages[..4].concat();
+    Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn invariant_a_a_flush_closes_the_stripe_short_and_with_parity_on_elements_of_its_own() {
+    let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
+    host.write(5, 1);
+    host.flush();
+    host.write(6, 1);
+    host.write(7, 1);
+    host.flush();
+    host.fail(0);
+    (8..11).for_each(|chunk| host.write(chunk, 1));
+    host.flush();
+    let stripes = host.array.stripes();
+    let widths: Vec<usize> = stripes.iter().map(|stripe| stripe.members.len()).collect();
+    assert_eq!(widths, [2, 3, 3, 2], "one and P, two and P; without an element two and P, and one and P");
+    for stripe in &stripes {
+        let elements: BTreeSet<u16> = stripe.members.iter().map(|member| member.1).collect();
+        assert_eq!(elements.len(), stripe.members.len(), "each on an element of its own");
+        assert!(stripe.members.iter().any(|member| member.3.is_none()), "with parity");
+    }
+    assert!(stripes[2..].iter().flat_map(|stripe| &stripe.members).all(|member| member.1 != 0));
+}
+
+#[test]
+fn invariant_a_and_g_no_slot_is_written_again_before_a_checkpoint_that_does_not_name_its_segment() {
+    let mut host = worn(RAID5, 4);
+    let superblock = superblock(&mut host);
+    let area = superblock.checkpoint;
+    let headers = [area.first, area.first + area.pages];
+    let data = superblock.data.first..superblock.data.first + superblock.data.pages;
+    let (mut written, mut again, mut headers_flushed) = (BTreeMap::new(), 0, 0u32);
+    let mut is_header_written = false;
+    for (element, page) in host.take_log() {
+        if headers.contains(&page) {
+            is_header_written = true;
+        } else if page == u32::MAX {
+            headers_flushed += u32::from(std::mem::take(&mut is_header_written));
+        } else if data.contains(&page)
+            && let Some(before) = written.insert((element, page), headers_flushed)
+        {
+            again += 1;
+            assert!(before < headers_flushed, "page {page} of element {element} is written again too early");
+        }
+    }
+    assert!(again > 100, "{again} pages were written again");
+}
+
+#[test]
+fn invariant_b_summaries_have_a_copy_more_than_parity_bears_losses_and_tell_all_of_each_chunk() {
+    for (scheme, elements, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
+        let mut host = worn(&scheme, elements);
+        let array = superblock(&mut host).array;
+        let mut on: BTreeMap<(u32, u64), BTreeSet<usize>> = BTreeMap::new();
+        for (element, header, _) in summaries(&mut host) {
+            assert_eq!(header.array, array);
+            on.entry((header.epoch, header.batch)).or_default().insert(element);
+        }
+        // Of what is old, single copies may be written over already.
+        let newest = on.keys().next_back().copied().unwrap_or_default();
+        assert_eq!(on[&newest].len(), copies, "copies on elements of their own");
+        for stripe in host.array.stripes() {
+            for (_, element, page, chunk) in stripe.members {
+                let Some(chunk) =
+                    chunk.filter(|&chunk| host.array.chunk_in_log(chunk) == Some((element, page)))
+                else {
+                    continue;
+                };
+                let content = crc32c(&host.disk().elements[element as usize].pages[page as usize]);
+                let is_told = summaries(&mut host).iter().any(|(on, _, entries)| {
+                    *on != element as usize
+                        && entries.iter().any(|entry| {
+                            entry.role == EntryRole::Data && (entry.chunk, entry.checksum) == (chunk, content)
+                        })
+                });
+                assert!(is_told, "nothing beside its own element tells of chunk {chunk}");
+                if chunk > 20 {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn invariant_e_a_chunk_that_is_moved_keeps_its_birth() {
+    let mut host = worn(RAID5, 4);
+    assert!(host.array.elastic_counts().moved > 50);
+    let mut born: BTreeMap<(u64, u64), BTreeSet<u32>> = BTreeMap::new();
+    let mut places: BTreeMap<(u64, u64), BTreeSet<u64>> = BTreeMap::new();
+    for (_, header, entries) in summaries(&mut host) {
+        for entry in entries.iter().filter(|entry| entry.role == EntryRole::Data) {
+            born.entry((entry.chunk, entry.birth)).or_default().insert(entry.checksum);
+            places.entry((entry.chunk, entry.birth)).or_default().insert(header.batch);
+        }
+    }
+    assert!(born.values().all(|contents| contents.len() == 1), "one birth, one content");
+    assert!(places.values().any(|batches| batches.len() > 1), "some are in several batches");
+}
+
+#[test]
+fn invariant_h_a_checkpoint_that_was_begun_and_not_finished_is_passed_over() {
+    let mut host = worn(RAID5, 4);
+    let area = superblock(&mut host).checkpoint;
+    let newest = |host: &mut Host| {
+        let disk = host.disk();
+        let slots = [area.first, area.first + area.pages];
+        let headers =
+            disk.elements.iter().flat_map(|element| slots.map(|first| &element.pages[first as usize]));
+        headers.filter_map(|page| CheckpointHeader::parse(page).ok()).map(|header| header.number).max()
+    };
+    let number = newest(&mut host).unwrap_or_default();
+    // The next one goes to the other slot: torn anywhere, it changes nothing.
+    let other = area.first + (number + 1) as u32 % 2 * area.pages;
+    for torn in other..other + area.pages {
+        let mut host = host.copy_of_disk();
+        for element in &mut host.elements {
+            element.pages[torn as usize].fill(0x5a);
+        }
+        let mut host = Host::open_as(RAID5, host);
+        assert_eq!(host.read(2), Some((4 * 40 + 2) as u8 + 1));
+    }
+}
+
+#[test]
+fn invariant_l_a_rebuild_goes_on_where_it_was_after_a_loss_of_power() {
+    let mut host = Host::create(RAID5, Disk::new(4, 1600, 1024));
+    let chunks = host.capacity();
+    (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+    host.flush();
+    host.fail(1);
+    host.disk().elements[1].is_gone = false;
+    host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
+    host.rejoin(1, Rejoining::Replacement { element: Uuid([0x99; 16]), pages: 1600 });
+    // Until superblocks know of a part of it.
+    let cursor = |host: &mut Host| superblock(host).members[1].cursor;
+    while cursor(&mut host) == 0 {
+        host.go_on();
+    }
+    let mut host = host.lose_power();
+    let (element, done, all) = host.array.rebuilding().expect("it goes on");
+    assert!(element == 1 && done >= 64 && done < all, "from where it was: {done} of {all}");
+    assert_eq!(superblock(&mut host).members[1].state, MemberState::Rebuilding);
+    host.finish_rebuild();
+    host.flush();
+    host.disk().elements[3].is_gone = true;
+    let mut host = host.lose_power();
+    (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
+}
+
+#[test]
+fn invariant_n_elements_are_known_by_their_identifiers_in_whatever_order_they_are_offered() {
+    let mut host = worn(RAID5, 4);
+    let expected: Vec<Option<u8>> = (0..20).map(|chunk| host.read(chunk)).collect();
+    let mut disk = host.copy_of_disk();
+    disk.elements.rotate_left(1);
+    disk.elements.swap(0, 2);
+    let opened = Host::opened_as(RAID5, disk, Opening::default());
+    assert_eq!(opened.positions, [Some(3), Some(2), Some(1), Some(0)]);
+    assert_eq!(expected, (0..20).map(|chunk| host.read(chunk)).collect::<Vec<_>>());
+    // One that is there twice.
+    let mut disk = host.copy_of_disk();
+    disk.elements[3] = disk.elements[2].clone();
+    let refused = Host::refusal(RAID5, disk);
+    assert!(refused.contains("are both element 2"), "{refused}");
+}
