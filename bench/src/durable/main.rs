@@ -98,6 +98,9 @@ fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
         "flushes a write",
         "reads a write",
         "us a write",
+        "summaries",
+        "commit records",
+        "checkpoints",
     ]);
     for (name, every, count) in [("none", 0, 400_000), ("every 32", 32, 400_000), ("every write", 1, 100_000)]
     {
@@ -107,10 +110,12 @@ fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
         // Until collection has found its pace.
         host.write_randomly(2 * span, span, 32, every)?;
         host.take_written();
+        let before = host.array.metadata_counts();
         let begin = cpu();
         host.write_randomly(count, span, 32, every)?;
         let taken = cpu() - begin;
         let written = host.take_written();
+        let after = host.array.metadata_counts();
         let each = |pages: u64| format!("{:.3}", pages as f64 / count as f64);
         table.add_row([
             name.to_string(),
@@ -123,6 +128,9 @@ fn writes(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
             each(written.flushes),
             each(written.reads),
             format!("{:.2}", taken * 1e6 / count as f64),
+            each(after.summaries - before.summaries),
+            each(after.commits - before.commits),
+            each(after.checkpoints - before.checkpoints),
         ]);
     }
     Ok(table)
@@ -150,7 +158,7 @@ fn by_capacity(arguments: &Arguments, scheme: &Scheme) -> Result<Table> {
         // What was behind the last checkpoint is in that of this opening.
         let (_, host) = opening(arguments, host)?;
         let (seconds, host) = opening(arguments, host)?;
-        let filled = span * u64::from(PAGE_BYTES) >> 20;
+        let filled = (span * u64::from(PAGE_BYTES)) >> 20;
         table.add_row([
             (mib * arguments.elements).to_string(),
             filled.to_string(),
