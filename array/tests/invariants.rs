@@ -215,3 +215,59 @@ fn invariant_n_elements_are_known_by_their_identifiers_in_whatever_order_they_ar
     let refused = Host::refusal(RAID5, disk);
     assert!(refused.contains("are both element 2"), "{refused}");
 }
+
+#[test]
+fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
+    let build = || {
+        let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
+        let chunks = host.capacity();
+        (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+        host.flush();
+        host.fail(1);
+        (0..40).for_each(|chunk| host.write(chunk * 2, 200));
+        host.flush();
+        host.disk().elements[1].is_gone = false;
+        host
+    };
+    let expected = |chunk: u64| if chunk % 2 == 0 && chunk < 80 { 200 } else { chunk as u8 | 1 };
+    for (how, stride) in
+        [(Rejoining::Returned, 1), (Rejoining::Replacement { element: Uuid([0x66; 16]), pages: 400 }, 41)]
+    {
+        let mut host = build();
+        if how != Rejoining::Returned {
+            host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0));
+        }
+        host.rejoin(1, how);
+        let (mut cuts, mut went_on) = (0, 0);
+        for step in 0.. {
+            let is_over = host.array.rebuilding().is_none();
+            if step % stride == 0 || is_over {
+                // Power goes here. Then the element is in the array and gets the rest, or comes back once more.
+                let mut after = host.copy();
+                cuts += 1;
+                match after.opened.positions[1] {
+                    Some(_) => went_on += 1,
+                    None => after.rejoin(1, how),
+                }
+                after.finish_rebuild();
+                after.write(3, 77);
+                after.flush();
+                after.disk().elements[3].is_gone = true;
+                let mut after = after.lose_power();
+                for chunk in (0..after.capacity()).filter(|&chunk| chunk != 3) {
+                    assert_eq!(
+                        after.read(chunk),
+                        Some(expected(chunk)),
+                        "chunk {chunk}, after {step}, {how:?}"
+                    );
+                }
+                assert_eq!(after.read(3), Some(77));
+            }
+            if is_over {
+                break;
+            }
+            host.go_on();
+        }
+        assert!(cuts > 40 && went_on > 30, "{cuts} cuts, after {went_on} of which the rebuild went on");
+    }
+}
