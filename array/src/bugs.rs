@@ -4,10 +4,14 @@
 /// A known bug of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
+    /// An array is opened, and its superblocks do not tell of the epoch that begins.
+    EpochNotDurable,
+    /// The numbers of batches that count are given again in the next epoch.
+    NumberReused,
     /// A commit record is written before the batches that it covers are.
     CommitEarly,
-    /// The header of a checkpoint is written before its body.
-    HeaderBeforeBody,
+    /// A checkpoint counts as soon as it is written, and is not flushed.
+    CheckpointNotFlushed,
     /// A checkpoint forgets what was trimmed.
     TombstoneLost,
     /// A summary is written to one element alone.
@@ -308,10 +312,12 @@ impl Bug {
     /// Those of what is written so that an array can be opened again, which lost power alone brings to light.
     pub const METADATA: &[Self] = &[
         Self::CommitEarly,
-        Self::HeaderBeforeBody,
+        Self::CheckpointNotFlushed,
         Self::TombstoneLost,
         Self::SummaryInOneCopy,
         Self::RelocationReborn,
+        Self::EpochNotDurable,
+        Self::NumberReused,
         Self::ChecksumIgnored,
         Self::JournalSkipped,
         Self::JournalNotFlushed,

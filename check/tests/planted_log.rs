@@ -9,9 +9,11 @@ use stripewise_check::crash::{Checker, Kind};
 const BUDGETS: &[(Bug, u64)] = &[
     (Bug::FlushDropped, 100),
     (Bug::CommitEarly, 50),
-    (Bug::HeaderBeforeBody, 200),
+    (Bug::CheckpointNotFlushed, 3000),
     (Bug::TombstoneLost, 50),
     (Bug::SummaryInOneCopy, 20),
+    (Bug::EpochNotDurable, 50),
+    (Bug::NumberReused, 50),
     (Bug::ChecksumIgnored, 200),
     (Bug::SegmentFreedEarly, 200),
     (Bug::StripeWithoutParity, 20),

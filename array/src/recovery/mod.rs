@@ -41,6 +41,21 @@ pub struct Opening {
     pub read_only: bool,
     /// Opens what would be refused because something is lost, without that. What was refused stands in [`Opened::losses`].
     pub force: bool,
+    /// A known bug of recovery, for the checking simulation to find.
+    #[cfg(feature = "planted-bugs")]
+    pub bug: Option<crate::bugs::Bug>,
+}
+
+impl Opening {
+    #[cfg(feature = "planted-bugs")]
+    fn has_bug(self, bug: crate::bugs::Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    #[cfg(not(feature = "planted-bugs"))]
+    fn has_bug(self, _bug: crate::bugs::Bug) -> bool {
+        false
+    }
 }
 
 /// What was found when an array was opened.

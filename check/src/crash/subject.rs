@@ -50,9 +50,12 @@ impl Subject for Array<PageMemory> {
 
     fn open(shape: &Shape, bug: Option<Bug>, offer: &mut Offer<'_>) -> Result<(Self, Opened), OpenError> {
         let memory = PageMemory::new(shape.page_bytes);
+        #[cfg(feature = "planted-bugs")]
+        let opening = Opening { bug, ..Opening::default() };
+        #[cfg(not(feature = "planted-bugs"))]
+        let opening = Opening::default();
         #[allow(unused_mut)]
-        let (mut array, opened) =
-            Self::open(&shape.scheme(), shape.elements(), memory, offer, Opening::default())?;
+        let (mut array, opened) = Self::open(&shape.scheme(), shape.elements(), memory, offer, opening)?;
         #[cfg(feature = "planted-bugs")]
         array.plant(bug);
         #[cfg(not(feature = "planted-bugs"))]

@@ -285,7 +285,7 @@ impl<M: Memory> Array<M> {
     /// `phase` is over.
     fn next_phase<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) {
         let has_lost = self.has_lost_data();
-        let header_first = self.has_bug(Bug::HeaderBeforeBody);
+        let skips = self.has_bug(Bug::CheckpointNotFlushed);
         if has_lost {
             // Nothing more can be called durable.
             return if phase >= Phase::Body { self.checkpointed(driver) } else { self.committed(driver) };
@@ -306,11 +306,11 @@ impl<M: Memory> Array<M> {
             // An element that failed meanwhile took what it had with it, and perhaps a copy of the record.
             Phase::FlushCommit if is_news => Phase::Front,
             Phase::FlushCommit => return self.committed(driver),
+            Phase::Body if skips => Phase::Header,
             Phase::Body => Phase::FlushBody,
-            Phase::FlushBody if header_first => return self.checkpointed(driver),
             Phase::FlushBody => Phase::Header,
+            Phase::Header if skips => return self.checkpointed(driver),
             Phase::Header => Phase::FlushHeader,
-            Phase::FlushHeader if header_first => Phase::Body,
             Phase::FlushHeader => return self.checkpointed(driver),
             Phase::Idle | Phase::Over | Phase::Drain | Phase::Settle => Phase::Idle,
         };
@@ -320,7 +320,6 @@ impl<M: Memory> Array<M> {
     /// What was to be durable is, and flushes are told so.
     fn committed<D: Driver<M>>(&mut self, driver: &mut D) {
         let has_lost = self.has_lost_data();
-        let header_first = self.has_bug(Bug::HeaderBeforeBody);
         let durable = self.elastic_mut().durable_mut();
         if !has_lost {
             durable.horizon = durable.sync.horizon.max(durable.horizon);
@@ -328,7 +327,7 @@ impl<M: Memory> Array<M> {
         let is_later = durable.sync.is_checkpoint && durable.sync.buries && !has_lost;
         let joined = if is_later { Vec::new() } else { std::mem::take(&mut durable.sync.joined) };
         if durable.sync.is_checkpoint && !has_lost {
-            self.enter_phase(if header_first { Phase::Header } else { Phase::Body });
+            self.enter_phase(Phase::Body);
         } else {
             durable.sync.is_checkpoint = false;
             durable.sync.phase = Phase::Idle;
