@@ -5,8 +5,10 @@ mod disk;
 
 use disk::{Disk, Host};
 use stripewise_array::format::dump::{Dump, Finding};
-use stripewise_array::format::{EntryRole, Summary, crc32c, summary};
-use stripewise_array::{Array, Checked, Elements, Opening, Outcome, PageMemory, Scheme, Trouble};
+use stripewise_array::format::{CheckpointHeader, EntryRole, Structure, Summary, crc32c, summary};
+use stripewise_array::{
+    Array, Checked, DamagedCopy, Elements, Opening, Outcome, PageMemory, Scheme, Trouble,
+};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\n\
     policy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -180,6 +182,8 @@ fn a_dump_finds_every_batch_of_a_log() {
 
 const IN_PLACE: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 
+const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = \"intent-bitmap\"\n";
+
 /// The element and page of a chunk of an array in place.
 fn place_of(host: &Host, chunk: u64) -> (u16, u32) {
     let (element, _, page) = host.array.homes(chunk * u64::from(PAGE)).expect("it has a place");
@@ -220,4 +224,105 @@ fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_los
     let mut expected = [13, other];
     expected.sort_unstable();
     assert_eq!((lost, checked.lost), (expected.to_vec(), 2));
+}
+
+/// The troubles that rot of `page` on `element` makes, and those that are left when the array was opened for writing.
+fn rotten(scheme: &str, host: &Host, element: u16, page: u32) -> (Vec<Trouble>, Vec<Trouble>) {
+    let mut disk = host.copy_of_disk();
+    disk.elements[usize::from(element)].pages[page as usize][9] ^= 1;
+    let (checked, troubles) = check(scheme, &disk);
+    assert_eq!(checked.lost, 0);
+    let mended = Host::open_as(scheme, disk).copy_of_disk();
+    (troubles, check(scheme, &mended).1)
+}
+
+/// The pages of all elements that begin with `magic`.
+fn copies_of(host: &Host, magic: &[u8; 8]) -> Vec<(u16, u32)> {
+    let disk = host.copy_of_disk();
+    let each = (0..).zip(&disk.elements);
+    let pages =
+        each.flat_map(|(element, its)| (0..).zip(&its.pages).map(move |(page, its)| (element, page, its)));
+    pages.filter(|(.., its)| its.starts_with(magic)).map(|(element, page, _)| (element, page)).collect()
+}
+
+#[test]
+fn a_damaged_copy_of_a_superblock_is_told_and_opening_the_array_mends_it() {
+    for scheme in [RAID5, IN_PLACE, BITMAP] {
+        let host = written(scheme, 5).lose_power();
+        let copies = copies_of(&host, b"STRIPEWS");
+        assert_eq!(copies.len(), 10);
+        for (element, page) in copies {
+            let (troubles, left) = rotten(scheme, &host, element, page);
+            let copy = DamagedCopy { element, page, structure: Structure::Superblock };
+            assert_eq!(troubles, [Trouble::Copy(copy)]);
+            assert_eq!(left, []);
+        }
+    }
+}
+
+#[test]
+fn damaged_copies_of_checkpoints_and_commit_records_are_told() {
+    let mut host = written(RAID5, 5).lose_power();
+    (0..10).for_each(|chunk| host.write(chunk, 7));
+    host.flush();
+    for (magic, structure) in [(b"SWCHKPNT", Structure::Checkpoint), (b"SWCOMMIT", Structure::Commit)] {
+        let copies = copies_of(&host, magic);
+        assert!(copies.len() >= 2, "P + 1 copies");
+        for (element, page) in copies {
+            let copy = Trouble::Copy(DamagedCopy { element, page, structure });
+            assert_eq!(rotten(RAID5, &host, element, page).0, [copy]);
+        }
+    }
+    // The body of the newest checkpoint, and what is left of an older one.
+    let headers = copies_of(&host, b"SWCHKPNT");
+    let disk = host.copy_of_disk();
+    let number = |&(element, page): &(u16, u32)| {
+        let header = CheckpointHeader::parse(&disk.elements[usize::from(element)].pages[page as usize]);
+        header.expect("it is whole").number
+    };
+    let newest = headers.iter().map(number).max();
+    for &(element, page) in &headers {
+        let copy = Trouble::Copy(DamagedCopy { element, page, structure: Structure::Checkpoint });
+        let is_newest = Some(number(&(element, page))) == newest;
+        let expected = if is_newest { vec![copy] } else { vec![] };
+        assert_eq!(rotten(RAID5, &host, element, page + 1).0, expected);
+    }
+}
+
+#[test]
+fn a_damaged_copy_of_a_summary_is_told_and_scrub_mends_it() {
+    let mut host = written(RAID5, 5);
+    let copies = copies_of(&host, b"SWSUMMRY");
+    assert!(copies.len() >= 4 && copies.len().is_multiple_of(2), "P + 1 copies");
+    for &(element, page) in &copies {
+        let copy = DamagedCopy { element, page, structure: Structure::Summary };
+        assert_eq!(rotten(RAID5, &host, element, page).0, [Trouble::Copy(copy)]);
+    }
+    // One copy of each batch, which are on consecutive elements.
+    copies
+        .iter()
+        .filter(|(element, _)| *element == 0)
+        .for_each(|&(element, page)| rot(&mut host, element, page));
+    let found = host.scrub();
+    assert!(found.bad > 0 && found.bad == found.repaired, "{found:?}");
+    assert_eq!(check(RAID5, &host.disk()).1, []);
+}
+
+#[test]
+fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_mends_it() {
+    for (scheme, magic, structure) in
+        [(IN_PLACE, b"SWCHKSUM", Structure::Checksums), (BITMAP, b"SWINTENT", Structure::Intent)]
+    {
+        let host = written(scheme, 5).lose_power();
+        let mut told = 0;
+        for (element, page) in copies_of(&host, magic) {
+            let (troubles, left) = rotten(scheme, &host, element, page);
+            // Of each page the version before the newest is of no use.
+            let copy = Trouble::Copy(DamagedCopy { element, page, structure });
+            assert!(troubles.is_empty() || troubles == [copy], "{troubles:?}");
+            told += troubles.len();
+            assert_eq!(left, []);
+        }
+        assert!(told >= 2 && told.is_multiple_of(2), "P + 1 copies of each page: {told}");
+    }
 }

@@ -4,9 +4,10 @@ use std::fmt;
 
 use stripewise_code::Code;
 
-use super::Opened;
+use super::walk::Found;
+use super::{DamagedCopy, Opened};
 use crate::controller::Array;
-use crate::format::crc32c;
+use crate::format::{Structure, crc32c};
 use crate::geometry::MEMBERS_MAX;
 use crate::media::{At, Media};
 use crate::memory::Memory;
@@ -36,6 +37,8 @@ pub enum Trouble {
         /// That page.
         page: u32,
     },
+    /// A copy of metadata is damaged.
+    Copy(DamagedCopy),
     /// A chunk that hosts wrote and that nothing gives back.
     Lost {
         /// The chunk's address in the array, in pages.
@@ -65,6 +68,7 @@ impl fmt::Display for Trouble {
             Self::Parity { element, page } => {
                 write!(f, "stripe at element {element}, page {page}: its parity is not that of its data")
             }
+            Self::Copy(copy) => write!(f, "{copy}"),
             Self::Lost { chunk } => write!(f, "chunk {chunk} is LOST: a read of it is an error"),
         }
     }
@@ -93,6 +97,8 @@ struct Member {
     number: u32,
     element: u16,
     page: u32,
+    /// Whether the element has it: one that is being filled has not everything yet.
+    is_filled: bool,
     /// Of data, the chunk.
     chunk: Option<u64>,
     /// Whether hosts read the chunk here.
@@ -117,6 +123,13 @@ impl<M: Memory> Array<M> {
     ) -> Checked {
         assert!(M::CARRIES_DATA, "without data there is nothing to be checked");
         let geometry = self.geometry();
+        let mut copies = opened.damaged.clone();
+        if let Some(log) = self.durable_log().filter(|log| log.durable.is_some()) {
+            let superblock = &log.durable().superblock;
+            let positions = &opened.positions;
+            let mut found = Found { media, superblock, positions, geometry, pages_read: 0 };
+            found.damaged(&mut |copy| copies.push(copy));
+        }
         let page = vec![0; geometry.page_bytes as usize];
         let mut check = Check {
             media,
@@ -126,6 +139,7 @@ impl<M: Memory> Array<M> {
             checked: Checked::default(),
             told,
         };
+        copies.into_iter().for_each(|copy| check.tell(&Trouble::Copy(copy)));
         match self.durable_log() {
             Some(log) => check_log(log, &mut check),
             None => {
@@ -146,6 +160,7 @@ impl<M: Memory> Array<M> {
                 number: geometry.code_index(place, member),
                 element,
                 page: place.page,
+                is_filled: true,
                 chunk,
                 is_live: chunk.is_some(),
                 checksum: self.checksum_in_place(element, place.page),
@@ -161,6 +176,9 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
     let mut slot = 0;
     while slot < log.slots() {
         if !log.directory.is_member(slot) {
+            if log.directory.role(slot) == Role::Copy && !log.is_stale(slot) {
+                check.summary(log, slot);
+            }
             slot += 1;
             continue;
         }
@@ -172,7 +190,8 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
             let chunk = (log.directory.role(slot) == Role::Data).then(|| log.directory.chunk(slot));
             let is_live = chunk.is_some_and(|chunk| log.home(chunk) == Home::Slot(slot));
             let checksum = Some(log.durable().checksums[slot as usize]);
-            members.push(Member { number, element, page, chunk, is_live, checksum, read: None });
+            let is_filled = !log.is_stale(slot);
+            members.push(Member { number, element, page, is_filled, chunk, is_live, checksum, read: None });
         });
         check.stripe(&mut members, true);
     }
@@ -232,7 +251,8 @@ impl Check<'_> {
     /// Reads the members of a stripe into their pages. Those that a short stripe does not have are zeros.
     fn read(&mut self, members: &mut [Member]) {
         self.pages.iter_mut().for_each(|page| page.fill(0));
-        let position = |member: &Member| self.positions[usize::from(member.element)];
+        let position =
+            |member: &Member| self.positions[usize::from(member.element)].filter(|_| member.is_filled);
         let present: Vec<(usize, At)> = (0..members.len())
             .filter_map(|nth| Some((nth, At { element: position(&members[nth])?, page: members[nth].page })))
             .collect();
@@ -249,6 +269,21 @@ impl Check<'_> {
         });
         self.checked.pages += at.len() as u64;
         self.checked.absent += (members.len() - at.len()) as u64;
+    }
+
+    /// Reads the copy of a summary that lies in `slot`.
+    fn summary(&mut self, log: &Elastic, slot: u64) {
+        let (element, page) = log.element(slot);
+        let Some(position) = self.positions[usize::from(element)] else { return };
+        let mut is_whole = false;
+        let at = At { element: position, page };
+        self.media.read(&[at], &mut |_, found| {
+            is_whole = found.is_ok_and(|content| log.is_copy_of(slot, content));
+        });
+        self.checked.pages += 1;
+        if !is_whole {
+            self.tell(&Trouble::Copy(DamagedCopy { element, page, structure: Structure::Summary }));
+        }
     }
 
     fn has_checksum(&self, member: &Member) -> bool {

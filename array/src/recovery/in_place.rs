@@ -5,10 +5,10 @@ use super::in_place_intent as intents;
 use super::in_place_journal::Found;
 use super::in_place_table as tables;
 use super::superblocks::{superblock_of, write_all, write_and_flush};
-use super::{Identity, OpenError, Opened, Opening};
+use super::{DamagedCopy, Identity, OpenError, Opened, Opening};
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
-use crate::format::{MemberState, Placement, Superblock, Uuid};
+use crate::format::{MemberState, Placement, Structure, Superblock, Uuid};
 use crate::geometry::Geometry;
 use crate::journal::Checksums;
 use crate::media::{At, Media};
@@ -38,6 +38,12 @@ impl Site<'_> {
     /// Page `page` of `element` of the array, if it is there.
     pub(super) fn at(&self, element: u32, page: u32) -> Option<At> {
         Some(At { element: self.positions[element as usize]?, page })
+    }
+
+    /// The copy of a structure at `at`, told as damaged.
+    pub(super) fn damaged(&self, at: At, structure: Structure) -> DamagedCopy {
+        let element = self.positions.iter().position(|&position| position == Some(at.element));
+        DamagedCopy { element: element.unwrap_or_default() as u16, page: at.page, structure }
     }
 
     /// Reads a round of pages; none of those that cannot be read.
@@ -173,7 +179,7 @@ pub(super) fn open<M: Memory>(
     let mut opened = Opened::default();
     let has_journal = scheme.has_redo_journal();
     let table = if has_journal { Some(redo(&mut site, &mut opened, opening)?) } else { None };
-    let marks = if has_journal { None } else { Some(read_marks(&mut site, opening)?) };
+    let marks = if has_journal { None } else { Some(read_marks(&mut site, &mut opened, opening)?) };
 
     let mut superblock = superblock.clone();
     superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
@@ -228,8 +234,12 @@ fn check_areas(superblock: &Superblock, scheme: &Scheme, layout: &InPlaceLayout)
 }
 
 /// What the intent bitmap says.
-fn read_marks(site: &mut Site<'_>, opening: Opening) -> Result<intents::Found, OpenError> {
-    let found = intents::read(site);
+fn read_marks(
+    site: &mut Site<'_>,
+    opened: &mut Opened,
+    opening: Opening,
+) -> Result<intents::Found, OpenError> {
+    let found = intents::read(site, opened);
     site.leave_out(found.missing);
     site.check_enough()?;
     if !opening.read_only {

@@ -1,8 +1,9 @@
 //! The intent bitmap on the elements: reading the newest version of each group's page, and the first one.
 
-use super::OpenError;
+use super::damage::is_damaged;
 use super::in_place::Site;
-use crate::format::IntentPage;
+use super::{OpenError, Opened};
+use crate::format::{IntentPage, Structure};
 use crate::journal::Intent;
 use crate::media::At;
 
@@ -46,15 +47,19 @@ pub(super) fn create(site: &mut Site<'_>) -> Result<(), OpenError> {
 }
 
 /// Reads the bitmap of all groups.
-pub(super) fn read(site: &mut Site<'_>) -> Found {
+pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
     let mut found = Found { groups: Vec::new(), missing: 0, behind: (Vec::new(), Vec::new()) };
     for group in 0..site.geometry.groups {
         let mut copies: Vec<(At, IntentPage, Vec<u8>)> = Vec::new();
+        let mut damaged = Vec::new();
         for even in [0, 1] {
             let at = places(site, group, even);
             for (at, page) in at.iter().zip(site.read(&at)) {
-                let Some(page) = page else { continue };
-                let Ok(head) = IntentPage::parse(&page) else { continue };
+                let head = page.as_deref().map(IntentPage::parse);
+                if head.as_ref().is_none_or(|head| is_damaged(head.as_ref())) {
+                    damaged.push(*at);
+                }
+                let (Some(page), Some(Ok(head))) = (page, head) else { continue };
                 let is_its = head.array == site.array
                     && head.group == group
                     && head.version % 2 == even
@@ -74,6 +79,8 @@ pub(super) fn read(site: &mut Site<'_>) -> Found {
         }
         for at in places(site, group, head.version) {
             if !copies.iter().any(|copy| copy.0 == at && copy.1.version == head.version) {
+                let is_bad = damaged.contains(&at);
+                opened.damaged.extend(is_bad.then(|| site.damaged(at, Structure::Intent)));
                 found.behind.0.push(at);
                 found.behind.1.push(page.clone());
             }

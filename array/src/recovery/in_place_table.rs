@@ -1,8 +1,9 @@
 //! The table of checksums on the elements: reading the newest version of each page, and writing the next.
 
+use super::damage::is_damaged;
 use super::in_place::Site;
 use super::{OpenError, Opened};
-use crate::format::ChecksumPage;
+use crate::format::{ChecksumPage, Structure};
 use crate::journal::Checksums;
 use crate::media::At;
 
@@ -53,13 +54,16 @@ pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> (Checksums, Behi
         let at: Vec<At> = all.iter().flatten().flatten().copied().collect();
         let mut contents = site.read(&at).into_iter();
         for (page, places) in pages.zip(all) {
-            let found: Vec<Copy> = [0, 1]
-                .into_iter()
-                .flat_map(|version| places[version as usize].iter().map(move |&at| (version, at)))
-                .filter_map(|(version, at)| {
-                    Copy::of(site, &table, page, version, at, contents.next().flatten())
-                })
-                .collect();
+            let (mut found, mut damaged) = (Vec::new(), Vec::new());
+            let each =
+                [0, 1].into_iter().flat_map(|version| places[version].iter().map(move |&at| (version, at)));
+            for (version, at) in each {
+                let bytes = contents.next().flatten();
+                if bytes.as_deref().is_none_or(|bytes| is_damaged(ChecksumPage::parse(bytes).as_ref())) {
+                    damaged.push(at);
+                }
+                found.extend(Copy::of(site, &table, page, version as u64, at, bytes));
+            }
             let Some(newest) = found.iter().max_by_key(|copy| copy.head.version) else {
                 lost += 1;
                 table.mark(page);
@@ -68,6 +72,9 @@ pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> (Checksums, Behi
             let version = newest.head.version;
             for &at in &places[(version % 2) as usize] {
                 if !found.iter().any(|copy| copy.at == at && copy.head.version == version) {
+                    opened
+                        .damaged
+                        .extend(damaged.contains(&at).then(|| site.damaged(at, Structure::Checksums)));
                     behind.0.push(at);
                     behind.1.push(newest.bytes.clone());
                 }

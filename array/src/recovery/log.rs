@@ -34,17 +34,20 @@ pub(super) fn create(
     let page_bytes = elements.page_bytes as usize;
     // What an array that was here before has written is not to be taken for this one's: its identifier is another. But a
     // superblock counts as soon as it is there, so it comes last.
-    let body = vec![0; body_bytes(superblock.segments(), superblock.capacity) as usize];
-    let header = header_of(&superblock, 1, (0, 0), &body);
-    write_checkpoint(media, &superblock, &positions, &header, &body)?;
-    let ring = layout.commits;
+    let (slots, ring) = (layout.checkpoint, layout.commits);
+    let heads = [slots.first, slots.first + slots.pages];
     let at: Vec<At> = positions
         .iter()
         .flatten()
-        .flat_map(|&element| (0..ring.pages).map(move |page| (element, page)))
-        .map(|(element, page)| At { element, page: ring.first + page })
+        .flat_map(|&element| {
+            let pages = heads.into_iter().chain(ring.first..ring.first + ring.pages);
+            pages.map(move |page| At { element, page })
+        })
         .collect();
     write_and_flush(media, &at, &vec![vec![0; page_bytes]; at.len()])?;
+    let body = vec![0; body_bytes(superblock.segments(), superblock.capacity) as usize];
+    let header = header_of(&superblock, 1, (0, 0), &body);
+    write_checkpoint(media, &superblock, &positions, &header, &body)?;
     write_all(media, &superblock, &positions)
 }
 
@@ -194,6 +197,7 @@ pub(super) fn open<M: Memory>(
         dropped,
         losses,
         pages_read,
+        ..Opened::default()
     };
     Ok((array, opened))
 }

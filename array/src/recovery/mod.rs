@@ -2,6 +2,7 @@
 
 mod assemble;
 mod check;
+mod damage;
 mod in_place;
 mod in_place_intent;
 mod in_place_journal;
@@ -21,6 +22,7 @@ use crate::scheme::{Elements, Metadata, Scheme, SchemeError};
 use watched::Watched;
 
 pub use check::{Checked, Trouble};
+pub use damage::DamagedCopy;
 pub(crate) use superblocks::superblock_of_log;
 
 /// What an array is known by.
@@ -71,6 +73,9 @@ pub struct Opened {
     pub dropped: u64,
     /// What was lost though it had been promised, in words.
     pub losses: Vec<String>,
+    /// Copies of superblocks, of the table of checksums and of the bitmap that are not whole, though another one is. Opening the
+    /// array for writing makes them whole.
+    pub damaged: Vec<DamagedCopy>,
     /// Pages read.
     pub pages_read: u64,
 }
@@ -199,7 +204,10 @@ impl<M: Memory> Array<M> {
                 Err(OpenError::Refused("arrays of this placement cannot be opened".into()))
             }
         };
-        opened.map(|(mut array, opened)| {
+        opened.map(|(mut array, mut opened)| {
+            let (superblock, positions) = (&assembly.superblock, &opened.positions);
+            let size = |element| media.size(element);
+            opened.damaged.extend(damage::of_superblocks(&offered, superblock, positions, size));
             if opening.read_only {
                 array.only_read();
             }

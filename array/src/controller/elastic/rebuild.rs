@@ -7,7 +7,7 @@ use super::super::Array;
 use super::super::updates::TooManyLost;
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::format::{MemberState, Summary, Uuid};
+use crate::format::{MemberState, Uuid};
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
@@ -285,15 +285,7 @@ impl<M: Memory> Array<M> {
     /// Whether what was read is a copy of the summary that it should be.
     pub(super) fn verified_copy(&self, id: u32, outcome: Outcome) -> Outcome {
         let slot = self.plans[self.plan_of(id) as usize].row;
-        let log = self.elastic();
-        let segment = log.segment_of(slot);
-        let offset = (slot - u64::from(segment) * log.segment_slots()) as u32;
-        let is_it = Summary::parse(self.memory.bytes(self.buffer_of(id))).is_ok_and(|summary| {
-            let header = summary.header;
-            let generation = log.durable().generations[segment as usize];
-            (header.segment, header.generation) == (segment, generation)
-                && (header.first..header.end).contains(&offset)
-        });
+        let is_it = self.elastic().is_copy_of(slot, self.memory.bytes(self.buffer_of(id)));
         if is_it { outcome } else { Outcome::Corrupt }
     }
 

@@ -10,7 +10,7 @@
 use super::Elastic;
 use crate::format::layout::Layout;
 use crate::format::summary::room;
-use crate::format::{CheckpointHeader, Superblock, Tombstone, birth};
+use crate::format::{CheckpointHeader, Summary, Superblock, Tombstone, birth};
 
 /// A batch that is not yet on the elements as a whole.
 #[derive(Debug)]
@@ -354,6 +354,17 @@ impl Elastic {
         let Some(durable) = &self.durable else { return false };
         let Some(rebuild) = &durable.rebuild else { return false };
         durable.stale[self.segment_of(slot) as usize] && self.element(slot).0 == rebuild.element
+    }
+
+    /// Whether `page`, which was read where `slot` lies, is the copy of the summary that belongs there.
+    pub(crate) fn is_copy_of(&self, slot: u64, page: &[u8]) -> bool {
+        let segment = self.segment_of(slot);
+        let offset = (slot - u64::from(segment) * self.segment_slots()) as u32;
+        let generation = self.durable().generations[segment as usize];
+        Summary::parse(page).is_ok_and(|Summary { header, .. }| {
+            (header.segment, header.generation) == (segment, generation)
+                && (header.first..header.end).contains(&offset)
+        })
     }
 
     /// What makes the log durable; only asked for where something does.
