@@ -3,7 +3,7 @@
 use crate::Complaint;
 
 /// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -15,6 +15,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("report", &["base", "flash", "reliability", "array", "sim", "results"]),
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
     ("papers", &["base", "flash", "trace", "reliability", "array", "sim", "results", "study"]),
+    ("nbd", &[]),
     ("engine", &["base", "code", "trace", "array"]),
     (
         "cli",
@@ -30,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "study",
             "papers",
             "engine",
+            "nbd",
             "reliability",
         ],
     ),
@@ -39,7 +41,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
 ];
 
 /// Crates that drivers drive: they know no clock, no thread, no file.
-const PURE: [&str; 6] = ["base", "code", "flash", "trace", "array", "reliability"];
+const PURE: [&str; 7] = ["base", "code", "flash", "trace", "array", "reliability", "nbd"];
 
 /// What of `std` the pure crates do not touch; only `trace` may read and write files.
 const IMPURE: [&str; 6] = ["time", "thread", "fs", "net", "process", "env"];

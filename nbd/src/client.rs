@@ -1,0 +1,242 @@
+//! The client's side of a connection: for tests and for checks. It is strict, so that a server's mistakes are found,
+//! and plain: it copies what it sends and receives.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::export::BlockSizes;
+use crate::fault::Fault;
+use crate::request::Extent;
+use crate::wire::*;
+
+mod handshake;
+mod reply;
+
+use handshake::Negotiation;
+use reply::Asked;
+
+/// What the client asks the server for before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wishes {
+    /// Replies in chunks.
+    pub structured: bool,
+    /// The context `base:allocation`, for [`Client::block_status`]; it needs replies in chunks.
+    pub allocation: bool,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { structured: true, allocation: true }
+    }
+}
+
+/// What the server said of its export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExportInfo {
+    /// Its size.
+    pub bytes: u64,
+    /// Its transmission flags.
+    pub flags: u16,
+    /// Lengths of requests, if the server told any.
+    pub block: Option<BlockSizes>,
+}
+
+/// Names a request of this client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cookie(pub u64);
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The request.
+    pub cookie: Cookie,
+    /// What was found, or why it failed, with the server's words.
+    pub outcome: Result<Found, (Fault, String)>,
+}
+
+/// What a successful request brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing, as it should be.
+    Nothing,
+    /// What was read.
+    Data(Vec<u8>),
+    /// What is allocated, from the first byte of the request on.
+    Extents(Vec<Extent>),
+}
+
+/// What the server did that it must not, or that it refuses the client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServerError {
+    /// Something begins with the wrong number.
+    #[error("{what} begins with {found:#x}")]
+    Magic {
+        /// What should have come.
+        what: &'static str,
+        /// What came.
+        found: u64,
+    },
+    /// It does not reply to options, so that nothing can be agreed upon.
+    #[error("the server greets with flags {flags:#x}, without fixed newstyle; it is too old for this client")]
+    NotFixed {
+        /// Its flags.
+        flags: u16,
+    },
+    /// A reply to something else than what was asked.
+    #[error("reply {kind:#x} to option {option}, which is not what was asked or how it may be answered")]
+    OptionReply {
+        /// Its option.
+        option: u32,
+        /// Its kind.
+        kind: u32,
+    },
+    /// The server refuses an option that the client cannot do without.
+    #[error("the server refuses option {option} with {kind:#x}: {text}")]
+    Refused {
+        /// The option.
+        option: u32,
+        /// The error.
+        kind: u32,
+        /// Its words.
+        text: String,
+    },
+    /// A reply to no request.
+    #[error("a reply to request {cookie}, which does not wait for one")]
+    Cookie {
+        /// The name it carries.
+        cookie: u64,
+    },
+    /// A reply that does not fit its request.
+    #[error("the reply to request {cookie} {what}")]
+    Reply {
+        /// The request.
+        cookie: u64,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// The client's side of one connection, without the socket.
+#[derive(Debug)]
+pub struct Client {
+    outgoing: Vec<u8>,
+    /// Requests that were made before the handshake was done.
+    later: Vec<u8>,
+    received: Vec<u8>,
+    negotiation: Negotiation,
+    asked: BTreeMap<u64, Asked>,
+    answers: VecDeque<Answer>,
+    next: u64,
+}
+
+impl Client {
+    /// A client that wants the export `name`; an empty name is the default export.
+    pub fn new(name: &str, wishes: Wishes) -> Self {
+        Self {
+            outgoing: Vec::new(),
+            later: Vec::new(),
+            received: Vec::new(),
+            negotiation: Negotiation::new(name, wishes),
+            asked: BTreeMap::new(),
+            answers: VecDeque::new(),
+            next: 1,
+        }
+    }
+
+    /// What is to be sent; it is then taken for sent.
+    pub fn take_outgoing(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.outgoing)
+    }
+
+    /// What the server offers, as soon as it is known.
+    pub fn export(&self) -> Option<&ExportInfo> {
+        self.negotiation.export()
+    }
+
+    /// Requests that are not answered.
+    pub fn in_flight(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// Reads `bytes`.
+    pub fn read(&mut self, offset: u64, bytes: u32) -> Cookie {
+        self.request(CMD_READ, 0, offset, bytes, &[])
+    }
+
+    /// Writes `data`.
+    pub fn write(&mut self, offset: u64, data: &[u8], fua: bool) -> Cookie {
+        self.request(CMD_WRITE, u16::from(fua) * CMD_FLAG_FUA, offset, data.len() as u32, data)
+    }
+
+    /// Makes durable what was answered.
+    pub fn flush(&mut self) -> Cookie {
+        self.request(CMD_FLUSH, 0, 0, 0, &[])
+    }
+
+    /// Declares `bytes` unused.
+    pub fn trim(&mut self, offset: u64, bytes: u32, fua: bool) -> Cookie {
+        self.request(CMD_TRIM, u16::from(fua) * CMD_FLAG_FUA, offset, bytes, &[])
+    }
+
+    /// Makes `bytes` read as zeros.
+    pub fn write_zeroes(&mut self, offset: u64, bytes: u32, fua: bool) -> Cookie {
+        self.request(CMD_WRITE_ZEROES, u16::from(fua) * CMD_FLAG_FUA, offset, bytes, &[])
+    }
+
+    /// Asks what is allocated.
+    pub fn block_status(&mut self, offset: u64, bytes: u32) -> Cookie {
+        self.request(CMD_BLOCK_STATUS, 0, offset, bytes, &[])
+    }
+
+    /// Makes a request of any kind, sound or not; `data` goes behind it.
+    pub fn request(&mut self, command: u16, flags: u16, offset: u64, bytes: u32, data: &[u8]) -> Cookie {
+        let cookie = self.next;
+        self.next += 1;
+        self.asked.insert(cookie, Asked::new(command, offset, bytes));
+        self.send(RequestHeader { flags, command, cookie, offset, bytes }, data);
+        Cookie(cookie)
+    }
+
+    /// Says goodbye; nothing may be asked for afterwards.
+    pub fn disconnect(&mut self) {
+        self.send(RequestHeader { flags: 0, command: CMD_DISC, cookie: 0, offset: 0, bytes: 0 }, &[]);
+    }
+
+    /// Takes in what the server sent.
+    ///
+    /// # Errors
+    /// What the server may not do, and a refusal of what this client needs.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<(), ServerError> {
+        self.received.extend(bytes);
+        let mut used = 0;
+        loop {
+            let mut fields = Fields(&self.received[used..]);
+            let before = fields.0.len();
+            let is_some = if self.negotiation.is_done() {
+                reply::take(&mut fields, &mut self.asked, &mut self.answers)?
+            } else {
+                let is_some = self.negotiation.take(&mut fields, &mut self.outgoing)?;
+                if self.negotiation.is_done() {
+                    self.outgoing.append(&mut self.later);
+                }
+                is_some
+            };
+            if !is_some {
+                break;
+            }
+            used += before - fields.0.len();
+        }
+        self.received.drain(..used);
+        Ok(())
+    }
+
+    /// The next answer.
+    pub fn next_answer(&mut self) -> Option<Answer> {
+        self.answers.pop_front()
+    }
+
+    fn send(&mut self, header: RequestHeader, data: &[u8]) {
+        let out = if self.negotiation.is_done() { &mut self.outgoing } else { &mut self.later };
+        out.extend(header.encode());
+        out.extend(data);
+    }
+}
