@@ -212,7 +212,12 @@ impl Client {
             let mut fields = Fields(&self.received[used..]);
             let before = fields.0.len();
             let is_some = if self.negotiation.is_done() {
-                reply::take(&mut fields, &mut self.asked, &mut self.answers)?
+                reply::take(
+                    &mut fields,
+                    self.negotiation.is_structured(),
+                    &mut self.asked,
+                    &mut self.answers,
+                )?
             } else {
                 let is_some = self.negotiation.take(&mut fields, &mut self.outgoing)?;
                 if self.negotiation.is_done() {

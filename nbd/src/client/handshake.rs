@@ -19,17 +19,23 @@ pub(super) struct Negotiation {
     name: String,
     wishes: Wishes,
     wait: Wait,
+    is_structured: bool,
     info: ExportInfo,
 }
 
 impl Negotiation {
     pub(super) fn new(name: &str, wishes: Wishes) -> Self {
         let info = ExportInfo { bytes: 0, flags: 0, block: None };
-        Self { name: name.into(), wishes, wait: Wait::Greeting, info }
+        Self { name: name.into(), wishes, wait: Wait::Greeting, is_structured: false, info }
     }
 
     pub(super) fn is_done(&self) -> bool {
         self.wait == Wait::Done
+    }
+
+    /// Whether replies come in chunks.
+    pub(super) fn is_structured(&self) -> bool {
+        self.is_structured
     }
 
     pub(super) fn export(&self) -> Option<&ExportInfo> {
@@ -82,7 +88,10 @@ impl Negotiation {
         let strange = ServerError::OptionReply { option, kind };
         match kind {
             _ if option != asked => return Err(strange),
-            REP_ACK => self.go_on(asked, out),
+            REP_ACK => {
+                self.is_structured |= asked == OPT_STRUCTURED_REPLY;
+                self.go_on(asked, out);
+            }
             REP_INFO if asked == OPT_GO => self.learn(data).ok_or(strange)?,
             REP_META_CONTEXT if asked == OPT_SET_META_CONTEXT => {}
             kind if kind & REP_ERROR == 0 => return Err(strange),

@@ -101,6 +101,7 @@ impl Asked {
 /// Takes one reply or chunk; false if it has not wholly come.
 pub(super) fn take(
     fields: &mut Fields<'_>,
+    structured: bool,
     asked: &mut BTreeMap<u64, Asked>,
     answers: &mut VecDeque<Answer>,
 ) -> Result<bool, ServerError> {
@@ -110,6 +111,10 @@ pub(super) fn take(
         SIMPLE_REPLY_MAGIC => {
             let (Some(fault), Some(cookie)) = (whole.u32(), whole.u64()) else { return Ok(false) };
             let request = asked.get_mut(&cookie).ok_or(ServerError::Cookie { cookie })?;
+            if structured && request.command == CMD_READ {
+                let what = "is a simple one, to a read, although chunks were agreed upon";
+                return Err(ServerError::Reply { cookie, what });
+            }
             if fault != 0 {
                 request.fault = Some((Fault::of(fault), String::new()));
             } else if request.command == CMD_READ {

@@ -1,6 +1,8 @@
 //! A host of one connection: a disk of memory that answers at once, or when it is told to.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod server;
+
 use std::io::IoSlice;
 use std::sync::Arc;
 
@@ -45,7 +47,11 @@ pub(crate) fn answer<'a>(
             while from < disk.len() {
                 let to = (from / 4096 + 1) * 4096;
                 let hole = disk[from..to].iter().all(|&byte| byte == 0);
-                extents.push(Extent { bytes: (to - from) as u64, hole, zero: hole });
+                let bytes = (to - from) as u64;
+                match extents.last_mut().filter(|last| last.hole == hole) {
+                    Some(last) => last.bytes += bytes,
+                    None => extents.push(Extent { bytes, hole, zero: hole }),
+                }
                 from = to;
             }
             return Reply::Extents(extents);
