@@ -1,0 +1,187 @@
+//! What holds for either side of an NBD connection, whatever the other side sends.
+
+use std::io::IoSlice;
+use std::sync::Arc;
+
+use stripewise_nbd::client::{Answer, Client, ExportInfo, ServerError, Wishes};
+use stripewise_nbd::{
+    BlockSizes, Command, Connection, Export, Extent, Fault, Limits, Pending, Reply, Violation,
+};
+
+/// The longest payload, and how much a client may have under way.
+const PAYLOAD_BYTES: u32 = 1024;
+/// The bit of the first byte that says that a host answers each request at once.
+const PROMPT: u8 = 0x80;
+const LIMITS: Limits = Limits { requests: 3, bytes: 2 * PAYLOAD_BYTES as u64 };
+
+/// The first byte says in what pieces the others come, and what the host does with requests.
+///
+/// # Panics
+/// When something does not hold.
+pub fn check_server(bytes: &[u8]) {
+    let Some((&way, stream)) = bytes.split_first() else { return };
+    let piece = 1 + usize::from(way & 0x1f);
+    let (mut whole, mut pieces) = (Host::run(stream, usize::MAX, way), Host::run(stream, piece, way));
+    if way & PROMPT == 0 {
+        // A refusal overtakes what waits, as far as that came with it.
+        whole.sent.clear();
+        pieces.sent.clear();
+    }
+    assert_eq!(pieces, whole, "pieces of {piece} bytes mean something else");
+}
+
+/// What a host saw and sent, and why it ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Host {
+    seen: Vec<String>,
+    sent: Vec<u8>,
+    ended: Option<Violation>,
+}
+
+impl Host {
+    fn run(stream: &[u8], piece: usize, way: u8) -> Self {
+        let mut host = Self::default();
+        let export = Export {
+            name: "disk".into(),
+            description: String::new(),
+            bytes: 1 << 40,
+            block: BlockSizes { minimum: 1, preferred: 512, maximum: PAYLOAD_BYTES },
+            read_only: way & 0x20 != 0,
+            zeroes_fast: way & 0x40 == 0,
+        };
+        let mut connection = Connection::new(Arc::new(export), LIMITS);
+        let mut rest = stream;
+        loop {
+            if !host.serve(&mut connection, way & PROMPT != 0) {
+                return host;
+            }
+            let mut received = 0;
+            for space in connection.space() {
+                let bytes = space.len().min(rest.len()).min(piece - received);
+                space[..bytes].copy_from_slice(&rest[..bytes]);
+                rest = &rest[bytes..];
+                received += bytes;
+            }
+            if received == 0 {
+                assert!(rest.is_empty() || connection.is_over(), "it takes nothing more for no reason");
+                return host;
+            }
+            connection.received(received);
+        }
+    }
+
+    /// Answers the requests that there are, at once or as many as are let in together, and sends. Whether it goes on.
+    fn serve(&mut self, connection: &mut Connection<Vec<u8>>, is_prompt: bool) -> bool {
+        loop {
+            let mut waiting = Vec::new();
+            loop {
+                match connection.next_request(|bytes| Some(vec![0; bytes])) {
+                    Ok(Some(request)) => {
+                        self.seen.push(format!("{:?}", request.command));
+                        waiting.push(request);
+                    }
+                    Ok(None) => break,
+                    Err(violation) => {
+                        self.ended = Some(violation);
+                        return false;
+                    }
+                }
+                if is_prompt {
+                    break;
+                }
+            }
+            assert!(waiting.len() <= LIMITS.requests as usize);
+            let payloads = waiting.iter().map(|request| match request.command {
+                Command::Read { bytes, .. } | Command::Write { bytes, .. } => u64::from(bytes),
+                _ => 0,
+            });
+            assert!(payloads.sum::<u64>() <= LIMITS.bytes);
+            if waiting.is_empty() && !connection.wants_to_send() {
+                return true;
+            }
+            for request in waiting {
+                answer(connection, request.pending, &request.command);
+            }
+            while connection.wants_to_send() {
+                let mut slices = [IoSlice::new(&[]); 2];
+                let count = connection.slices(&mut slices);
+                let bytes: usize = slices[..count].iter().map(|slice| slice.len()).sum();
+                assert!(bytes > 0, "it wants to send nothing");
+                slices[..count].iter().for_each(|slice| self.sent.extend(&**slice));
+                connection.sent(bytes, drop);
+            }
+        }
+    }
+}
+
+/// A request is inside the export; one in eight fails.
+fn answer(connection: &mut Connection<Vec<u8>>, pending: Pending, command: &Command<Vec<u8>>) {
+    let inside = |offset: u64, bytes: u32| assert!(bytes > 0 && offset + u64::from(bytes) <= 1 << 40);
+    let extents =
+        [Extent { bytes: 1000, hole: true, zero: true }, Extent { bytes: 1 << 40, hole: false, zero: false }];
+    let mut at = 0;
+    let reply = match *command {
+        Command::Read { offset, bytes } => {
+            at = offset;
+            inside(offset, bytes);
+            Reply::Data(vec![offset as u8; bytes as usize])
+        }
+        Command::BlockStatus { offset, bytes, .. } => {
+            inside(offset, bytes);
+            Reply::Extents(&extents)
+        }
+        Command::Write { offset, bytes, ref data, .. } => {
+            assert!(data.len() >= bytes as usize);
+            inside(offset, bytes);
+            Reply::Done
+        }
+        Command::Trim { offset, bytes, .. } | Command::WriteZeroes { offset, bytes, .. } => {
+            inside(offset, bytes);
+            Reply::Done
+        }
+        Command::Flush => Reply::Done,
+    };
+    let reply = if at % 8 == 7 { Reply::Failed(Fault::Io, "the seventh") } else { reply };
+    connection.reply(pending, reply);
+}
+
+/// The first byte says what the client wishes and in what pieces the others come.
+///
+/// # Panics
+/// When something does not hold.
+pub fn check_client(bytes: &[u8]) {
+    let Some((&way, stream)) = bytes.split_first() else { return };
+    let whole = Talk::run(stream, stream.len().max(1), way);
+    let pieces = Talk::run(stream, 1 + usize::from(way >> 2), way);
+    assert_eq!(pieces, whole, "pieces mean something else");
+    assert!(whole.answers.len() + whole.in_flight <= Talk::ASKED);
+}
+
+/// What a client learned and sent.
+#[derive(Debug, PartialEq, Eq)]
+struct Talk {
+    export: Option<ExportInfo>,
+    answers: Vec<Answer>,
+    in_flight: usize,
+    sent: Vec<u8>,
+    error: Option<ServerError>,
+}
+
+impl Talk {
+    /// Requests that are made.
+    const ASKED: usize = 6;
+
+    fn run(stream: &[u8], piece: usize, way: u8) -> Self {
+        let mut client = Client::new("disk", Wishes { structured: way & 1 != 0, allocation: way & 2 != 0 });
+        client.read(512, 600);
+        client.read(0, 1);
+        client.write(0, &[1; 512], true);
+        client.block_status(0, 4096);
+        client.trim(0, 512, false);
+        client.flush();
+        let error = stream.chunks(piece).find_map(|bytes| client.receive(bytes).err());
+        let answers = std::iter::from_fn(|| client.next_answer()).collect();
+        let export = client.export().copied();
+        Self { export, answers, in_flight: client.in_flight(), sent: client.take_outgoing(), error }
+    }
+}
