@@ -1,5 +1,9 @@
 //! Memory for data, a type parameter of the controller: nothing in timed simulation, pages with bytes elsewhere.
 
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use bytes::{Buf, BytesMut};
 use stripewise_code::Code;
 
 use crate::geometry::MEMBERS_MAX;
@@ -73,22 +77,46 @@ impl Memory for NoMemory {
     fn decode(&mut self, _: &Code, _: &[PageId], _: u64, _: u64) {}
 }
 
-/// Real bytes in a pool that grows to the most pages ever in use at once.
+/// What hosts bring to be written, or offer to be filled, where there are bytes.
+pub trait Payload: AsRef<[u8]> + AsMut<[u8]> + for<'a> From<&'a [u8]> {}
+
+impl<H: AsRef<[u8]> + AsMut<[u8]> + for<'a> From<&'a [u8]>> Payload for H {}
+
+/// Pages are allocated in slabs. Each is as large as all before it together, up to this many bytes.
+const SLAB_BYTES: usize = 2 << 20;
+
+/// Where slabs begin: what direct access to devices asks of memory at most.
+const SLAB_ALIGN: usize = 4096;
+
+/// Real bytes in a pool that grows, slab by slab, to the most pages ever in use at once; what the controller's queues and
+/// its memory for chunks bound.
+///
+/// A page never moves: what the operating system was given it may use until the operation is over.
 #[derive(Debug)]
-pub struct PageMemory {
+pub struct PageMemory<H = Box<[u8]>> {
     page_bytes: usize,
-    /// One allocation a page, so that pages can be lent to a code one by one.
-    pages: Vec<Box<[u8]>>,
+    /// Parts of the slabs, each owned on its own, so that pages can be lent to a code one by one.
+    pages: Vec<BytesMut>,
     free: Vec<PageId>,
+    /// Their addresses.
+    slabs: Vec<Range<usize>>,
     /// The change of a member while parity takes it in.
     change: Box<[u8]>,
+    host: PhantomData<fn(H) -> H>,
 }
 
-impl PageMemory {
+impl<H> PageMemory<H> {
     /// A pool of pages of `page_bytes`.
     pub fn new(page_bytes: u32) -> Self {
         let page_bytes = page_bytes as usize;
-        Self { page_bytes, pages: Vec::new(), free: Vec::new(), change: vec![0; page_bytes].into() }
+        Self {
+            page_bytes,
+            pages: Vec::new(),
+            free: Vec::new(),
+            slabs: Vec::new(),
+            change: vec![0; page_bytes].into(),
+            host: PhantomData,
+        }
     }
 
     /// The content of a page.
@@ -106,19 +134,52 @@ impl PageMemory {
         self.pages.len() - self.free.len()
     }
 
-    /// Takes pages out of the pool while a code works on them. One that is not there stays empty.
-    fn lend<const N: usize>(&mut self, row: &[PageId]) -> [Box<[u8]>; N] {
-        let mut lent = [const { Vec::new() }; N].map(Vec::into_boxed_slice);
-        for (place, &page) in lent.iter_mut().zip(row) {
-            if let Some(content) = self.pages.get_mut(page as usize) {
-                *place = std::mem::take(content);
-            }
+    /// The addresses of the slabs. Every page lies within one of them.
+    pub fn slabs(&self) -> &[Range<usize>] {
+        &self.slabs
+    }
+
+    /// Gives `page` another buffer with the same content, and the buffer that it had another name, under which it is taken:
+    /// for whoever cannot have an operation on it back, but must go on.
+    pub fn exchange(&mut self, page: PageId) -> PageId {
+        let other = self.grab();
+        let [one, two] = self.pages.get_disjoint_mut([page as usize, other as usize]).expect("two pages");
+        two.copy_from_slice(one);
+        std::mem::swap(one, two);
+        other
+    }
+
+    fn grab(&mut self) -> PageId {
+        if self.free.is_empty() {
+            self.grow();
         }
-        lent
+        self.free.pop().expect("a slab has pages")
+    }
+
+    fn grow(&mut self) {
+        let most = (SLAB_BYTES / self.page_bytes).max(1);
+        let count = self.pages.len().clamp(16.min(most), most);
+        let mut slab = BytesMut::zeroed(count * self.page_bytes + SLAB_ALIGN);
+        slab.advance(slab.as_ptr().align_offset(SLAB_ALIGN).min(SLAB_ALIGN));
+        let start = slab.as_ptr() as usize;
+        self.slabs.push(start..start + count * self.page_bytes);
+        let first = self.pages.len() as PageId;
+        self.pages.extend((0..count).map(|_| slab.split_to(self.page_bytes)));
+        // The first page is the first to be taken.
+        self.free.extend((first..self.pages.len() as PageId).rev());
+    }
+
+    /// Takes pages out of the pool while a code works on them. One that is not there stays empty.
+    fn lend<const N: usize>(&mut self, row: &[PageId]) -> [BytesMut; N] {
+        let mut lent = [const { None }; N];
+        for (place, &page) in lent.iter_mut().zip(row) {
+            *place = self.pages.get_mut(page as usize).map(std::mem::take);
+        }
+        lent.map(Option::unwrap_or_default)
     }
 
     /// Puts pages back that were lent.
-    fn put_back<const N: usize>(&mut self, row: &[PageId], lent: [Box<[u8]>; N]) {
+    fn put_back<const N: usize>(&mut self, row: &[PageId], lent: [BytesMut; N]) {
         for (content, &page) in lent.into_iter().zip(row) {
             if let Some(place) = self.pages.get_mut(page as usize) {
                 *place = content;
@@ -127,15 +188,12 @@ impl PageMemory {
     }
 }
 
-impl Memory for PageMemory {
+impl<H: Payload> Memory for PageMemory<H> {
     const CARRIES_DATA: bool = true;
-    type Host = Box<[u8]>;
+    type Host = H;
 
     fn take(&mut self) -> PageId {
-        self.free.pop().unwrap_or_else(|| {
-            self.pages.push(vec![0; self.page_bytes].into());
-            (self.pages.len() - 1) as PageId
-        })
+        self.grab()
     }
 
     fn give(&mut self, page: PageId) {
@@ -143,16 +201,16 @@ impl Memory for PageMemory {
         self.free.push(page);
     }
 
-    fn payload(&self, bytes: usize) -> Box<[u8]> {
-        vec![0; bytes].into()
+    fn payload(&self, bytes: usize) -> H {
+        vec![0; bytes].as_slice().into()
     }
 
-    fn load(&mut self, page: PageId, at: usize, host: &Box<[u8]>, from: usize, bytes: usize) {
-        self.page_mut(page)[at..at + bytes].copy_from_slice(&host[from..from + bytes]);
+    fn load(&mut self, page: PageId, at: usize, host: &H, from: usize, bytes: usize) {
+        self.page_mut(page)[at..at + bytes].copy_from_slice(&host.as_ref()[from..from + bytes]);
     }
 
-    fn store(&self, page: PageId, at: usize, host: &mut Box<[u8]>, to: usize, bytes: usize) {
-        host[to..to + bytes].copy_from_slice(&self.page(page)[at..at + bytes]);
+    fn store(&self, page: PageId, at: usize, host: &mut H, to: usize, bytes: usize) {
+        host.as_mut()[to..to + bytes].copy_from_slice(&self.page(page)[at..at + bytes]);
     }
 
     fn copy(&mut self, into: PageId, from: PageId, at: usize, bytes: usize) {
@@ -179,7 +237,7 @@ impl Memory for PageMemory {
 
     fn encode(&mut self, code: &Code, row: &[PageId]) {
         let (data, parity) = row.split_at(code.data() as usize);
-        let mut targets: [Box<[u8]>; PARITY_MAX] = self.lend(parity);
+        let mut targets: [BytesMut; PARITY_MAX] = self.lend(parity);
         let mut sources: [&[u8]; MEMBERS_MAX as usize] = [&[]; MEMBERS_MAX as usize];
         for (source, &page) in sources.iter_mut().zip(data) {
             *source = self.page(page);
@@ -195,7 +253,7 @@ impl Memory for PageMemory {
         if let Some(old) = old {
             stripewise_code::xor_into(&mut change, self.page(old));
         }
-        let mut targets: [Box<[u8]>; PARITY_MAX] = self.lend(parity);
+        let mut targets: [BytesMut; PARITY_MAX] = self.lend(parity);
         let mut slices = targets.each_mut().map(|page| &mut **page);
         code.update(index, &change, &mut slices[..parity.len()]);
         self.put_back(parity, targets);
@@ -203,7 +261,7 @@ impl Memory for PageMemory {
     }
 
     fn decode(&mut self, code: &Code, row: &[PageId], lost: u64, wanted: u64) {
-        let mut members: [Box<[u8]>; MEMBERS_MAX as usize] = self.lend(row);
+        let mut members: [BytesMut; MEMBERS_MAX as usize] = self.lend(row);
         let mut slices = members.each_mut().map(|page| &mut **page);
         code.decode(&mut slices[..row.len()], lost, wanted).expect("plans decode what their code can bear");
         self.put_back(row, members);
@@ -212,3 +270,40 @@ impl Memory for PageMemory {
 
 /// The most parity members that a code has.
 const PARITY_MAX: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_every_size_are_aligned_and_lie_in_few_slabs() {
+        for page_bytes in [512, 4096, 32 << 10] {
+            let mut memory = PageMemory::<Box<[u8]>>::new(page_bytes);
+            let taken: Vec<PageId> = (0..3000).map(|_| memory.take()).collect();
+            assert_eq!(memory.in_use(), 3000);
+            assert!(memory.slabs().len() < 60, "slabs grow");
+            assert!(memory.slabs().iter().all(|slab| slab.start % SLAB_ALIGN == 0));
+            for &page in &taken {
+                let at = memory.page(page).as_ptr() as usize;
+                assert!(memory.slabs().iter().any(|slab| slab.contains(&at)));
+                assert_eq!(at % page_bytes.min(4096) as usize, 0);
+            }
+            taken.into_iter().for_each(|page| memory.give(page));
+            assert_eq!(memory.in_use(), 0);
+        }
+    }
+
+    #[test]
+    fn an_exchanged_page_keeps_its_content_and_not_its_place() {
+        let mut memory = PageMemory::<Box<[u8]>>::new(512);
+        let page = memory.take();
+        memory.page_mut(page).fill(7);
+        let before = memory.page(page).as_ptr();
+        let other = memory.exchange(page);
+        assert_eq!((memory.page(other).as_ptr(), memory.page(page)), (before, &[7; 512][..]));
+        assert_ne!(memory.page(page).as_ptr(), before);
+        memory.page_mut(other).fill(1);
+        assert_eq!(memory.page(page), [7; 512]);
+        assert_eq!(memory.in_use(), 2);
+    }
+}

@@ -64,8 +64,8 @@ fn rate(engine: &mut Engine, requests: u64, in_flight: u64, kind: Kind) -> Resul
         }
         let offset = prng.below(pages) * PAGE;
         engine.submit(match kind {
-            Kind::Read => Request::Read { offset, bytes: PAGE as u32 },
-            Kind::Write => Request::Write { offset, data: vec![submitted as u8; PAGE as usize].into() },
+            Kind::Read => Request::read(offset, PAGE as usize),
+            Kind::Write => Request::write(offset, &[submitted as u8; PAGE as usize]),
         })?;
     }
     while let Some(completion) = engine.poll() {

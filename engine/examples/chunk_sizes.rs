@@ -115,8 +115,8 @@ fn cell(
         }
         let offset = prng.below(slots) * u64::from(size);
         engine.submit(match kind {
-            Kind::Read => Request::Read { offset, bytes: size },
-            Kind::Write => Request::Write { offset, data: vec![submitted as u8; size as usize].into() },
+            Kind::Read => Request::read(offset, size as usize),
+            Kind::Write => Request::write(offset, &vec![submitted as u8; size as usize]),
         })?;
     }
     while let Some(completion) = engine.poll() {

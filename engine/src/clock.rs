@@ -35,10 +35,14 @@ impl Clock {
         }
     }
 
-    /// Lets the time of one operation pass where it does not pass by itself.
-    pub(crate) fn tick(&mut self) {
-        if let Timekeeping::Counted(operation_ns) = self.keeping {
-            self.counted += operation_ns;
+    /// Lets the time of one operation pass where it does not pass by itself. How long it took, of one that was measured so.
+    pub(crate) fn tick(&mut self, measured: Nanos) -> Nanos {
+        match self.keeping {
+            Timekeeping::Real => measured,
+            Timekeeping::Counted(operation_ns) => {
+                self.counted += operation_ns;
+                operation_ns
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use stripewise_array::{OpenError, SchemeError, SubmitError};
+use stripewise_array::{OpenError, RejoinError, SchemeError, SubmitError};
+
+use crate::jobs::Request;
 
 /// An element file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -55,10 +57,28 @@ pub enum FileTrouble {
     Io(#[from] io::Error),
 }
 
-/// More members of a row are lost than its parity can bear.
+/// Why a request that was taken was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("more elements of a row are lost than its parity can bear; what the request covers is not all there")]
-pub struct Lost;
+pub enum Failed {
+    /// More of a row or stripe is lost than its parity can bear.
+    #[error(
+        "more elements of a row are lost than its parity can bear; what the request covers is not all there"
+    )]
+    Lost,
+    /// The array has no space for what it writes.
+    #[error("the array has no space; trim what nobody needs, or give its elements more")]
+    NoSpace,
+}
+
+/// A request that was not taken, given back with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct Rejected {
+    /// The reason. [`SubmitError::Busy`] passes: try again after a completion.
+    pub error: SubmitError,
+    /// The request.
+    pub request: Request,
+}
 
 /// Why the engine did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -77,13 +97,33 @@ pub enum EngineError {
     Submit(#[from] SubmitError),
     /// The request failed.
     #[error(transparent)]
-    Lost(#[from] Lost),
-    /// A request of 4 GiB or more.
-    #[error("a request has fewer than 4294967296 bytes, not {bytes}; split it")]
-    TooLong {
-        /// Its length.
-        bytes: u64,
+    Failed(#[from] Failed),
+    /// An element does not come into the array.
+    #[error(transparent)]
+    Rejoin(#[from] RejoinError),
+    /// An element that is offered is not the one that it should be.
+    #[error("element {element} cannot come back from `{}`: {reason}", path.display())]
+    NotThat {
+        /// The element.
+        element: u16,
+        /// What was offered.
+        path: PathBuf,
+        /// What is wrong with it, and the remedy.
+        reason: String,
     },
+    /// An element is to be replaced that has not returned all that it was given.
+    #[error(
+        "element {element} has {operations} operations in flight yet; wait until it returns them, or until they time out"
+    )]
+    InFlight {
+        /// The element.
+        element: u16,
+        /// Operations that it has.
+        operations: u32,
+    },
+    /// No identifier can be drawn.
+    #[error("the system has no random numbers for identifiers")]
+    NoRandomness,
     /// No such element.
     #[error("there is no element {element}: the array has {elements}, counted from 0")]
     NoElement {
@@ -92,4 +132,10 @@ pub enum EngineError {
         /// How many there are.
         elements: usize,
     },
+}
+
+impl From<Rejected> for EngineError {
+    fn from(rejected: Rejected) -> Self {
+        Self::Submit(rejected.error)
+    }
 }

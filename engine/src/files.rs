@@ -163,6 +163,10 @@ impl Store for ElementFile {
     fn flush(&mut self) -> io::Result<()> {
         self.file.sync_data()
     }
+
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
 }
 
 fn pages_of(bytes: u64, page_bytes: u32) -> Result<u32, FileTrouble> {

@@ -1,7 +1,8 @@
 //! The engine: drives the array over files and block devices with real bytes.
 //!
-//! [`Engine`] runs the same controller as the simulator, through [`PlainDriver`]: `pread` and `pwrite`, one operation
-//! after the other. It is made to be obviously right and is the oracle for faster drivers, not one of them.
+//! [`Engine`] runs the same controller as the simulator. How its operations reach elements is a [`Backend`]: [`Plain`] is
+//! `pread` and `pwrite`, one operation after the other, made to be obviously right and the oracle of the faster one; [`Files`] is
+//! what serves.
 //!
 //! # What it expects of its media
 //! A page that was never written reads as zeros, and so does a page that was trimmed: parity of an untouched row is
@@ -34,20 +35,30 @@
 
 #![forbid(unsafe_code)]
 
+mod backend;
 mod clock;
+mod desk;
 mod engine;
 mod error;
 mod files;
+mod jobs;
 mod media;
 mod plain;
 mod record;
 mod store;
+mod ways;
 
+pub use backend::{Backend, Ended, Pages, Payload};
 pub use clock::Timekeeping;
-pub use engine::{Engine, Options, Request, Ticket};
-pub use error::{EngineError, FileError, FileTrouble, Lost};
+pub use desk::{Counts, ElementCounts, Failure, Observer};
+pub use engine::{
+    ElementState, ElementStatus, Engine, Options, Progress, Rate, ScrubStatus, Status, Way, random_uuid,
+};
+pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::ElementFile;
+pub use jobs::{Completion, Request, Ticket};
 pub use media::FileMedia;
-pub use plain::{Completion, Counts, Failure, Observer, Order, PlainDriver};
+pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use store::{Store, outcome_of};
+pub use ways::Files;

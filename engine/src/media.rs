@@ -83,6 +83,13 @@ impl FileMedia {
         Ok(None)
     }
 
+    /// The newest superblock of all files, which knows what the array is; none where there is none.
+    pub fn newest_superblock(&self) -> Option<Superblock> {
+        // What cannot be read is no superblock; opening will say so.
+        let of = |file: &ElementFile| Self::superblock(file.path()).ok().flatten();
+        self.files.iter().filter_map(of).max_by_key(|block| block.update)
+    }
+
     /// What the files are as elements, all as large as the smallest.
     pub fn elements(&self) -> Elements {
         let pages = self.files.iter().map(Store::pages).min().unwrap_or(0);

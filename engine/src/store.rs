@@ -1,6 +1,7 @@
 //! What the plain driver needs of an element, and what the errors of an operating system mean to the controller.
 
 use std::io;
+use std::path::Path;
 
 use rustix::io::Errno;
 use stripewise_array::Outcome;
@@ -35,6 +36,11 @@ pub trait Store {
     /// # Errors
     /// When durability is in doubt; a later success does not make up for it.
     fn flush(&mut self) -> io::Result<()>;
+
+    /// Where it is, if it is somewhere.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
@@ -52,6 +58,9 @@ impl<S: Store + ?Sized> Store for Box<S> {
     }
     fn flush(&mut self) -> io::Result<()> {
         (**self).flush()
+    }
+    fn path(&self) -> Option<&Path> {
+        (**self).path()
     }
 }
 

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use stripewise_array::placement::Commit;
 use stripewise_array::{Scheme, SubmitError};
 use stripewise_engine::{
-    Completion, Engine, EngineError, Options, Order, Request, Store, Ticket, Timekeeping,
+    Backend, Completion, Engine, Options, Order, Rejected, Request, Ticket, Timekeeping,
 };
 use support::faulty::Faults;
 use support::media::Media;
@@ -238,29 +238,29 @@ fn any_actions() -> impl Strategy<Value = Vec<Action>> {
 }
 
 /// An array under test, with the model of what it may answer.
-struct Bench<S: Store> {
-    engine: Engine<S>,
+struct Bench<B: Backend> {
+    engine: Engine<B>,
     model: Model<Ticket>,
     faults: Faults,
     failed: Vec<u16>,
 }
 
-impl<S: Store> Bench<S> {
+impl<B: Backend> Bench<B> {
     fn submit(&mut self, kind: Kind, at: usize, sectors: usize) {
         let first = at % self.model.len();
         let sectors = first..first + sectors.min(self.model.len() - first);
-        let (offset, bytes) = ((first * SECTOR) as u64, (sectors.len() * SECTOR) as u32);
+        let (offset, bytes) = ((first * SECTOR) as u64, sectors.len() * SECTOR);
         let request = match kind {
-            Kind::Read => Request::Read { offset, bytes },
-            Kind::Write => Request::Write { offset, data: self.model.fresh(sectors.clone()) },
-            Kind::Trim => Request::Trim { offset, bytes },
+            Kind::Read => Request::read(offset, bytes),
+            Kind::Write => Request::write(offset, &self.model.fresh(sectors.clone())),
+            Kind::Trim => Request::trim(offset, bytes as u64),
             Kind::Flush => Request::Flush,
         };
         let ticket = loop {
             match self.engine.submit(request.clone()) {
                 Ok(ticket) => break ticket,
-                Err(EngineError::Submit(SubmitError::Busy)) => self.step(),
-                Err(error) => panic!("{request:?}: {error}"),
+                Err(Rejected { error: SubmitError::Busy, .. }) => self.step(),
+                Err(rejected) => panic!("{request:?}: {rejected}"),
             }
         };
         match kind {
@@ -285,8 +285,8 @@ impl<S: Store> Bench<S> {
     }
 
     fn completed(&mut self, completion: &Completion) {
-        let data = completion.result.as_ref().expect("nothing that parity can bear fails a request");
-        self.model.completed(completion.ticket, data);
+        completion.result.expect("nothing that parity can bear fails a request");
+        self.model.completed(completion.ticket, &completion.payload);
     }
 
     /// Lets everything end, reads everything twice, and flushes.
@@ -323,6 +323,7 @@ fn run(setting: &Setting, actions: &[Action]) {
         window: setting.window,
         order: Order::Shuffled(setting.seed),
         time: Timekeeping::Counted(1_000),
+        ..Options::default()
     };
     let faults = Faults::default();
     let engine = Engine::scratch(&scheme, faults.around(media.open()), options).unwrap();

@@ -3,7 +3,7 @@
 mod support;
 
 use rustix::io::Errno;
-use stripewise_engine::{Engine, EngineError, Lost, Options, Order, Request};
+use stripewise_engine::{Engine, EngineError, Failed, Options, Order, Request};
 use support::faulty::Faults;
 use support::media::Media;
 use support::{options, raid0, raid5, read, scheme};
@@ -15,7 +15,7 @@ fn page(byte: u8) -> Box<[u8]> {
 }
 
 fn write_of(page_number: u64, byte: u8) -> Request {
-    Request::Write { offset: page_number * PAGE, data: page(byte) }
+    Request::write(page_number * PAGE, &page(byte))
 }
 
 /// Three plans, and many writes that join the second; then one that needs the third.
@@ -101,8 +101,8 @@ fn a_flush_fails_when_parity_cannot_bear_what_it_lost() {
     let mut engine = Engine::new(&raid0(), faults.around(media.open()), options()).unwrap();
     engine.write(0, &page(1)).unwrap();
     faults.refuse_flushes(0);
-    assert!(matches!(engine.flush(), Err(EngineError::Lost(Lost))));
-    assert!(matches!(engine.flush(), Err(EngineError::Lost(Lost))), "and it stays so");
+    assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))));
+    assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))), "and it stays so");
 
     let media = Media::new(3, 8, 4096);
     let faults = Faults::default();
@@ -112,7 +112,7 @@ fn a_flush_fails_when_parity_cannot_bear_what_it_lost() {
     engine.flush().expect("parity bears one");
     assert!(engine.failure(0).unwrap().unwrap().to_string().starts_with("flushing: "));
     faults.refuse_flushes(1);
-    assert!(matches!(engine.flush(), Err(EngineError::Lost(Lost))));
+    assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))));
 }
 
 /// A write that meets a lost chunk fails; one that only shares its row and its plan does not.
@@ -139,7 +139,7 @@ fn pages_that_went_bad_one_after_the_other_are_not_lost_together() {
     engine.write(0, &page(1)).unwrap();
     engine.write(PAGE, &page(2)).unwrap();
     faults.rot(0, 0, Errno::IO);
-    let ticket = engine.submit(Request::Read { offset: 0, bytes: 8192 }).unwrap();
+    let ticket = engine.submit(Request::read(0, 8192)).unwrap();
     engine.step();
     faults.heal(0, 0);
     faults.rot(1, 0, Errno::IO);
@@ -147,11 +147,11 @@ fn pages_that_went_bad_one_after_the_other_are_not_lost_together() {
     assert_eq!(completion.ticket, ticket);
     let mut expected = vec![1; 4096];
     expected.extend([2; 4096]);
-    assert_eq!(*completion.result.unwrap(), *expected);
+    assert_eq!((completion.result, &*completion.payload), (Ok(()), &*expected));
     while engine.step() {}
     assert!(!faults.is_rotten(1, 0), "and it is written back");
     // When both stay bad, there is an error.
     faults.rot(0, 0, Errno::IO);
     faults.rot(1, 0, Errno::IO);
-    assert!(matches!(read(&mut engine, 0, 8192), Err(EngineError::Lost(Lost))));
+    assert!(matches!(read(&mut engine, 0, 8192), Err(EngineError::Failed(Failed::Lost))));
 }

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rustix::io::Errno;
 use stripewise_array::{Class, Operation, OperationKind};
-use stripewise_engine::{Engine, EngineError, Failure, Lost, Options, Order, Request, Store, Timekeeping};
+use stripewise_engine::{
+    Backend, Engine, EngineError, Failed, Failure, Options, Order, Request, Timekeeping,
+};
 use support::faulty::Faults;
 use support::media::Media;
 use support::{options, raid0, raid5, read, scheme};
@@ -20,7 +22,7 @@ fn page(byte: u8) -> Box<[u8]> {
 
 /// RAID-5 over four elements whose page `n` is filled with `n + 1`; page 0 lies on element 0, parity of row 0 on
 /// element 3.
-fn filled() -> (Media, Faults, Engine<impl Store>) {
+fn filled() -> (Media, Faults, Engine<impl Backend>) {
     let media = Media::new(4, 8, 4096);
     let faults = Faults::default();
     let mut engine = Engine::new(&raid5(), faults.around(media.open()), options()).unwrap();
@@ -121,8 +123,8 @@ fn more_than_parity_can_bear_is_an_error_and_not_a_lie() {
     let (_media, _, mut engine) = filled();
     engine.fail(0).unwrap();
     engine.fail(1).unwrap();
-    assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Lost(Lost))));
-    assert!(matches!(engine.write(0, &page(1)), Err(EngineError::Lost(Lost))));
+    assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Failed(Failed::Lost))));
+    assert!(matches!(engine.write(0, &page(1)), Err(EngineError::Failed(Failed::Lost))));
     // Chunks on what is left can be read: page 2 lies on element 2.
     assert_eq!(read(&mut engine, 2 * PAGE, 4096).unwrap(), vec![3; 4096]);
 
@@ -131,7 +133,7 @@ fn more_than_parity_can_bear_is_an_error_and_not_a_lie() {
     let mut engine = Engine::new(&raid0(), faults.around(media.open()), options()).unwrap();
     engine.write(0, &page(1)).unwrap();
     faults.rot(0, 0, Errno::IO);
-    assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Lost(Lost))));
+    assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Failed(Failed::Lost))));
     assert!(engine.failure(0).unwrap().is_none(), "the element lives");
     engine.write(0, &page(5)).unwrap();
     assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![5; 4096], "a whole write heals the page");
@@ -189,12 +191,14 @@ proptest! {
             window: 3,
             order: Order::Shuffled(seed),
             time: Timekeeping::Counted(1_000),
+            ..Options::default()
         };
         let mut engine = Engine::new(&scheme, faults.around(media.open()), options).unwrap();
         let sectors_of_array = engine.capacity() / 512;
         let mut model = support::model::Model::new(engine.capacity());
         let check = |model: &mut support::model::Model<_>, completion: stripewise_engine::Completion| {
-            model.completed(completion.ticket, &completion.result.expect("parity bears one in a row"));
+            completion.result.expect("parity bears one in a row");
+            model.completed(completion.ticket, &completion.payload);
         };
         for event in events {
             match event {
@@ -202,12 +206,11 @@ proptest! {
                     let first = at % sectors_of_array;
                     let range = first as usize..(first + sectors).min(sectors_of_array) as usize;
                     if matches!(event, Event::Read { .. }) {
-                        let bytes = range.len() as u32 * 512;
-                        let ticket = engine.submit(Request::Read { offset: first * 512, bytes }).unwrap();
+                        let ticket = engine.submit(Request::read(first * 512, range.len() * 512)).unwrap();
                         model.read_submitted(ticket, range);
                     } else {
                         let data = model.fresh(range.clone());
-                        let ticket = engine.submit(Request::Write { offset: first * 512, data }).unwrap();
+                        let ticket = engine.submit(Request::write(first * 512, &data)).unwrap();
                         model.write_submitted(ticket, range);
                     }
                 }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use stripewise_array::Scheme;
 use stripewise_array::geometry::Rotation;
 use stripewise_base::prng::Prng;
-use stripewise_engine::{Engine, EngineError, FileError, FileTrouble, Lost, Store};
+use stripewise_engine::{Backend, Engine, EngineError, Failed, FileError, FileTrouble};
 use support::faulty::Faults;
 use support::media::Media;
 use support::{options, read, scheme};
@@ -97,7 +97,7 @@ fn disks_of(rotation: Rotation, bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Writes of random length at random places over `expected`, of sectors, pages and whole stripes.
-fn scribble<S: Store>(engine: &mut Engine<S>, prng: &mut Prng, expected: &mut [u8], writes: u32) {
+fn scribble<B: Backend>(engine: &mut Engine<B>, prng: &mut Prng, expected: &mut [u8], writes: u32) {
     let sectors = expected.len() as u64 / 512;
     for _ in 0..writes {
         let most = [8, 20, 200][prng.below(3) as usize];
@@ -228,13 +228,16 @@ fn the_third_loss_is_an_error_and_not_a_lie() {
             let at = (chunk * CHUNK) as u64;
             match read(&mut engine, at, CHUNK) {
                 Ok(found) => assert!(!is_lost && found == expected, "chunk {chunk} without {gone:?}"),
-                Err(EngineError::Lost(Lost)) => assert!(is_lost, "chunk {chunk} without {gone:?}"),
+                Err(EngineError::Failed(Failed::Lost)) => assert!(is_lost, "chunk {chunk} without {gone:?}"),
                 Err(other) => panic!("{other}"),
             }
             // Three of five lost are more than any stripe bears, whatever the chunk.
-            assert!(matches!(engine.write(at, &[1; 512]), Err(EngineError::Lost(Lost))), "chunk {chunk}");
+            assert!(
+                matches!(engine.write(at, &[1; 512]), Err(EngineError::Failed(Failed::Lost))),
+                "chunk {chunk}"
+            );
         }
-        assert!(matches!(engine.flush(), Err(EngineError::Lost(Lost))));
+        assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))));
     }
 }
 

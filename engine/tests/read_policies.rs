@@ -33,13 +33,14 @@ fn hedged_reads_of_files_race_and_return_what_was_written() {
     // All at once, so that operations wait in the queues, and of two sides one is ahead by chance.
     let mut asked = Vec::new();
     for number in 0..pages {
-        let ticket = engine.submit(Request::Read { offset: number * PAGE, bytes: PAGE as u32 }).unwrap();
+        let ticket = engine.submit(Request::read(number * PAGE, PAGE as usize)).unwrap();
         asked.push((ticket, number as u8));
     }
     while let Some(completion) = engine.poll() {
         let at = asked.iter().position(|&(ticket, _)| ticket == completion.ticket).expect("asked for once");
         let (_, byte) = asked.swap_remove(at);
-        assert!(completion.result.unwrap().iter().all(|&found| found == byte), "page {byte}");
+        completion.result.unwrap();
+        assert!(completion.payload.iter().all(|&found| found == byte), "page {byte}");
     }
     assert!(asked.is_empty());
     let counts = engine.array().read_counts();

@@ -4,9 +4,9 @@ mod support;
 
 use std::path::PathBuf;
 
-use stripewise_array::{Class, SchemeError};
+use stripewise_array::{Class, SchemeError, SubmitError};
 use stripewise_base::prng::Prng;
-use stripewise_engine::{ElementFile, Engine, EngineError, FileError, FileTrouble, Options, Store};
+use stripewise_engine::{Backend, ElementFile, Engine, EngineError, FileError, FileTrouble, Options};
 use support::{options, raid0, raid5, read, scheme};
 use tempfile::TempDir;
 
@@ -17,7 +17,7 @@ fn paths(folder: &TempDir, count: usize) -> Vec<PathBuf> {
 }
 
 /// Writes of random length at random places; returns what the array then holds.
-fn fill<S: Store>(engine: &mut Engine<S>, seed: u64) -> Vec<u8> {
+fn fill<B: Backend>(engine: &mut Engine<B>, seed: u64) -> Vec<u8> {
     let mut prng = Prng::new(seed);
     let mut expected = vec![0; engine.capacity() as usize];
     for _ in 0..200 {
@@ -185,7 +185,7 @@ fn requests_outside_the_array_or_between_sectors_are_refused() {
         assert!(engine.write(offset, &vec![0; bytes]).is_err());
         assert!(engine.trim(offset, bytes as u64).is_err());
     }
-    assert!(matches!(engine.trim(0, 1 << 32), Err(EngineError::TooLong { bytes: 0x1_0000_0000 })));
+    assert!(matches!(engine.trim(0, 1 << 40), Err(EngineError::Submit(SubmitError::OutOfRange { .. }))));
     engine.write(0, &[1; 512]).expect("and service goes on");
 }
 

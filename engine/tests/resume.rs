@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Identity, OpenError, Scheme, create};
-use stripewise_engine::{ElementFile, Engine, EngineError, FileMedia, Options};
+use stripewise_array::{Identity, OpenError, Opening, Scheme, create};
+use stripewise_engine::{ElementFile, Engine, EngineError, Failure, FileMedia, Options};
 
 const SCHEMES: [&str; 2] = [
     "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -28,7 +28,7 @@ fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
 
 fn resume(scheme: &Scheme, paths: &[PathBuf]) -> Result<Engine, EngineError> {
     let media = FileMedia::open(paths, 4096)?;
-    Ok(Engine::resume(scheme, media, Options::default())?.0)
+    Ok(Engine::resume(scheme, media, Options::default(), Opening::default())?.0)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_was_flushed_is_there_however_the_engine_ended() {
 }
 
 #[test]
-fn a_file_that_is_not_of_the_array_or_missing_is_refused() {
+fn a_copy_is_refused_and_one_element_may_be_missing() {
     let scheme = Scheme::from_toml("test", SCHEMES[0]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths = created(&scheme, folder.path());
@@ -68,6 +68,12 @@ fn a_file_that_is_not_of_the_array_or_missing_is_refused() {
     let reason = refused(&[paths[0].clone(), paths[1].clone(), twice.clone(), paths[3].clone()]);
     assert!(reason.contains("is a copy"), "{reason}");
     std::fs::write(&twice, vec![0; 2 << 20]).unwrap();
-    let reason = refused(&[paths[0].clone(), paths[1].clone(), twice, paths[3].clone()]);
-    assert!(reason.contains("offer all of them"), "{reason}");
+    let empty = twice;
+    let mut engine =
+        resume(&scheme, &[paths[0].clone(), paths[1].clone(), empty.clone(), paths[3].clone()]).unwrap();
+    assert!(matches!(engine.failure(2), Ok(Some(Failure::Absent))));
+    engine.write(0, &[3; 4096]).unwrap();
+    drop(engine.close().unwrap());
+    let reason = refused(&[paths[0].clone(), empty, paths[3].clone()]);
+    assert!(reason.contains("absent"), "{reason}");
 }

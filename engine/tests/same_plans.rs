@@ -7,9 +7,8 @@
 
 mod support;
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::mpsc;
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::FirstWrites;
@@ -201,24 +200,23 @@ fn engine(case: &Case, pages: u32) -> Vec<Vec<PlanRecord>> {
     let options =
         Options { page_bytes: case.page_bytes, time: Timekeeping::Counted(10_000), ..Options::default() };
     let mut engine = Engine::scratch(&case.scheme, media.open(), options).unwrap();
-    let noted = Rc::new(RefCell::new(Vec::new()));
-    let notes = Rc::clone(&noted);
-    engine.observe(move |plan| notes.borrow_mut().push(PlanRecord::from(plan)));
+    let (notes, noted) = mpsc::channel();
+    engine.observe(move |plan| drop(notes.send(PlanRecord::from(plan))));
     let mut plans = Vec::new();
     for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
         for element in case.failing_before(index) {
             engine.fail(element).unwrap();
         }
         let request = match kind {
-            RequestKind::Read => Request::Read { offset, bytes },
-            RequestKind::Write => Request::Write { offset, data: vec![index as u8; bytes as usize].into() },
-            RequestKind::Trim => Request::Trim { offset, bytes },
+            RequestKind::Read => Request::read(offset, bytes as usize),
+            RequestKind::Write => Request::write(offset, &vec![index as u8; bytes as usize]),
+            RequestKind::Trim => Request::trim(offset, bytes.into()),
             RequestKind::Flush => unreachable!("flushes are left out"),
         };
         engine.submit(request).unwrap();
         assert!(engine.poll().is_some());
         while engine.step() {}
-        plans.push(noted.take());
+        plans.push(noted.try_iter().collect());
     }
     plans
 }

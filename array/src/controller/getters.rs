@@ -26,6 +26,11 @@ impl<M: Memory> Array<M> {
         self.elements.count
     }
 
+    /// Pages that the array takes of each element.
+    pub fn element_pages(&self) -> u32 {
+        self.elements.pages
+    }
+
     /// The code of its parity, if it has any.
     pub fn code(&self) -> Option<&Code> {
         self.code.as_ref()

@@ -11,6 +11,7 @@
 //! each row in use, one for each element.
 
 mod absorbing;
+mod allowance;
 mod bytes;
 mod caching;
 mod cut;
@@ -147,6 +148,8 @@ pub struct Array<M: Memory> {
     coordination: Option<Coordination>,
     /// The walk over all rows after a loss of power; no request is issued before it is over.
     resync: Option<Resync>,
+    /// Pages that rebuilding and scrubbing may read and write, less those that they took beyond that; none without a limit.
+    allowance: Option<i64>,
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
     last_active: Nanos,
@@ -272,6 +275,7 @@ impl<M: Memory> Array<M> {
                 elements.count,
             ),
             resync: None,
+            allowance: None,
             under_way: 0,
             last_active: 0,
             #[cfg(feature = "planted-bugs")]

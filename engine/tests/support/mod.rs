@@ -30,8 +30,8 @@ pub fn options() -> Options {
 }
 
 /// Reads `bytes` at `offset`.
-pub fn read<S: stripewise_engine::Store>(
-    engine: &mut Engine<S>,
+pub fn read<B: stripewise_engine::Backend>(
+    engine: &mut Engine<B>,
     offset: u64,
     bytes: usize,
 ) -> Result<Vec<u8>, EngineError> {

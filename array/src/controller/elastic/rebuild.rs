@@ -16,7 +16,7 @@ use crate::placement::elastic::{Elastic, Role};
 use crate::plan::{Purpose, Step};
 
 /// Plans of a walk that are under way at once.
-pub(super) const PLANS_OF_WALK: u32 = 4;
+const PLANS_OF_WALK: u32 = 4;
 
 /// What comes into the array in the place of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,23 +78,11 @@ impl<M: Memory> Array<M> {
         how: Rejoining,
         driver: &mut D,
     ) -> Result<(), RejoinError> {
-        if !self.is_kept() {
-            return Err(RejoinError::NoMetadata);
-        }
-        if !self.failed[element as usize] {
-            return Err(RejoinError::Active(element));
-        }
-        if let Some(rebuild) = &self.elastic().durable().rebuild {
-            return Err(RejoinError::Busy(rebuild.element));
-        }
+        self.check_rejoin(element, how)?;
         self.advance(now);
         let durable = self.elastic_mut().durable_mut();
         let member = &mut durable.superblock.members[element as usize];
         if let Rejoining::Replacement { element: uuid, pages } = how {
-            let needed = durable.superblock.pages;
-            if pages < needed {
-                return Err(RejoinError::TooSmall { pages, needed });
-            }
             member.element = uuid;
             member.failed_batch = 0;
             durable.back[element as usize] = pages - durable.layout.superblock_pages;
@@ -105,6 +93,29 @@ impl<M: Memory> Array<M> {
         self.begin_rebuild(element, 0);
         self.settle(driver);
         Ok(())
+    }
+
+    /// Whether [`Self::rejoin`] would take an element now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_rejoin(&self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
+        if !self.is_kept() {
+            return Err(RejoinError::NoMetadata);
+        }
+        if !self.failed[element as usize] {
+            return Err(RejoinError::Active(element));
+        }
+        if let Some(rebuild) = &self.elastic().durable().rebuild {
+            return Err(RejoinError::Busy(rebuild.element));
+        }
+        let needed = self.element_pages();
+        match how {
+            Rejoining::Replacement { pages, .. } if pages < needed => {
+                Err(RejoinError::TooSmall { pages, needed })
+            }
+            Rejoining::Replacement { .. } | Rejoining::Returned => Ok(()),
+        }
     }
 
     /// Goes on with rebuilding `element` from segment `cursor` on.
@@ -158,11 +169,12 @@ impl<M: Memory> Array<M> {
         let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
         if log.directory.role(slot) == Role::Copy {
             let is_its = log.element(slot).0 == rebuild.element;
-            if is_its && (self.free_plan == NONE || under_way >= PLANS_OF_WALK) {
+            if is_its && !self.may_walk(under_way) {
                 return false;
             }
             self.rebuild_mut().walk.next += 1;
             if is_its {
+                self.spend(2);
                 self.rebuild_mut().walk.under_way += 1;
                 self.recopy(slot, driver);
             }
@@ -175,19 +187,25 @@ impl<M: Memory> Array<M> {
         let stripe = log.directory.stripe(slot);
         let is_its = |&slot: &u64| log.directory.is_member(slot) && log.element(slot).0 == rebuild.element;
         let its = (stripe.0..stripe.1).find(is_its);
-        if its.is_some() && (self.free_plan == NONE || under_way >= PLANS_OF_WALK) {
+        if its.is_some() && !self.may_walk(under_way) {
             return false;
         }
         let walk = &mut self.rebuild_mut().walk;
         walk.next += (stripe.1 - slot) as u32;
         if let Some(its) = its {
             walk.under_way += 1;
+            self.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild);
             let member = self.elastic().homes(plan).iter().position(|&home| home == its);
             self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
             self.begin(plan, driver);
         }
         true
+    }
+
+    /// Whether a walk that has `under_way` plans may begin another.
+    pub(super) fn may_walk(&self, under_way: u32) -> bool {
+        self.free_plan != NONE && under_way < PLANS_OF_WALK && self.is_allowed()
     }
 
     fn rebuild_mut(&mut self) -> &mut Rebuild {

@@ -3,9 +3,7 @@
 
 use super::super::updates::TooManyLost;
 use super::super::{Array, members};
-use super::rebuild::PLANS_OF_WALK;
 use crate::driver::Driver;
-use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::placement::elastic::durable::{ScrubCounts, Walk};
@@ -25,6 +23,23 @@ impl<M: Memory> Array<M> {
         }
     }
 
+    /// How far a scrub is: segments that were looked at, and those that there are. Nothing if none goes on.
+    pub fn scrubbing(&self) -> Option<(u32, u32)> {
+        let log = self.elastic.as_ref()?;
+        let walk = log.durable.as_ref()?.scrub?;
+        Some((walk.segment, log.segments.count()))
+    }
+
+    /// Stops a scrub; what it began goes on to its end.
+    pub fn stop_scrub(&mut self) {
+        let log = self.elastic.as_mut();
+        if let Some(walk) =
+            log.and_then(|log| log.durable.as_mut()).and_then(|durable| durable.scrub.as_mut())
+        {
+            walk.segment = u32::MAX;
+        }
+    }
+
     fn scrub_walk(&mut self) -> Option<&mut Walk> {
         self.elastic_mut().durable_mut().scrub.as_mut()
     }
@@ -34,7 +49,7 @@ impl<M: Memory> Array<M> {
         let Some(log) = &self.elastic else { return false };
         let Some(walk) = log.durable.as_ref().and_then(|durable| durable.scrub) else { return false };
         let slots = log.segment_slots() as u32;
-        if walk.segment == log.segments.count() {
+        if walk.segment >= log.segments.count() {
             let is_over = walk.under_way == 0;
             if is_over {
                 self.elastic_mut().durable_mut().scrub = None;
@@ -58,12 +73,15 @@ impl<M: Memory> Array<M> {
         let is_read = !is_writing && (counts || role == Role::Copy && !self.is_on_failed(slot));
         let needed = if is_stripe { self.geometry.data } else { 0 };
         let has_room = self.elastic().buffer.available() >= needed;
-        if is_read && (self.free_plan == NONE || walk.under_way >= PLANS_OF_WALK || !has_room) {
+        if is_read && !(has_room && self.may_walk(walk.under_way)) {
             return false;
         }
         if let Some(walk) = self.scrub_walk() {
             walk.next += (stripe.1 - slot) as u32;
             walk.under_way += u32::from(is_read);
+        }
+        if is_read {
+            self.spend((stripe.1 - slot) as u32);
         }
         if is_read && is_stripe {
             self.elastic_mut().buffer.reserve(needed);

@@ -41,6 +41,19 @@ impl<M: Memory> Array<M> {
         durable.map_or_else(Default::default, |durable| (durable.scrubbed, durable.scrub.is_some()))
     }
 
+    /// Bytes of hosts that the log holds on its elements; none without a log, where every page has its place.
+    pub fn used(&self) -> Option<u64> {
+        let log = self.elastic.as_ref()?;
+        let valid = (0..log.segments.count()).map(|segment| u64::from(log.segments.valid(segment)));
+        Some(valid.sum::<u64>() * u64::from(self.elements.page_bytes))
+    }
+
+    /// Segments of the log that are free, and those that there are; none without a log.
+    pub fn segments(&self) -> Option<(u32, u32)> {
+        let log = self.elastic.as_ref()?;
+        Some((log.segments.free_count(), log.segments.count()))
+    }
+
     /// Bytes of memory that finding hot chunks takes; 0 without a log.
     pub fn hotness_bytes(&self) -> u64 {
         self.elastic.as_ref().map_or(0, |log| log.hotness.bytes())

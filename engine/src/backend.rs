@@ -1,0 +1,81 @@
+//! How the operations that the controller starts reach elements.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use stripewise_array::{Operation, OperationId, PageId, PageMemory};
+use stripewise_base::Nanos;
+
+/// What a host brings to be written or offers to be filled: a buffer that goes to the engine with the request and comes back with
+/// the completion, to be used again.
+pub type Payload = bytes::BytesMut;
+
+/// The pages of the controller. What lies in one that an operation was started with must not be touched before that is over.
+pub type Pages = PageMemory<Payload>;
+
+/// An operation that is over.
+#[derive(Debug)]
+pub struct Ended {
+    /// Which one.
+    pub id: OperationId,
+    /// What it was.
+    pub operation: Operation,
+    /// How it ended.
+    pub result: io::Result<()>,
+    /// How long the element had it.
+    pub took_ns: Nanos,
+}
+
+/// Elements, and the way in which operations are carried out on them.
+///
+/// An operation is started, then handed on with [`Backend::submit`], and is over when [`Backend::take`] returns it. Only
+/// [`Backend::wait`] waits for anything but a blocking call of its own.
+pub trait Backend {
+    /// An element.
+    type Element;
+
+    /// How many operations are taken before the controller is asked what follows from them.
+    const BATCH: usize;
+
+    /// Accepts an operation on `page` of the memory; trims and flushes have none.
+    fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages);
+
+    /// Hands on to the system what was started, and learns what is over.
+    fn submit(&mut self, memory: &mut Pages);
+
+    /// An operation that is over.
+    fn take(&mut self, memory: &mut Pages) -> Option<Ended>;
+
+    /// Operations that were started and not taken.
+    fn in_flight(&self) -> usize;
+
+    /// Waits until an operation is over, at most so long.
+    fn wait(&mut self, at_most: Option<Duration>);
+
+    /// What becomes readable when an operation is over; none where operations are over as soon as they are taken.
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Elements, those that are absent among them.
+    fn count(&self) -> u16;
+
+    /// Where an element is, if it is somewhere.
+    fn path(&self, _element: u16) -> Option<&Path> {
+        None
+    }
+
+    /// Asks nothing more of an element that the controller does without. What it was given may still return.
+    fn close(&mut self, element: u16);
+
+    /// Puts an element in the place of another, whose operations that are in flight stay with it.
+    fn put(&mut self, element: u16, store: Self::Element);
+
+    /// The elements again, in order, where they are there. Nothing may be in flight.
+    fn into_elements(self) -> Vec<Option<Self::Element>>;
+
+    /// What it is, for people.
+    fn name(&self) -> &'static str;
+}

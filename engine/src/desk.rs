@@ -1,0 +1,255 @@
+//! The controller's other side: what it asks of the world goes through here to elements, timers and hosts.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::{fmt, io};
+
+use stripewise_array::update::ElementState;
+use stripewise_array::{
+    Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
+    PlanView,
+};
+use stripewise_base::Nanos;
+
+use crate::backend::{Backend, Pages, Payload};
+use crate::jobs::Jobs;
+use crate::store::outcome_of;
+
+/// Is shown every plan that the controller makes.
+pub type Observer = Box<dyn FnMut(&PlanView<'_>) + Send>;
+
+/// Why an element is out of service.
+#[derive(Debug)]
+pub enum Failure {
+    /// [`crate::Engine::fail`] said so.
+    Asked,
+    /// It was not there when the array was opened, or what it had was too old.
+    Absent,
+    /// The controller gave it up after an error that an element must not have.
+    Error {
+        /// What was tried.
+        operation: Operation,
+        /// What the operating system said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operation, error) = match self {
+            Self::Asked => return f.write_str("it was taken out of service"),
+            Self::Absent => return f.write_str("it was absent or stale when the array was opened"),
+            Self::Error { operation, error } => (operation, error),
+        };
+        match operation.kind {
+            OperationKind::Read => write!(f, "reading page {}: {error}", operation.page),
+            OperationKind::Write => write!(f, "writing page {}: {error}", operation.page),
+            OperationKind::Trim => write!(f, "trimming page {}: {error}", operation.page),
+            OperationKind::Flush => write!(f, "flushing: {error}"),
+        }
+    }
+}
+
+/// What was done on elements so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Operations that succeeded, by [`Class`].
+    pub done: [u64; Class::COUNT],
+    /// Operations that failed.
+    pub errors: u64,
+}
+
+/// What an element did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ElementCounts {
+    /// Pages read.
+    pub reads: u64,
+    /// Pages written.
+    pub writes: u64,
+    /// Pages trimmed.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Operations that failed.
+    pub errors: u64,
+}
+
+/// One element's side of the desk.
+#[derive(Debug, Default)]
+struct Element {
+    /// Operations started and not over.
+    in_flight: u32,
+    /// Whether it refused an operation since it was last reported ready.
+    refused: bool,
+    failure: Option<Failure>,
+    last_error: Option<(Operation, io::Error)>,
+    counts: ElementCounts,
+}
+
+/// An operation that is over, as the controller wants to hear of it.
+pub(crate) struct Over {
+    pub(crate) id: OperationId,
+    pub(crate) element: u16,
+    pub(crate) outcome: Outcome,
+    pub(crate) took_ns: Nanos,
+}
+
+pub(crate) struct Desk<B> {
+    pub(crate) backend: B,
+    pub(crate) jobs: Jobs,
+    elements: Vec<Element>,
+    /// Operations that an element admits at once.
+    window: u32,
+    timers: BinaryHeap<Reverse<Nanos>>,
+    pub(crate) observer: Option<Observer>,
+    counts: Counts,
+}
+
+impl<B: Backend> fmt::Debug for Desk<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").field("backend", &self.backend.name()).finish_non_exhaustive()
+    }
+}
+
+impl<B: Backend> Desk<B> {
+    /// Over `backend`; each element admits at most `window` operations at once, at least one.
+    pub(crate) fn new(backend: B, window: u32, jobs: Jobs) -> Self {
+        Self {
+            elements: (0..backend.count()).map(|_| Element::default()).collect(),
+            backend,
+            jobs,
+            window: window.max(1),
+            timers: BinaryHeap::new(),
+            observer: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The next operation that is over.
+    pub(crate) fn take(&mut self, memory: &mut Pages) -> Option<Over> {
+        let ended = self.backend.take(memory)?;
+        let operation = ended.operation;
+        let element = &mut self.elements[operation.element as usize];
+        element.in_flight -= 1;
+        let outcome = match ended.result {
+            // Whatever it says: nobody counts on it any more.
+            _ if element.failure.is_some() => Outcome::Gone,
+            Ok(()) => {
+                let counts = &mut element.counts;
+                *match operation.kind {
+                    OperationKind::Read => &mut counts.reads,
+                    OperationKind::Write => &mut counts.writes,
+                    OperationKind::Trim => &mut counts.trims,
+                    OperationKind::Flush => &mut counts.flushes,
+                } += 1;
+                self.counts.done[operation.class as usize] += 1;
+                Outcome::Done
+            }
+            Err(error) => {
+                self.counts.errors += 1;
+                element.counts.errors += 1;
+                let outcome = outcome_of(&error);
+                element.last_error = Some((operation, error));
+                outcome
+            }
+        };
+        Some(Over { id: ended.id, element: operation.element, outcome, took_ns: ended.took_ns })
+    }
+
+    /// Whether `element` refused an operation since this was last asked, so that it must be reported ready.
+    pub(crate) fn take_refusal(&mut self, element: u16) -> bool {
+        std::mem::take(&mut self.elements[element as usize].refused)
+    }
+
+    /// The earliest time that the controller asked for.
+    pub(crate) fn next_timer(&self) -> Option<Nanos> {
+        self.timers.peek().map(|&Reverse(at)| at)
+    }
+
+    /// Forgets the earliest time that the controller asked for.
+    pub(crate) fn take_timer(&mut self) {
+        self.timers.pop();
+    }
+
+    /// Takes an element out of service: what it was given and has not done ends as gone.
+    pub(crate) fn fail(&mut self, element: u16, why: Failure) {
+        self.elements[element as usize].failure.get_or_insert(why);
+        self.backend.close(element);
+    }
+
+    /// An element is in service again.
+    pub(crate) fn restore(&mut self, element: u16, store: B::Element) {
+        let place = &mut self.elements[element as usize];
+        (place.failure, place.last_error) = (None, None);
+        self.backend.put(element, store);
+    }
+
+    /// Why an element is out of service; `None` while it serves.
+    pub(crate) fn failure(&self, element: u16) -> Option<&Failure> {
+        self.elements[element as usize].failure.as_ref()
+    }
+
+    /// Operations that the element was given and has not done.
+    pub(crate) fn in_flight(&self, element: u16) -> u32 {
+        self.elements[element as usize].in_flight
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    pub(crate) fn counts_of(&self, element: u16) -> ElementCounts {
+        self.elements[element as usize].counts
+    }
+}
+
+impl<B> ElementState for Desk<B> {}
+
+impl<B: Backend> Driver<Pages> for Desk<B> {
+    const OBSERVES: bool = true;
+
+    #[inline]
+    fn admits(&mut self, operation: &Operation) -> Admission {
+        let element = &mut self.elements[operation.element as usize];
+        if element.in_flight < self.window {
+            return Admission::Admitted;
+        }
+        element.refused = true;
+        Admission::Closed
+    }
+
+    #[inline]
+    fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
+        self.elements[operation.element as usize].in_flight += 1;
+        self.backend.start(id, operation, page, memory);
+    }
+
+    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+        // The controller has the bytes and computes them itself; there is nothing to wait for.
+        true
+    }
+
+    fn set_timer(&mut self, at: Nanos) {
+        self.timers.push(Reverse(at));
+    }
+
+    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
+        self.jobs.part_over(acknowledgement, payload);
+    }
+
+    fn gave_up(&mut self, element: u16) {
+        let place = &mut self.elements[element as usize];
+        place.failure = Some(match place.last_error.take() {
+            Some((operation, error)) => Failure::Error { operation, error },
+            None => Failure::Asked,
+        });
+        self.backend.close(element);
+    }
+
+    #[inline]
+    fn planned(&mut self, plan: &PlanView<'_>) {
+        if let Some(observer) = &mut self.observer {
+            observer(plan);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Elements that leave the array and come into it.
+
+use std::collections::VecDeque;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use stripewise_array::format::Uuid;
+use stripewise_array::{RejoinError, Rejoining};
+
+use super::Engine;
+use crate::backend::Backend;
+use crate::desk::Failure;
+use crate::error::EngineError;
+use crate::files::ElementFile;
+use crate::media::FileMedia;
+use crate::store::Store;
+use crate::ways::Files;
+
+/// Elements that wait to take the place of one that fails.
+#[derive(Debug)]
+pub(super) struct Spares<E> {
+    waiting: VecDeque<(E, u32)>,
+}
+
+impl<E> Default for Spares<E> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new() }
+    }
+}
+
+impl<E> Spares<E> {
+    pub(super) fn count(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+impl<B: Backend> Engine<B> {
+    /// Takes an element out of service; what lies on it is decoded from the others from now on.
+    ///
+    /// # Errors
+    /// When there is no such element.
+    pub fn fail(&mut self, element: u16) -> Result<(), EngineError> {
+        self.exists(element)?;
+        self.desk.fail(element, Failure::Asked);
+        self.array.element_failed(self.clock.now(), element, &mut self.desk);
+        self.pump();
+        Ok(())
+    }
+
+    /// Why `element` is out of service; `None` while it serves.
+    ///
+    /// # Errors
+    /// When there is no such element.
+    pub fn failure(&self, element: u16) -> Result<Option<&Failure>, EngineError> {
+        self.exists(element)?;
+        Ok(self.desk.failure(element))
+    }
+
+    /// Begins to read everything that the array holds and to repair what is bad, at the rate that is set.
+    pub fn scrub(&mut self) {
+        self.array.scrub(self.clock.now(), &mut self.desk);
+    }
+
+    /// Stops a scrub; what it found stays counted.
+    pub fn stop_scrub(&mut self) {
+        self.array.stop_scrub();
+    }
+
+    pub(super) fn exists(&self, element: u16) -> Result<(), EngineError> {
+        let elements = self.desk.backend.count();
+        if element < elements {
+            return Ok(());
+        }
+        Err(EngineError::NoElement { element, elements: elements.into() })
+    }
+
+    /// Puts `store`, of which nothing is known, in the place of `element`, which is out of service, and rebuilds it.
+    ///
+    /// # Errors
+    /// When there is no such element, it serves, another is being rebuilt, or the new one is too small. Then it is not taken.
+    pub fn replace_by(&mut self, element: u16, store: B::Element, pages: u32) -> Result<(), EngineError> {
+        let uuid = random_uuid()?;
+        self.rejoin_as(element, store, Rejoining::Replacement { element: uuid, pages })?;
+        if let Some(known) = &mut self.known {
+            known.elements[usize::from(element)] = uuid;
+        }
+        Ok(())
+    }
+
+    /// Keeps `store` for the next element that fails.
+    pub fn add_spare_of(&mut self, store: B::Element, pages: u32) {
+        self.spares.waiting.push_back((store, pages));
+        self.use_spares();
+    }
+
+    fn rejoin_as(&mut self, element: u16, store: B::Element, how: Rejoining) -> Result<(), EngineError> {
+        self.exists(element)?;
+        self.array.check_rejoin(element, how)?;
+        // Whatever these bring is about the one that was there before.
+        let operations = self.desk.in_flight(element);
+        if operations > 0 {
+            return Err(EngineError::InFlight { element, operations });
+        }
+        self.desk.restore(element, store);
+        self.array.rejoin(self.clock.now(), element, how, &mut self.desk)?;
+        self.pump();
+        Ok(())
+    }
+
+    /// Lets a spare take the place of an element that is out of service.
+    pub(super) fn use_spares(&mut self) {
+        if self.spares.waiting.is_empty() || self.is_read_only {
+            return;
+        }
+        for element in 0..self.desk.backend.count() {
+            let Some(&(_, pages)) = self.spares.waiting.front() else { return };
+            let uuid = Uuid([0; 16]);
+            let how = Rejoining::Replacement { element: uuid, pages };
+            if self.desk.in_flight(element) > 0 || self.array.check_rejoin(element, how).is_err() {
+                continue;
+            }
+            let Some((store, pages)) = self.spares.waiting.pop_front() else { return };
+            // What keeps it from being used now was asked for before; only random numbers may be wanting.
+            if self.replace_by(element, store, pages).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Engine<Files> {
+    /// Puts `file` in the place of `element`, which is out of service, and rebuilds it. Whatever is in it is lost.
+    ///
+    /// # Errors
+    /// Those of [`Engine::replace_by`].
+    pub fn replace(&mut self, element: u16, file: ElementFile) -> Result<(), EngineError> {
+        let pages = file.pages();
+        self.replace_by(element, file, pages)
+    }
+
+    /// Keeps `file` for the next element that fails. Whatever is in it is lost then.
+    ///
+    /// # Errors
+    /// When it is smaller than what the array takes of each element.
+    pub fn add_spare(&mut self, file: ElementFile) -> Result<(), EngineError> {
+        let (pages, needed) = (file.pages(), self.array.element_pages());
+        if pages < needed {
+            return Err(RejoinError::TooSmall { pages, needed }.into());
+        }
+        self.add_spare_of(file, pages);
+        Ok(())
+    }
+
+    /// Brings back an element that was away: it gets what was written since.
+    ///
+    /// # Errors
+    /// When the file is not that element, or the controller does not take it; see [`RejoinError`].
+    pub fn rejoin(&mut self, element: u16, file: ElementFile) -> Result<(), EngineError> {
+        self.exists(element)?;
+        let Some(known) = &self.known else { return Err(RejoinError::NoMetadata.into()) };
+        let reason = match FileMedia::superblock(file.path())? {
+            None => Some("it has no superblock; replace the element by it".to_owned()),
+            Some(block) if block.array != known.array => Some(format!(
+                "it belongs to array {}; replace the element by it if nobody needs that",
+                block.array
+            )),
+            Some(block) if block.element != known.elements[usize::from(element)] => Some(format!(
+                "it is or was element {} of this array; replace the element by it",
+                block.number
+            )),
+            Some(_) => None,
+        };
+        if let Some(reason) = reason {
+            return Err(EngineError::NotThat { element, path: file.path().into(), reason });
+        }
+        self.rejoin_as(element, file, Rejoining::Returned)
+    }
+}
+
+/// An identifier of version 4 (RFC 9562, section 5.4), from the random numbers of the system.
+///
+/// # Errors
+/// When the system has none.
+pub fn random_uuid() -> Result<Uuid, EngineError> {
+    let mut bytes = [0; 16];
+    if getrandom(&mut bytes, GetRandomFlags::empty()) != Ok(bytes.len()) {
+        return Err(EngineError::NoRandomness);
+    }
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    Ok(Uuid(bytes))
+}

@@ -1,0 +1,362 @@
+//! The engine: the controller, its elements and a clock, behind requests.
+
+mod elements;
+mod opening;
+mod pace;
+mod rules;
+mod status;
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use stripewise_array::placement::PlacementPolicy;
+use stripewise_array::{Array, HostRequest, Opened, PlanView, SECTOR_BYTES, SubmitError, Timing};
+use stripewise_base::Nanos;
+
+use crate::backend::{Backend, Pages, Payload};
+use crate::clock::{Clock, Timekeeping};
+use crate::desk::{Counts, Desk};
+use crate::error::{EngineError, Rejected};
+use crate::jobs::{Completion, Jobs, Request, Ticket};
+use crate::plain::Order;
+use crate::ways::Files;
+use elements::Spares;
+use opening::Known;
+use pace::Pace;
+
+pub use elements::random_uuid;
+pub use pace::Rate;
+pub(crate) use rules::capabilities;
+pub use status::{ElementState, ElementStatus, Progress, ScrubStatus, Status};
+
+/// How the engine runs; none of it changes what it stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The page, the unit of reads and writes of elements: 512 to 32768 bytes. An array that says itself what it is knows better.
+    pub page_bytes: u32,
+    /// Operations that an element is given at once.
+    pub window: u32,
+    /// In which order the plain way carries them out.
+    pub order: Order,
+    /// Where time comes from.
+    pub time: Timekeeping,
+    /// How operations reach files.
+    pub way: Way,
+    /// How fast elements are rebuilt and scrubbed.
+    pub rate: Rate,
+}
+
+/// How operations reach files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// io_uring where the system has it, else the plain one.
+    #[default]
+    Best,
+    /// Blocking calls, one after the other.
+    Plain,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            page_bytes: 4096,
+            window: 128,
+            order: Order::default(),
+            time: Timekeeping::default(),
+            way: Way::default(),
+            rate: Rate::default(),
+        }
+    }
+}
+
+/// An array over elements with real bytes.
+///
+/// One request at a time: [`Engine::read`], [`Engine::write`], [`Engine::trim`], [`Engine::flush`]. Several in flight:
+/// [`Engine::submit`], then [`Engine::poll`] until it says `None`. In a loop of one's own that waits for other things too:
+/// [`Engine::turn`] as long as it does anything, then wait until [`Engine::fd`] is readable, or for [`Engine::wake_in`]. Work is done
+/// only inside these calls.
+#[derive(Debug)]
+pub struct Engine<B: Backend = Files> {
+    // Before the memory whose pages it was given: it is dropped first, and waits for them.
+    desk: Desk<B>,
+    array: Array<Pages>,
+    clock: Clock,
+    pace: Pace,
+    spares: Spares<B::Element>,
+    known: Option<Known>,
+    is_read_only: bool,
+    opened: Opened,
+}
+
+impl<B: Backend> Engine<B> {
+    fn assembled(backend: B, array: Array<Pages>, page_bytes: u32, options: &Options) -> Self {
+        let jobs = Jobs::new(array.scheme().queues.requests, page_bytes);
+        Self {
+            desk: Desk::new(backend, options.window, jobs),
+            array,
+            clock: Clock::new(options.time),
+            pace: Pace::new(options.rate),
+            spares: Spares::default(),
+            known: None,
+            is_read_only: false,
+            opened: Opened::default(),
+        }
+    }
+
+    /// Bytes that the array offers.
+    pub fn capacity(&self) -> u64 {
+        self.array.capacity()
+    }
+
+    /// Bytes of a page: requests that are made of whole ones cost least.
+    pub fn page_bytes(&self) -> u32 {
+        self.desk.jobs.page_bytes()
+    }
+
+    /// The controller.
+    pub fn array(&self) -> &Array<Pages> {
+        &self.array
+    }
+
+    /// What was found when the array was opened; nothing of one that says nothing of itself.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// Operations done so far.
+    pub fn counts(&self) -> Counts {
+        self.desk.counts()
+    }
+
+    /// Shows every plan to `observer` from now on.
+    pub fn observe(&mut self, observer: impl FnMut(&PlanView<'_>) + Send + 'static) {
+        self.desk.observer = Some(Box::new(observer));
+    }
+
+    /// Fills `into` from the array's bytes at `offset`.
+    ///
+    /// # Errors
+    /// When the range is not made of the array's sectors, or too much of it is lost.
+    pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), EngineError> {
+        let read = self.run(Request::Read { offset, into: Payload::zeroed(into.len()) })?;
+        into.copy_from_slice(&read);
+        Ok(())
+    }
+
+    /// Writes `from` to the array's bytes at `offset`.
+    ///
+    /// # Errors
+    /// Those of [`Engine::read`], and when the array has no space.
+    pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<(), EngineError> {
+        self.run(Request::Write { offset, data: from.into(), fua: false }).map(drop)
+    }
+
+    /// Declares the `bytes` at `offset` unused.
+    ///
+    /// # Errors
+    /// Those of [`Engine::read`].
+    pub fn trim(&mut self, offset: u64, bytes: u64) -> Result<(), EngineError> {
+        self.run(Request::Trim { offset, bytes, fua: false }).map(drop)
+    }
+
+    /// Makes every request that was completed before durable.
+    ///
+    /// # Errors
+    /// When more elements are lost than parity can bear, so that durability is not to be had.
+    pub fn flush(&mut self) -> Result<(), EngineError> {
+        self.run(Request::Flush).map(drop)
+    }
+
+    /// Takes a request; its completion comes from [`Engine::take_completion`] or [`Engine::poll`]. Requests get to the
+    /// controller in the order in which they are submitted.
+    ///
+    /// # Errors
+    /// [`SubmitError::Busy`] when as many are under way as the scheme's queue has room for, and what is wrong with the request.
+    pub fn submit(&mut self, request: Request) -> Result<Ticket, Rejected> {
+        if let Err(error) = self.check(&request) {
+            return Err(Rejected { error, request });
+        }
+        let ticket = self.desk.jobs.push(self.clock.now(), request, self.erases());
+        self.pump();
+        Ok(ticket)
+    }
+
+    /// Works until a request is done, and returns it. `None` when nothing is left to do.
+    pub fn poll(&mut self) -> Option<Completion> {
+        loop {
+            if let Some(completion) = self.take_completion() {
+                return Some(completion);
+            }
+            if !self.step() {
+                return None;
+            }
+        }
+    }
+
+    /// The request that was done first of those not yet returned, without working for it.
+    pub fn take_completion(&mut self) -> Option<Completion> {
+        self.desk.jobs.take_done()
+    }
+
+    /// Does what can be done without waiting. False when there was nothing.
+    pub fn turn(&mut self) -> bool {
+        self.array.dispatch(&mut self.desk);
+        self.desk.backend.submit(self.array.memory());
+        let mut is_anything = false;
+        for _ in 0..B::BATCH {
+            let Some(over) = self.desk.take(self.array.memory()) else { break };
+            let took_ns = self.clock.tick(over.took_ns);
+            let now = self.clock.now();
+            let timing = Timing { cell_ns: took_ns, ..Timing::default() };
+            self.array.completed(now, over.id, over.outcome, timing, &mut self.desk);
+            if self.desk.take_refusal(over.element) {
+                self.array.element_ready(over.element);
+            }
+            is_anything = true;
+        }
+        is_anything |= self.fire_timers();
+        is_anything |= self.keep_pace();
+        if is_anything {
+            self.use_spares();
+            self.pump();
+        }
+        is_anything
+    }
+
+    /// Does what can be done now, or waits for what comes next. False when nothing is left to do.
+    pub fn step(&mut self) -> bool {
+        if self.turn() {
+            return true;
+        }
+        let at = self.next_wake();
+        if self.desk.backend.in_flight() > 0 {
+            let now = self.clock.now();
+            self.desk.backend.wait(at.map(|at| Duration::from_nanos(at.saturating_sub(now))));
+            return true;
+        }
+        let Some(at) = at else { return false };
+        self.clock.wait_until(at);
+        true
+    }
+
+    /// How long there is nothing to do unless an element or a host has news; none if nothing is waited for.
+    pub fn wake_in(&self) -> Option<Duration> {
+        let at = self.next_wake()?;
+        Some(Duration::from_nanos(at.saturating_sub(self.clock.now())))
+    }
+
+    /// What becomes readable when an element has done something; none where [`Engine::turn`] itself waits for elements.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.desk.backend.fd()
+    }
+
+    /// Finishes what is in flight, makes it durable, and returns the elements that are there. Rebuilding and scrubbing stop
+    /// where they are. Dropping an engine instead loses requests in flight, as a loss of power does.
+    ///
+    /// # Errors
+    /// Those of [`Engine::flush`].
+    pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
+        self.set_rate(Rate::BytesPerSecond(0));
+        while self.step() {}
+        if !self.is_read_only {
+            self.array.drain(self.clock.now(), &mut self.desk);
+            while self.step() {}
+            self.flush()?;
+            // What a flush leads to may go on behind it.
+            while self.step() {}
+        }
+        Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
+    }
+
+    /// Whether nothing is in flight.
+    pub fn is_quiet(&self) -> bool {
+        self.array.is_quiet() && self.desk.jobs.is_idle()
+    }
+
+    /// Runs one request to its end.
+    fn run(&mut self, request: Request) -> Result<Payload, EngineError> {
+        let mut request = request;
+        let ticket = loop {
+            match self.submit(request) {
+                Ok(ticket) => break ticket,
+                Err(Rejected { error: SubmitError::Busy, request: back }) => request = back,
+                Err(rejected) => return Err(rejected.into()),
+            }
+            assert!(self.step(), "an array that is busy has something to do");
+        };
+        loop {
+            if let Some(completion) = self.desk.jobs.take_done_of(ticket) {
+                completion.result?;
+                return Ok(completion.payload);
+            }
+            assert!(self.step(), "a request that is not done waits for something");
+        }
+    }
+
+    /// Whether the array can take the request.
+    fn check(&self, request: &Request) -> Result<(), SubmitError> {
+        let (offset, bytes, changes) = match *request {
+            Request::Read { offset, ref into } => (offset, into.len() as u64, false),
+            Request::Write { offset, ref data, .. } => (offset, data.len() as u64, true),
+            Request::Zero { offset, bytes, .. } | Request::Trim { offset, bytes, .. } => {
+                (offset, bytes, true)
+            }
+            Request::Flush => (0, SECTOR_BYTES.into(), false),
+        };
+        if self.is_read_only && changes {
+            return Err(SubmitError::ReadOnly);
+        }
+        let sector = u64::from(SECTOR_BYTES);
+        if bytes == 0 || !offset.is_multiple_of(sector) || !bytes.is_multiple_of(sector) {
+            return Err(SubmitError::Shape);
+        }
+        let capacity = self.capacity();
+        if offset.checked_add(bytes).is_none_or(|end| end > capacity) && *request != Request::Flush {
+            return Err(SubmitError::OutOfRange { capacity });
+        }
+        if self.desk.jobs.is_full() {
+            return Err(SubmitError::Busy);
+        }
+        Ok(())
+    }
+
+    /// Whether what is trimmed reads as zeros.
+    fn erases(&self) -> bool {
+        self.array.scheme().placement.policy == PlacementPolicy::Elastic
+    }
+
+    /// Gives the controller what it has room for.
+    fn pump(&mut self) {
+        while let Some((host, payload)) = self.desk.jobs.next_part() {
+            if let Err((host, payload)) = self.offer(host, payload) {
+                return self.desk.jobs.hold(host, payload);
+            }
+        }
+    }
+
+    fn offer(&mut self, host: HostRequest, payload: Payload) -> Result<(), (HostRequest, Payload)> {
+        match self.array.submit(self.clock.now(), host, payload, &mut self.desk) {
+            Ok(()) => Ok(()),
+            Err((SubmitError::Busy, payload)) => Err((host, payload)),
+            Err((error, _)) => unreachable!("the request was looked at before, and is refused now: {error}"),
+        }
+    }
+
+    /// When there is something to do again, if no element or host has news before.
+    fn next_wake(&self) -> Option<Nanos> {
+        let grant = self.pace.next_grant(&self.array, self.page_bytes());
+        self.desk.next_timer().into_iter().chain(grant).min()
+    }
+
+    /// Tells the controller of times that have come. Whether any had.
+    fn fire_timers(&mut self) -> bool {
+        let now = self.clock.now();
+        let mut is_any = false;
+        while self.desk.next_timer().is_some_and(|at| at <= now) {
+            self.desk.take_timer();
+            self.array.timer(now, &mut self.desk);
+            is_any = true;
+        }
+        is_any
+    }
+}

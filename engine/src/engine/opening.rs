@@ -1,0 +1,189 @@
+//! Arrays over elements that are new, that say nothing of themselves, or that say what they are.
+
+use std::path::Path;
+
+use stripewise_array::format::{Superblock, Uuid};
+use stripewise_array::placement::{FirstWrites, PlacementPolicy};
+use stripewise_array::{
+    Array, Memory, Metadata, OpenError, Opened, Opening, PageMemory, Scheme, SchemeError,
+};
+
+use super::rules::{capabilities, keeps_what_it_has};
+use super::{Engine, Options};
+use crate::backend::{Backend, Pages};
+use crate::desk::Failure;
+use crate::error::EngineError;
+use crate::files::ElementFile;
+use crate::media::FileMedia;
+use crate::plain::Plain;
+use crate::store::Store;
+use crate::ways::Files;
+
+/// What an array with metadata is known by.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) array: Uuid,
+    pub(super) name: String,
+    pub(super) elements: Vec<Uuid>,
+}
+
+impl Known {
+    fn of(superblock: &Superblock) -> Self {
+        Self {
+            array: superblock.array,
+            name: superblock.name.clone(),
+            elements: superblock.members.iter().map(|member| member.element).collect(),
+        }
+    }
+}
+
+impl Engine<Files> {
+    /// Makes new element files of `element_bytes` each, and an array over them that reads as zeros. Of one with
+    /// metadata nothing is written; [`stripewise_array::create`] makes such a one.
+    ///
+    /// # Errors
+    /// When the scheme cannot run over such elements, and when a file cannot be made; no file is left behind then.
+    pub fn create(
+        scheme: &Scheme,
+        paths: &[impl AsRef<Path>],
+        element_bytes: u64,
+        options: Options,
+    ) -> Result<Self, EngineError> {
+        let pages = element_bytes / u64::from(options.page_bytes.max(1));
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        keeps_what_it_has(scheme)?;
+        scheme.resolve(&capabilities(paths.len(), pages, options.page_bytes), Pages::CARRIES_DATA)?;
+        let files = ElementFile::create_all(paths, element_bytes, options.page_bytes)?;
+        let is_empty = scheme.placement.policy == PlacementPolicy::Elastic
+            || scheme.placement.first_writes == FirstWrites::Encode;
+        // Where nothing is written yet, a log begins empty and every row waits to be encoded.
+        Self::over(
+            scheme,
+            Files::new(files.into_iter().map(Some).collect(), &options),
+            pages,
+            &options,
+            !is_empty,
+        )
+    }
+
+    /// Opens an array that was made by [`Engine::create`]: the same scheme, the same files in the same order.
+    ///
+    /// # Errors
+    /// When a file is missing, in use or of another size than the rest, and when the scheme cannot run over them.
+    pub fn open(scheme: &Scheme, paths: &[impl AsRef<Path>], options: Options) -> Result<Self, EngineError> {
+        finds_again(scheme)?;
+        let files = ElementFile::open_all(paths, options.page_bytes)?;
+        let pages = files.iter().map(Store::pages).min().unwrap_or(0);
+        Self::over(scheme, Files::new(files.into_iter().map(Some).collect(), &options), pages, &options, true)
+    }
+
+    /// Opens an array whose scheme has `metadata = "on"`, over the files of its elements in whatever order, and says what
+    /// was found. What was durable is there, however the engine before ended. At most as many elements as parity bears may be
+    /// absent or stale; a rebuild that was interrupted goes on.
+    ///
+    /// # Errors
+    /// Why it is not opened, and what would help.
+    pub fn resume(
+        scheme: &Scheme,
+        mut media: FileMedia,
+        options: Options,
+        opening: Opening,
+    ) -> Result<(Self, Opened), EngineError> {
+        if scheme.metadata == Metadata::Off {
+            return Err(SchemeError::Setting {
+                scheme: scheme.name.clone(),
+                key: "metadata",
+                value: "\"off\"".into(),
+                reason: "says nothing of itself on its elements, so it cannot be found again by them; use \"on\"",
+            }
+            .into());
+        }
+        let Some(newest) = media.newest_superblock() else {
+            let reason = "none of the elements has a superblock of Stripewise; create an array first";
+            return Err(OpenError::Refused(reason.into()).into());
+        };
+        let elements = capabilities(newest.members.len(), newest.pages, newest.page_bytes);
+        let memory = PageMemory::new(newest.page_bytes);
+        let (array, opened) = Array::open(scheme, elements, memory, &mut media, opening)?;
+        let mut files: Vec<Option<ElementFile>> = media.into_files().into_iter().map(Some).collect();
+        let place = |position: &Option<u16>| files[usize::from((*position)?)].take();
+        let files = opened.positions.iter().map(place).collect();
+        let mut engine = Self::assembled(Files::new(files, &options), array, newest.page_bytes, &options);
+        for element in 0..elements.count as u16 {
+            if engine.array.is_failed(element) {
+                engine.desk.fail(element, Failure::Absent);
+            }
+        }
+        engine.known = Some(Known::of(&newest));
+        engine.is_read_only = opening.read_only;
+        engine.opened = opened.clone();
+        engine.set_rate(options.rate);
+        engine.array.resume(engine.clock.now(), &mut engine.desk);
+        Ok((engine, opened))
+    }
+}
+
+impl<S: Store> Engine<Plain<S>> {
+    /// An array over `stores`, whose content outlives the engine.
+    ///
+    /// # Errors
+    /// When the scheme cannot run over these elements, with the reason.
+    pub fn new(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
+        finds_again(scheme)?;
+        let pages = stores.iter().map(Store::pages).min().unwrap_or(0);
+        Self::over(scheme, plain(stores, &options), pages, &options, true)
+    }
+
+    /// An array over zeroed `stores` whose content nobody needs after the engine is gone. Takes schemes too that
+    /// [`Engine::new`] refuses because they could not find their data again.
+    ///
+    /// # Errors
+    /// When the scheme cannot run over these elements, with the reason.
+    pub fn scratch(scheme: &Scheme, stores: Vec<S>, options: Options) -> Result<Self, EngineError> {
+        let pages = stores.iter().map(Store::pages).min().unwrap_or(0);
+        Self::over(scheme, plain(stores, &options), pages, &options, false)
+    }
+}
+
+impl<B: Backend> Engine<B> {
+    /// An array that says nothing of itself, over elements of so many pages, written or empty.
+    pub(crate) fn over(
+        scheme: &Scheme,
+        backend: B,
+        pages: u32,
+        options: &Options,
+        is_written: bool,
+    ) -> Result<Self, EngineError> {
+        let elements = capabilities(backend.count().into(), pages, options.page_bytes);
+        // The controller judges the page size; only then is there memory of such pages.
+        scheme.resolve(&elements, Pages::CARRIES_DATA)?;
+        let mut array = Array::new(scheme, elements, PageMemory::new(options.page_bytes))?;
+        if is_written {
+            // Nothing tells what was written before.
+            let pages = array.geometry().pages();
+            array.assume_written(pages);
+        }
+        let mut engine = Self::assembled(backend, array, options.page_bytes, options);
+        engine.set_rate(options.rate);
+        Ok(engine)
+    }
+}
+
+fn plain<S: Store>(stores: Vec<S>, options: &Options) -> Plain<S> {
+    Plain::new(stores.into_iter().map(Some).collect(), options.order)
+}
+
+/// Refuses a scheme whose data another engine could not find again.
+fn finds_again(scheme: &Scheme) -> Result<(), SchemeError> {
+    keeps_what_it_has(scheme)?;
+    if scheme.placement.policy != PlacementPolicy::Elastic {
+        return Ok(());
+    }
+    Err(SchemeError::Setting {
+        scheme: scheme.name.clone(),
+        key: "placement.policy",
+        value: "\"elastic\"".into(),
+        reason: "keeps its map in memory only, and without a map on the media the data could not be found again; \
+                 create a new array, or use \"in-place\"",
+    })
+}

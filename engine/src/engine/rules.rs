@@ -1,0 +1,54 @@
+//! Which schemes the engine runs.
+
+use stripewise_array::cache::CachePolicy;
+use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPolicy};
+use stripewise_array::{Elements, Scheme, SchemeError};
+
+/// What files are as elements.
+pub(crate) fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
+    Elements {
+        count: count as u32,
+        page_bytes,
+        pages,
+        volatile_cache: true,
+        discard: true,
+        old_versions: 0,
+        gc_control: false,
+        gc_state: false,
+        streams: 1,
+    }
+}
+
+/// Refuses a scheme whose data could not be found again, that calls durable what is in memory alone, or whose parity
+/// would be in a log that nobody can read.
+pub(super) fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
+    let refuse = |key, value: &str, reason| {
+        Err(SchemeError::Setting { scheme: scheme.name.clone(), key, value: value.into(), reason })
+    };
+    if scheme.placement.first_writes == FirstWrites::Encode
+        && scheme.placement.buffer_persistence == Persistence::Persistent
+    {
+        let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
+        return refuse("placement.buffer_persistence", "\"persistent\"", reason);
+    }
+    if scheme.placement.first_writes == FirstWrites::Gather {
+        let reason = "keeps its map in memory only, and without a map on the media the data could not be found again; \
+                      use \"in-place\"";
+        return refuse("placement.first_writes", "\"gather\"", reason);
+    }
+    if scheme.placement.policy == PlacementPolicy::Elastic
+        && scheme.placement.buffer_persistence == Persistence::Persistent
+    {
+        let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
+        return refuse("placement.buffer_persistence", "\"persistent\"", reason);
+    }
+    if scheme.cache.policy != CachePolicy::None && scheme.cache.persistence == Persistence::Persistent {
+        let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
+        return refuse("cache.persistence", "\"persistent\"", reason);
+    }
+    if scheme.log_elements() > 0 && scheme.log.commit == Commit::Never {
+        let reason = "leaves parity in a log of which only memory knows what it holds; use \"watermark\"";
+        return refuse("log.commit", "\"never\"", reason);
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! What can be said of an array that serves.
+
+use std::path::PathBuf;
+
+use stripewise_array::format::Uuid;
+use stripewise_array::placement::elastic::ElasticCounts;
+use stripewise_base::Nanos;
+
+use super::Engine;
+use crate::backend::Backend;
+use crate::desk::{Counts, ElementCounts};
+
+/// What an element is to the array now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementState {
+    /// It has everything that it should have.
+    Active,
+    /// It is being made whole.
+    Rebuilding,
+    /// The array goes on without it.
+    Failed,
+}
+
+/// An element.
+#[derive(Clone, Debug)]
+pub struct ElementStatus {
+    /// What it is to the array.
+    pub state: ElementState,
+    /// Its identifier, of an array with metadata.
+    pub uuid: Option<Uuid>,
+    /// Where it is, unless it is absent.
+    pub path: Option<PathBuf>,
+    /// Why it is out of service.
+    pub failure: Option<String>,
+    /// What it did.
+    pub counts: ElementCounts,
+    /// Operations that it was given and has not done.
+    pub in_flight: u32,
+    /// Operations that wait in the controller for it, and those that it was given.
+    pub queued: u32,
+}
+
+/// How far something is, in segments of the log or rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is done.
+    pub done: u64,
+    /// What there is to be done.
+    pub total: u64,
+}
+
+/// What the last scrub found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScrubStatus {
+    /// How far it is, if it goes on.
+    pub progress: Option<Progress>,
+    /// Pages read.
+    pub pages: u64,
+    /// Of those: unreadable, or without their checksum.
+    pub bad: u64,
+    /// What was repaired.
+    pub repaired: u64,
+    /// What could not be.
+    pub lost: u64,
+}
+
+/// The array as it is now.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The array's identifier, if it has metadata.
+    pub uuid: Option<Uuid>,
+    /// What people call it; empty if nothing is known.
+    pub name: String,
+    /// The scheme that it runs.
+    pub scheme: String,
+    /// The epoch that began when it was opened.
+    pub epoch: u32,
+    /// Whether it takes no writes.
+    pub is_read_only: bool,
+    /// Bytes that it offers.
+    pub capacity: u64,
+    /// Bytes of hosts that a log has on its elements.
+    pub used: Option<u64>,
+    /// Whether a log has no space, and nothing under way that could make some.
+    pub is_full: bool,
+    /// Segments of a log that are free, and those that there are.
+    pub segments: Option<(u32, u32)>,
+    /// Its elements, in order.
+    pub elements: Vec<ElementStatus>,
+    /// Elements that wait to take the place of one that fails.
+    pub spares: usize,
+    /// The element that is being rebuilt, and how far that is.
+    pub rebuild: Option<(u16, Progress)>,
+    /// What the last scrub found.
+    pub scrub: ScrubStatus,
+    /// What the log did.
+    pub log: ElasticCounts,
+    /// Pages of metadata that the log wrote.
+    pub metadata_pages: u64,
+    /// Operations done on elements, by class.
+    pub counts: Counts,
+    /// Requests under way.
+    pub requests: u32,
+    /// Bytes of memory for pages, and for maps.
+    pub memory: (u64, u64),
+    /// How operations reach elements.
+    pub way: &'static str,
+    /// Since it was opened.
+    pub age_ns: Nanos,
+}
+
+impl<B: Backend> Engine<B> {
+    /// The array as it is now.
+    pub fn status(&self) -> Status {
+        let progress = |(done, total): (u32, u32)| Progress { done: done.into(), total: total.into() };
+        let rebuild =
+            self.array.rebuilding().map(|(element, done, total)| (element, progress((done, total))));
+        let (scrubbed, _) = self.array.scrub_counts();
+        let pages: usize = self.array.memory_ref().slabs().iter().map(ExactSizeIterator::len).sum();
+        Status {
+            uuid: self.known.as_ref().map(|known| known.array),
+            name: self.known.as_ref().map_or_else(String::new, |known| known.name.clone()),
+            scheme: self.array.scheme().name.clone(),
+            epoch: self.opened.epoch,
+            is_read_only: self.is_read_only,
+            capacity: self.capacity(),
+            used: self.array.used(),
+            is_full: self.array.is_full(),
+            segments: self.array.segments(),
+            elements: (0..self.desk.backend.count()).map(|element| self.status_of(element)).collect(),
+            spares: self.spares.count(),
+            rebuild,
+            scrub: ScrubStatus {
+                progress: self.array.scrubbing().map(progress),
+                pages: scrubbed.pages,
+                bad: scrubbed.bad,
+                repaired: scrubbed.repaired,
+                lost: scrubbed.lost,
+            },
+            log: self.array.elastic_counts(),
+            metadata_pages: self.array.metadata_counts().pages(),
+            counts: self.desk.counts(),
+            requests: self.desk.jobs.under_way(),
+            memory: (pages as u64, self.array.map_bytes()),
+            way: self.desk.backend.name(),
+            age_ns: self.clock.now(),
+        }
+    }
+
+    fn status_of(&self, element: u16) -> ElementStatus {
+        let is_rebuilt = self.array.rebuilding().is_some_and(|(other, ..)| other == element);
+        let state = match (self.array.is_failed(element), is_rebuilt) {
+            (true, _) => ElementState::Failed,
+            (false, true) => ElementState::Rebuilding,
+            (false, false) => ElementState::Active,
+        };
+        ElementStatus {
+            state,
+            uuid: self.known.as_ref().map(|known| known.elements[usize::from(element)]),
+            path: self.desk.backend.path(element).map(Into::into),
+            failure: self.desk.failure(element).map(ToString::to_string),
+            counts: self.desk.counts_of(element),
+            in_flight: self.desk.in_flight(element),
+            queued: self.array.loads().total(element.into()),
+        }
+    }
+}

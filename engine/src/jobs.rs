@@ -1,0 +1,324 @@
+//! Requests of hosts, and the parts of them that the controller is given.
+//!
+//! What a request leads to is given to the controller part by part, in the order in which requests came: no part of an
+//! earlier one lands behind what a later one was acknowledged for. A forced write (FUA) ends with a flush behind it.
+
+use std::collections::VecDeque;
+
+use stripewise_array::{Acknowledgement, HostRequest, RequestKind};
+use stripewise_base::Nanos;
+
+use crate::backend::Payload;
+use crate::error::Failed;
+
+/// What a host asks for. Offsets and lengths are whole sectors of 512 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Read as many bytes as `into` is long.
+    Read {
+        /// First byte.
+        offset: u64,
+        /// What is to be filled.
+        into: Payload,
+    },
+    /// Write bytes.
+    Write {
+        /// First byte.
+        offset: u64,
+        /// What to write.
+        data: Payload,
+        /// Whether it is to be durable when it is completed.
+        fua: bool,
+    },
+    /// Make bytes read as zeros.
+    Zero {
+        /// First byte.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// Whether it is to be durable when it is completed.
+        fua: bool,
+        /// Whether zeros are written; otherwise whole pages of a log give their space back.
+        keep_space: bool,
+    },
+    /// Declare bytes unused. They read as zeros or, in place, as before.
+    Trim {
+        /// First byte.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// Whether it is to be durable when it is completed.
+        fua: bool,
+    },
+    /// Make durable what was completed before.
+    Flush,
+}
+
+impl Request {
+    /// A read into a new buffer.
+    pub fn read(offset: u64, bytes: usize) -> Self {
+        Self::Read { offset, into: Payload::zeroed(bytes) }
+    }
+
+    /// A write of a copy of `data` that need not be durable when it is completed.
+    pub fn write(offset: u64, data: &[u8]) -> Self {
+        Self::Write { offset, data: data.into(), fua: false }
+    }
+
+    /// A trim that need not be durable when it is completed.
+    pub fn trim(offset: u64, bytes: u64) -> Self {
+        Self::Trim { offset, bytes, fua: false }
+    }
+}
+
+/// Names a request in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub(crate) u64);
+
+/// A request that is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Which one.
+    pub ticket: Ticket,
+    /// Whether it was done, or why not.
+    pub result: Result<(), Failed>,
+    /// The buffer that came with it; of a read that was done, filled.
+    pub payload: Payload,
+    /// Nanoseconds from submission to completion.
+    pub response_ns: Nanos,
+}
+
+/// Most bytes of a part that carries data: others must get their turn.
+const DATA_BYTES: u64 = 1 << 20;
+/// Most bytes of a part that trims: what the controller does at once for it must not take long.
+const TRIM_BYTES: u64 = 4 << 20;
+/// The part that is a flush behind a forced write.
+const FLUSH: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Read,
+    Write,
+    /// Whole pages are trimmed, their edges written.
+    Erase,
+    /// Zeros are written.
+    Clear,
+    Trim,
+    Flush,
+}
+
+#[derive(Debug, Default)]
+struct Job {
+    ticket: u64,
+    arrival: Nanos,
+    kind: Kind,
+    /// What is left to be cut into parts.
+    next: u64,
+    end: u64,
+    fua: bool,
+    /// What no part has yet; then, of one that is over, everything.
+    payload: Payload,
+    /// Parts that are back, where there is more than one.
+    back: Vec<(u32, Payload)>,
+    parts: u32,
+    outstanding: u32,
+    failed: Option<Failed>,
+}
+
+/// Requests under way, bounded.
+#[derive(Debug)]
+pub(crate) struct Jobs {
+    jobs: Vec<Job>,
+    free: Vec<u32>,
+    page_bytes: u64,
+    /// Those that have parts left, in order of arrival.
+    backlog: VecDeque<u32>,
+    /// Those that want their flush.
+    forced: VecDeque<u32>,
+    /// A part that the controller was too busy for.
+    held: Option<(HostRequest, Payload)>,
+    done: VecDeque<Completion>,
+    tickets: u64,
+}
+
+impl Jobs {
+    /// Room for so many requests over pages of so many bytes.
+    pub(crate) fn new(most: u32, page_bytes: u32) -> Self {
+        let most = most.max(1);
+        Self {
+            jobs: (0..most).map(|_| Job::default()).collect(),
+            free: (0..most).rev().collect(),
+            page_bytes: page_bytes.into(),
+            backlog: VecDeque::with_capacity(most as usize),
+            forced: VecDeque::with_capacity(most as usize),
+            held: None,
+            done: VecDeque::with_capacity(most as usize),
+            tickets: 0,
+        }
+    }
+
+    pub(crate) fn page_bytes(&self) -> u32 {
+        self.page_bytes as u32
+    }
+
+    /// Whether no request more is taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// Takes a request that arrives now; not when [`Self::is_full`]. `erases` says whether what is trimmed reads as zeros.
+    pub(crate) fn push(&mut self, now: Nanos, request: Request, erases: bool) -> Ticket {
+        let id = self.free.pop().expect("whoever pushes asks for room before");
+        let (kind, offset, bytes, fua, payload) = match request {
+            Request::Read { offset, into } => (Kind::Read, offset, into.len() as u64, false, into),
+            Request::Write { offset, data, fua } => (Kind::Write, offset, data.len() as u64, fua, data),
+            Request::Zero { offset, bytes, fua, keep_space } => {
+                let kind = if erases && !keep_space { Kind::Erase } else { Kind::Clear };
+                (kind, offset, bytes, fua, Payload::new())
+            }
+            Request::Trim { offset, bytes, fua } => (Kind::Trim, offset, bytes, fua, Payload::new()),
+            Request::Flush => (Kind::Flush, 0, 1, false, Payload::new()),
+        };
+        let ticket = self.tickets;
+        self.tickets += 1;
+        let job = &mut self.jobs[id as usize];
+        let back = std::mem::take(&mut job.back);
+        let (next, end) = (offset, offset + bytes);
+        *job = Job { ticket, arrival: now, kind, next, end, fua, payload, back, ..Job::default() };
+        self.backlog.push_back(id);
+        Ticket(ticket)
+    }
+
+    /// The next part that the controller is to be given.
+    pub(crate) fn next_part(&mut self) -> Option<(HostRequest, Payload)> {
+        if let Some(part) = self.held.take() {
+            return Some(part);
+        }
+        if let Some(id) = self.forced.pop_front() {
+            let job = &mut self.jobs[id as usize];
+            job.outstanding = 1;
+            let tag = tag(id, FLUSH);
+            let arrival = job.arrival;
+            return Some((
+                HostRequest { tag, arrival, kind: RequestKind::Flush, ..HostRequest::default() },
+                Payload::new(),
+            ));
+        }
+        let id = *self.backlog.front()?;
+        let job = &mut self.jobs[id as usize];
+        let (host, payload) = job.cut(id, self.page_bytes);
+        if job.next == job.end {
+            self.backlog.pop_front();
+        }
+        Some((host, payload))
+    }
+
+    /// Keeps a part that the controller was too busy for; it comes first next time.
+    pub(crate) fn hold(&mut self, host: HostRequest, payload: Payload) {
+        self.held = Some((host, payload));
+    }
+
+    /// The controller is done with a part.
+    pub(crate) fn part_over(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
+        let (id, nth) = ((acknowledgement.tag >> 32) as u32, acknowledgement.tag as u32);
+        let job = &mut self.jobs[id as usize];
+        job.outstanding -= 1;
+        if acknowledgement.failed {
+            let why = if acknowledgement.no_space { Failed::NoSpace } else { Failed::Lost };
+            job.failed.get_or_insert(why);
+        }
+        if nth == FLUSH {
+            // The payload was put together before.
+        } else if job.parts == 1 && job.next == job.end {
+            job.payload = payload;
+        } else if matches!(job.kind, Kind::Read | Kind::Write) {
+            job.back.push((nth, payload));
+        }
+        if job.outstanding > 0 || job.next < job.end {
+            return;
+        }
+        if !job.back.is_empty() {
+            job.put_together();
+        }
+        if std::mem::take(&mut job.fua) && job.failed.is_none() {
+            self.forced.push_back(id);
+            return;
+        }
+        self.done.push_back(Completion {
+            ticket: Ticket(job.ticket),
+            result: job.failed.take().map_or(Ok(()), Err),
+            payload: std::mem::take(&mut job.payload),
+            response_ns: acknowledgement.at - job.arrival,
+        });
+        self.free.push(id);
+    }
+
+    /// The request that was done first of those not yet taken.
+    pub(crate) fn take_done(&mut self) -> Option<Completion> {
+        self.done.pop_front()
+    }
+
+    /// The completion of one request, if it is done.
+    pub(crate) fn take_done_of(&mut self, ticket: Ticket) -> Option<Completion> {
+        let index = self.done.iter().position(|completion| completion.ticket == ticket)?;
+        self.done.remove(index)
+    }
+
+    /// Whether nothing is under way; what is done and not taken does not count.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.free.len() == self.jobs.len()
+    }
+
+    /// Requests under way.
+    pub(crate) fn under_way(&self) -> u32 {
+        (self.jobs.len() - self.free.len()) as u32
+    }
+}
+
+impl Job {
+    /// Cuts the next part off.
+    fn cut(&mut self, id: u32, page_bytes: u64) -> (HostRequest, Payload) {
+        let (offset, left) = (self.next, self.end - self.next);
+        // Parts end at multiples of their greatest length, so that rows and pages stay whole.
+        let within = |most: u64| left.min(most - offset % most);
+        let into_page = offset % page_bytes;
+        let (kind, bytes) = match self.kind {
+            Kind::Read => (RequestKind::Read, within(DATA_BYTES)),
+            Kind::Write | Kind::Clear => (RequestKind::Write, within(DATA_BYTES)),
+            Kind::Trim => (RequestKind::Trim, within(TRIM_BYTES)),
+            Kind::Flush => (RequestKind::Flush, 0),
+            Kind::Erase if into_page != 0 || left < page_bytes => {
+                (RequestKind::Write, left.min(page_bytes - into_page))
+            }
+            Kind::Erase => {
+                let bytes = within(TRIM_BYTES);
+                (RequestKind::Trim, bytes - bytes % page_bytes)
+            }
+        };
+        let tag = tag(id, self.parts);
+        self.parts += 1;
+        self.outstanding += 1;
+        self.next = if self.kind == Kind::Flush { self.end } else { offset + bytes };
+        let offset = if self.kind == Kind::Flush { 0 } else { offset };
+        let payload = match (self.kind, kind) {
+            (Kind::Read | Kind::Write, _) if bytes == left => std::mem::take(&mut self.payload),
+            (Kind::Read | Kind::Write, _) => self.payload.split_to(bytes as usize),
+            (_, RequestKind::Write) => Payload::zeroed(bytes as usize),
+            _ => Payload::new(),
+        };
+        (HostRequest { tag, arrival: self.arrival, offset, bytes: bytes as u32, kind }, payload)
+    }
+
+    /// The payload of all parts, in order: they lie one behind the other still, so nothing is copied.
+    fn put_together(&mut self) {
+        self.back.sort_unstable_by_key(|&(nth, _)| nth);
+        for (_, part) in self.back.drain(..) {
+            self.payload.unsplit(part);
+        }
+    }
+}
+
+fn tag(job: u32, part: u32) -> u64 {
+    u64::from(job) << 32 | u64::from(part)
+}
