@@ -43,7 +43,7 @@ pub use element_state::ElementState;
 pub use holds::Hold;
 pub use loads::Loads;
 pub use media::{At, Found, Media};
-pub use memory::{Memory, NoMemory, PageId, PageMemory, Payload};
+pub use memory::{Memory, NoMemory, PageId, PageMemory, PagePool, Payload};
 pub use mix::MixSection;
 pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timing};
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};

@@ -93,7 +93,7 @@ const SLAB_ALIGN: usize = 4096;
 ///
 /// A page never moves: what the operating system was given it may use until the operation is over.
 #[derive(Debug)]
-pub struct PageMemory<H = Box<[u8]>> {
+pub struct PagePool<H> {
     page_bytes: usize,
     /// Parts of the slabs, each owned on its own, so that pages can be lent to a code one by one.
     pages: Vec<BytesMut>,
@@ -105,7 +105,7 @@ pub struct PageMemory<H = Box<[u8]>> {
     host: PhantomData<fn(H) -> H>,
 }
 
-impl<H> PageMemory<H> {
+impl<H> PagePool<H> {
     /// A pool of pages of `page_bytes`.
     pub fn new(page_bytes: u32) -> Self {
         let page_bytes = page_bytes as usize;
@@ -188,7 +188,7 @@ impl<H> PageMemory<H> {
     }
 }
 
-impl<H: Payload> Memory for PageMemory<H> {
+impl<H: Payload> Memory for PagePool<H> {
     const CARRIES_DATA: bool = true;
     type Host = H;
 
@@ -268,6 +268,9 @@ impl<H: Payload> Memory for PageMemory<H> {
     }
 }
 
+/// Pages for hosts that bring plain bytes.
+pub type PageMemory = PagePool<Box<[u8]>>;
+
 /// The most parity members that a code has.
 const PARITY_MAX: usize = 2;
 
@@ -278,7 +281,7 @@ mod tests {
     #[test]
     fn pages_of_every_size_are_aligned_and_lie_in_few_slabs() {
         for page_bytes in [512, 4096, 32 << 10] {
-            let mut memory = PageMemory::<Box<[u8]>>::new(page_bytes);
+            let mut memory = PageMemory::new(page_bytes);
             let taken: Vec<PageId> = (0..3000).map(|_| memory.take()).collect();
             assert_eq!(memory.in_use(), 3000);
             assert!(memory.slabs().len() < 60, "slabs grow");
@@ -295,7 +298,7 @@ mod tests {
 
     #[test]
     fn an_exchanged_page_keeps_its_content_and_not_its_place() {
-        let mut memory = PageMemory::<Box<[u8]>>::new(512);
+        let mut memory = PageMemory::new(512);
         let page = memory.take();
         memory.page_mut(page).fill(7);
         let before = memory.page(page).as_ptr();

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use stripewise_array::{Operation, OperationId, PageId, PageMemory};
+use stripewise_array::{Operation, OperationId, PageId, PagePool};
 use stripewise_base::Nanos;
 
 /// What a host brings to be written or offers to be filled: a buffer that goes to the engine with the request and comes back with
@@ -13,7 +13,7 @@ use stripewise_base::Nanos;
 pub type Payload = bytes::BytesMut;
 
 /// The pages of the controller. What lies in one that an operation was started with must not be touched before that is over.
-pub type Pages = PageMemory<Payload>;
+pub type Pages = PagePool<Payload>;
 
 /// An operation that is over.
 #[derive(Debug)]

@@ -89,7 +89,7 @@ pub struct Completion {
 }
 
 /// Most bytes of a part that carries data: others must get their turn.
-const DATA_BYTES: u64 = 1 << 20;
+const DATA_BYTES: u64 = 4 << 20;
 /// Most bytes of a part that trims: what the controller does at once for it must not take long.
 const TRIM_BYTES: u64 = 4 << 20;
 /// The part that is a flush behind a forced write.
@@ -280,8 +280,8 @@ impl Job {
     /// Cuts the next part off.
     fn cut(&mut self, id: u32, page_bytes: u64) -> (HostRequest, Payload) {
         let (offset, left) = (self.next, self.end - self.next);
-        // Parts end at multiples of their greatest length, so that rows and pages stay whole.
-        let within = |most: u64| left.min(most - offset % most);
+        // What is longer ends at multiples of that, so that pages stay whole.
+        let within = |most: u64| if left <= most { left } else { most - offset % most };
         let into_page = offset % page_bytes;
         let (kind, bytes) = match self.kind {
             Kind::Read => (RequestKind::Read, within(DATA_BYTES)),

@@ -73,8 +73,8 @@ impl Default for Options {
 ///
 /// One request at a time: [`Engine::read`], [`Engine::write`], [`Engine::trim`], [`Engine::flush`]. Several in flight:
 /// [`Engine::submit`], then [`Engine::poll`] until it says `None`. In a loop of one's own that waits for other things too:
-/// [`Engine::turn`] as long as it does anything, then wait until [`Engine::fd`] is readable, or for [`Engine::wake_in`]. Work is done
-/// only inside these calls.
+/// [`Engine::turn`] as long as it does anything, then wait until [`Engine::fd`] is readable, or for [`Engine::wake_in`]. Work is
+/// done only inside these calls.
 #[derive(Debug)]
 pub struct Engine<B: Backend = Files> {
     // Before the memory whose pages it was given: it is dropped first, and waits for them.
