@@ -26,6 +26,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Rebuild => "rebuild stripe",
         Purpose::Recopy => "copy summary",
         Purpose::Scrub => "scrub stripe",
+        Purpose::Discard => "discard",
         Purpose::Summary => "write summary",
         Purpose::Sync => "write metadata",
         Purpose::Resync => "make parity right",

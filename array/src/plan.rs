@@ -27,6 +27,8 @@ pub enum Purpose {
     Parity,
     /// Telling elements that a row is unused.
     Trim,
+    /// Telling elements that a row of a free segment of the log is unused.
+    Discard,
     /// Making completed writes durable on all elements.
     Flush,
     /// Writing a stripe of chunks from controller memory to the log.

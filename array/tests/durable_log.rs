@@ -52,6 +52,68 @@ fn what_was_written_over_and_over_is_collected_and_there() {
     }
 }
 
+/// Pages of all elements that are not zero.
+fn pages_in_use(host: &mut Host) -> usize {
+    let disk = host.disk();
+    let pages = disk.elements.iter().flat_map(|element| &element.pages);
+    pages.filter(|page| page.iter().any(|&byte| byte != 0)).count()
+}
+
+#[test]
+fn what_a_trim_frees_is_discarded_and_can_be_written_again() {
+    let mut host = host(1600);
+    let chunks = host.capacity();
+    (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+    host.flush();
+    let full = pages_in_use(&mut host);
+    host.trim(10, chunks - 10);
+    // Each round appends a little, until a checkpoint gives back what was trimmed.
+    for round in 0..60 {
+        host.write(round % 10, 77);
+        host.flush();
+    }
+    assert!(host.array.metadata_counts().discarded > 0);
+    let left = pages_in_use(&mut host);
+    assert!(left < full / 2, "{left} pages of {full} are in use");
+    host.array.audit_log().unwrap();
+    let mut host = host.lose_power();
+    let expected = |chunk| if chunk < 10 { 77 } else { 0 };
+    (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(expected(chunk)), "chunk {chunk}"));
+    for round in 1..4 {
+        (0..chunks).for_each(|chunk| host.write(chunk, round));
+    }
+    host.flush();
+    let mut host = host.lose_power();
+    (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(3), "chunk {chunk}"));
+}
+
+#[test]
+fn in_the_steady_state_nothing_is_discarded() {
+    let mut host = host(400);
+    let chunks = host.capacity();
+    (0..20 * chunks).for_each(|nth| host.write(nth * 7919 % chunks, 5));
+    host.flush();
+    assert!(host.array.elastic_counts().collected > 0);
+    assert_eq!(host.array.metadata_counts().discarded, 0);
+}
+
+#[test]
+fn an_element_that_cannot_discard_goes_on() {
+    let mut host = host(400);
+    let chunks = host.capacity();
+    (0..chunks).for_each(|chunk| host.write(chunk, 9));
+    host.flush();
+    host.disk().elements[2].refuses_trims = true;
+    host.trim(0, chunks);
+    for _ in 0..60 {
+        host.write(0, 3);
+        host.flush();
+    }
+    assert!(host.array.metadata_counts().discarded > 0);
+    assert!(!host.array.is_failed(2));
+    assert_eq!(host.read(0), Some(3));
+}
+
 #[test]
 fn invariant_i_any_element_may_be_gone_when_the_array_is_opened() {
     for gone in 0..4 {

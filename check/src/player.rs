@@ -422,6 +422,7 @@ impl Host<PageMemory> for Player {
             | Purpose::Rebuild
             | Purpose::Recopy
             | Purpose::Scrub
+            | Purpose::Discard
             | Purpose::Record
             | Purpose::Clean => {}
             Purpose::Resync => self.seen.resyncs += 1,

@@ -216,6 +216,7 @@ impl<M: Memory> Array<M> {
             | Purpose::Destage
             | Purpose::Redo
             | Purpose::Recopy
+            | Purpose::Discard
             | Purpose::Summary
             | Purpose::Sync
             | Purpose::Record

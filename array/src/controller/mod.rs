@@ -541,6 +541,7 @@ impl<M: Memory> Array<M> {
                 && !self.sync_one(driver)
                 && !self.rebuild_one(driver)
                 && !self.scrub_one(driver)
+                && !self.discard_one(driver)
                 && self.woken.is_empty()
                 && !self.destage_due(driver)
                 && !self.note_full(driver)

@@ -95,6 +95,10 @@ impl<M: Memory> Array<M> {
             Purpose::Rebuild => self.build_rebuild(plan),
             Purpose::Scrub => self.build_scrub(plan),
             Purpose::Recopy => self.build_recopy(plan),
+            Purpose::Discard => {
+                self.build_discard(plan);
+                Ok(())
+            }
             Purpose::Summary => {
                 self.build_summary(plan);
                 Ok(())
@@ -140,7 +144,7 @@ impl<M: Memory> Array<M> {
             let slots = &self.slots[base..base + self.stride as usize];
             let purpose = self.plans[plan as usize].purpose;
             let is_stripe = self.elastic.is_some()
-                && !matches!(purpose, Purpose::Flush | Purpose::Summary | Purpose::Sync);
+                && !matches!(purpose, Purpose::Flush | Purpose::Summary | Purpose::Sync | Purpose::Discard);
             driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, is_stripe));
         }
         match built {
@@ -371,6 +375,7 @@ impl<M: Memory> Array<M> {
             | Purpose::Summary
             | Purpose::Sync
             | Purpose::Trim
+            | Purpose::Discard
             | Purpose::Flush
             | Purpose::Merge
             | Purpose::Collect
@@ -431,6 +436,7 @@ impl<M: Memory> Array<M> {
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
             Purpose::Rebuild | Purpose::Recopy => self.rebuilt(plan),
             Purpose::Scrub => self.scrubbed(plan),
+            Purpose::Discard => self.discarded(),
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),
             Purpose::Record if self.intent.is_some() => return self.intent_written(),

@@ -362,6 +362,8 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
             log.segments.open_this(number);
         }
     }
+    // Which are not, nothing tells; it is a few, and to tell of all of them would take long.
+    log.segments.assume_discarded();
     for chunk in 0..log.capacity {
         if let Home::Slot(slot) = log.home(chunk) {
             let segment = log.segment_of(slot);

@@ -19,6 +19,8 @@ pub(crate) struct Element {
     pub(crate) is_gone: bool,
     /// How the next write ends.
     pub(crate) next_write: Option<Outcome>,
+    /// Whether every trim ends in an error.
+    pub(crate) refuses_trims: bool,
 }
 
 /// Elements that keep what is written to them.
@@ -105,6 +107,7 @@ impl Driver<PageMemory> for World {
                 OperationKind::Write => {
                     element.pages[operation.page as usize].copy_from_slice(memory.page(page));
                 }
+                OperationKind::Trim if element.refuses_trims => {}
                 OperationKind::Trim => element.pages[operation.page as usize].fill(0),
                 OperationKind::Read | OperationKind::Flush => {}
             }
@@ -283,6 +286,7 @@ impl Host {
                     self.array.memory().page_mut(page).copy_from_slice(content);
                     Outcome::Done
                 }
+                OperationKind::Trim if element.refuses_trims => Outcome::MediumError,
                 OperationKind::Trim | OperationKind::Flush => Outcome::Done,
             }
         };

@@ -12,6 +12,7 @@ use clap::Parser;
 use comfy_table::Table;
 use rustix::time::{ClockId, clock_gettime};
 use stripewise_array::Scheme;
+use stripewise_base::share::Share;
 
 use host::{Host, PAGE_BYTES};
 
@@ -29,6 +30,12 @@ struct Arguments {
     /// The scheme; it must have metadata = "on".
     #[arg(long, default_value = "durable-was")]
     scheme: String,
+    /// How much of the room for data hosts cannot fill, in percent [default: the scheme's].
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=90))]
+    reserve: Option<u32>,
+    /// Segments in use, in percent, beyond which they are collected [default: the scheme's].
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    collect_above: Option<u32>,
     /// Elements.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(3..=64))]
     elements: u32,
@@ -51,7 +58,10 @@ fn main() -> ExitCode {
 }
 
 fn bench(arguments: &Arguments) -> Result<()> {
-    let scheme = Scheme::preset(&arguments.scheme)?;
+    let mut scheme = Scheme::preset(&arguments.scheme)?;
+    let share = |percent: u32| Share(percent * 10_000);
+    scheme.elastic.reserve = arguments.reserve.map_or(scheme.elastic.reserve, share);
+    scheme.elastic.collect_above = arguments.collect_above.map_or(scheme.elastic.collect_above, share);
     println!("{} over {} elements\n", scheme.name, arguments.elements);
     println!(
         "4 KiB random writes, 32 at a time, over an array that is 80 % full\n{}\n",

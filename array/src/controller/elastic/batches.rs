@@ -177,8 +177,12 @@ impl<M: Memory> Array<M> {
         log.segments.write_over(segment);
     }
 
-    /// Whether `element` may go on though it could not write a chunk: the stripe goes elsewhere.
+    /// Whether `element` may go on though it could not do what it was to: a stripe goes elsewhere.
     pub(in super::super) fn bears_write_error(&mut self, plan: u32, element: u16) -> bool {
+        if self.plans[plan as usize].purpose == Purpose::Discard {
+            // Nobody needs a discard.
+            return true;
+        }
         // A stripe that goes elsewhere takes twice the space. Where that is scarce, the element has to go.
         let has_space = self.elastic.as_ref().is_some_and(|log| log.has_space_for(2 * self.geometry.data));
         let is_stripe = has_space && self.plans[plan as usize].purpose == Purpose::Append;

@@ -109,18 +109,23 @@ impl<M: Memory> Array<M> {
         if (is_moving || log.segments.is_held(victim)) && !frees_early {
             return false;
         }
+        log.collection = None;
+        log.is_full = false;
+        self.vacate(victim);
+        true
+    }
+
+    /// Nothing of `victim` counts any more: it is free, with metadata as soon as no checkpoint names it.
+    pub(super) fn vacate(&mut self, victim: u32) {
+        let log = self.elastic_mut();
         let first = u64::from(victim) * log.segment_slots();
         log.directory.clear(first);
+        log.counts.collected += 1;
         if log.durable.is_none() {
             log.segments.free(victim);
         } else {
             self.free_later(victim);
         }
-        let log = self.elastic_mut();
-        log.collection = None;
-        log.is_full = false;
-        log.counts.collected += 1;
-        true
     }
 
     /// Valid chunks of the victim were read: those that still are go on in controller memory.

@@ -4,6 +4,7 @@ mod append;
 mod batches;
 mod bytes;
 mod collect;
+mod discard;
 mod merge;
 mod read;
 mod rebuild;

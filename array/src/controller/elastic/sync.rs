@@ -205,16 +205,17 @@ impl<M: Memory> Array<M> {
         body.resize(if M::CARRIES_DATA { body_bytes(segments, capacity) as usize } else { 0 }, 0);
         if M::CARRIES_DATA {
             let durable = log.durable();
-            for segment in 0..segments {
+            let mut put = |segment: u32, is_free| {
                 let at = segment as usize;
-                let is_free = log.segments.is_free(segment) || durable.sync.frees.contains(&segment);
                 let entry = SegmentEntry {
                     generation: durable.generations[at],
                     used: if is_free { 0 } else { durable.used[at] },
                     last_batch: durable.last_batch[at],
                 };
                 checkpoint::put_segment(&mut body, segment, entry);
-            }
+            };
+            (0..segments).for_each(|segment| put(segment, log.segments.is_free(segment)));
+            durable.sync.frees.iter().for_each(|&segment| put(segment, true));
             for chunk in 0..capacity {
                 if log.home(chunk) != Home::Nowhere || forgets {
                     checkpoint::put_written(&mut body, segments, chunk, true);
@@ -348,7 +349,8 @@ impl<M: Memory> Array<M> {
         let frees = std::mem::take(&mut durable.sync.frees);
         let joined = std::mem::take(&mut durable.sync.joined);
         if !has_lost {
-            durable.collected.retain(|segment| !frees.contains(segment));
+            // Those that were collected meanwhile follow them.
+            durable.collected.drain(..frees.len());
             for segment in frees {
                 log.segments.free(segment);
             }

@@ -136,6 +136,8 @@ pub(crate) struct Durable {
     /// Of each segment whether it has stripes that lack what they had on that element.
     pub(crate) stale: Vec<bool>,
     pub(crate) scrub: Option<Walk>,
+    /// The free segment that is being discarded.
+    pub(crate) discard: Option<Walk>,
     pub(crate) scrubbed: ScrubCounts,
     /// Writes of chunks that each element could not do.
     pub(crate) write_errors: Vec<u8>,
@@ -192,10 +194,12 @@ pub struct MetadataCounts {
     pub checkpoints: u64,
     /// Superblocks.
     pub superblocks: u64,
+    /// Segments that elements were told to be unused; no pages.
+    pub discarded: u64,
 }
 
 impl MetadataCounts {
-    /// All of them.
+    /// All pages written.
     pub fn pages(&self) -> u64 {
         self.summaries + self.commits + self.checkpoints + self.superblocks
     }
@@ -235,6 +239,7 @@ impl Durable {
             rebuild: None,
             stale: Vec::new(),
             scrub: None,
+            discard: None,
             scrubbed: ScrubCounts::default(),
             write_errors: vec![0; elements],
             room: room(superblock.page_bytes),

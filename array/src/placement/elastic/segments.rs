@@ -45,6 +45,9 @@ pub(crate) struct Segments {
     segments: Vec<Segment>,
     /// In the order in which they became free.
     free: VecDeque<u32>,
+    /// Free ones that elements know to be unused, in the order in which they were told. They are opened last, so that what is
+    /// in use stays small.
+    discarded: VecDeque<u32>,
     /// First and last segment of each list.
     lists: Vec<(u32, u32)>,
     occupied: Bits,
@@ -65,6 +68,7 @@ impl Segments {
         Self {
             segments: vec![vacant; count as usize],
             free: (0..count).collect(),
+            discarded: VecDeque::new(),
             lists: vec![(NONE, NONE); chunks as usize + 1],
             occupied: Bits::new(chunks as usize + 1),
         }
@@ -75,7 +79,7 @@ impl Segments {
     }
 
     pub(crate) fn free_count(&self) -> u32 {
-        self.free.len() as u32
+        (self.free.len() + self.discarded.len()) as u32
     }
 
     /// Whether nothing is in `segment`.
@@ -86,7 +90,33 @@ impl Segments {
     /// Opens this free segment, of which something was found.
     pub(crate) fn open_this(&mut self, segment: u32) {
         self.segments[segment as usize].state = State::Open;
+        self.forget_free(segment);
+    }
+
+    fn forget_free(&mut self, segment: u32) {
         self.free.retain(|&free| free != segment);
+        self.discarded.retain(|&free| free != segment);
+    }
+
+    /// Takes it that elements know of all segments that are free now that they are unused.
+    pub(crate) fn assume_discarded(&mut self) {
+        self.discarded.append(&mut self.free);
+    }
+
+    /// Takes a free segment that elements believe to be in use, the one that has been free for the longest time, if there
+    /// are more than `kept` of them. It is not opened until it is given back.
+    pub(crate) fn take_used(&mut self, kept: u32) -> Option<u32> {
+        if self.free.len() <= kept as usize {
+            return None;
+        }
+        self.free.pop_front()
+    }
+
+    /// Gives back a segment that [`Self::take_used`] returned: elements know that it is unused.
+    pub(crate) fn give_discarded(&mut self, segment: u32) {
+        if !self.segments[segment as usize].is_retired {
+            self.discarded.push_back(segment);
+        }
     }
 
     /// Chunks of `segment` that the forward map names.
@@ -94,15 +124,25 @@ impl Segments {
         self.segments[segment as usize].valid
     }
 
-    /// Opens the segment that has been free for the longest time.
+    /// Opens the segment that has been free for the longest time, of those that elements believe to be in use if there are
+    /// any.
     pub(crate) fn open(&mut self) -> Option<u32> {
-        let segment = self.free.pop_front()?;
+        let segment = self.free.pop_front().or_else(|| self.discarded.pop_front())?;
         self.segments[segment as usize].state = State::Open;
         Some(segment)
     }
 
     /// Opens a closed segment of which nothing counts any more and that nobody reads.
     pub(crate) fn reopen(&mut self) -> Option<u32> {
+        self.take_empty(State::Open)
+    }
+
+    /// A closed segment of which nothing counts any more and that nobody reads: a victim of which nothing moves.
+    pub(crate) fn take_empty_victim(&mut self) -> Option<u32> {
+        self.take_empty(State::Victim)
+    }
+
+    fn take_empty(&mut self, state: State) -> Option<u32> {
         let mut empty = self.lists[0].0;
         while empty != NONE && self.is_held(empty) {
             empty = self.segments[empty as usize].after;
@@ -111,7 +151,7 @@ impl Segments {
             return None;
         }
         self.unlink(empty);
-        self.segments[empty as usize].state = State::Open;
+        self.segments[empty as usize].state = state;
         Some(empty)
     }
 
@@ -121,7 +161,7 @@ impl Segments {
             self.unlink(segment);
         }
         self.segments[segment as usize].is_retired = true;
-        self.free.retain(|&free| free != segment);
+        self.forget_free(segment);
     }
 
     /// `segment` takes no more stripes.
@@ -208,7 +248,9 @@ impl Segments {
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
         let lists = self.lists.len() * size_of::<(u32, u32)>();
-        (self.segments.len() * size_of::<Segment>() + self.free.capacity() * 4 + lists) as u64
+        (self.segments.len() * size_of::<Segment>()
+            + (self.free.capacity() + self.discarded.capacity()) * 4
+            + lists) as u64
     }
 
     #[inline]
@@ -291,6 +333,23 @@ mod tests {
         (0..3).for_each(|segment| segments.retire(segment));
         segments.close(open);
         assert_eq!((segments.open(), segments.has_victim(8), segments.free_count()), (None, false, 0));
+    }
+
+    #[test]
+    fn segments_that_were_discarded_are_opened_last() {
+        let mut segments = Segments::new(4, 8);
+        segments.assume_discarded();
+        let used = [segments.open().unwrap(), segments.open().unwrap()];
+        for segment in used {
+            segments.close(segment);
+            segments.take_empty_victim().unwrap();
+            segments.free(segment);
+        }
+        assert_eq!((segments.take_used(2), segments.take_used(1), segments.free_count()), (None, Some(0), 3));
+        assert!(segments.is_free(0), "while it is being discarded");
+        segments.give_discarded(0);
+        let order: Vec<_> = std::iter::from_fn(|| segments.open()).collect();
+        assert_eq!(order, [1, 2, 3, 0]);
     }
 
     proptest! {
