@@ -54,6 +54,11 @@ pub trait Backend {
     /// Waits until an operation is over, at most so long.
     fn wait(&mut self, at_most: Option<Duration>);
 
+    /// How long it may be left alone although nothing becomes readable: something may time out.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
+
     /// What becomes readable when an operation is over; none where operations are over as soon as they are taken.
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
@@ -62,12 +67,12 @@ pub trait Backend {
     /// Elements, those that are absent among them.
     fn count(&self) -> u16;
 
-    /// Where an element is, if it is somewhere.
+    /// Where an element is, or was before it was closed, if that is known.
     fn path(&self, _element: u16) -> Option<&Path> {
         None
     }
 
-    /// Asks nothing more of an element that the controller does without. What it was given may still return.
+    /// Lets go of an element that the controller does without. What it was given may still return.
     fn close(&mut self, element: u16);
 
     /// Puts an element in the place of another, whose operations that are in flight stay with it.

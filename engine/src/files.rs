@@ -2,12 +2,17 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
-use rustix::io::Errno;
+use rustix::fs::{
+    Advice, FallocateFlags, FlockOperation, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, flock,
+};
+use rustix::io::{Errno, pread};
+use stripewise_array::Memory;
 
+use crate::backend::Pages;
 use crate::error::{FileError, FileTrouble};
 use crate::store::Store;
 
@@ -131,8 +136,48 @@ impl ElementFile {
         u64::from(self.pages) * u64::from(self.page_bytes)
     }
 
+    /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
+    /// aligned like those of [`Pages`]. What cannot wait is told so instead of being given to a thread of the kernel.
+    pub(crate) fn go_direct(&mut self) {
+        let Ok(before) = fcntl_getfl(&self.file) else { return };
+        let direct = before | OFlags::DIRECT | OFlags::NONBLOCK;
+        if fcntl_setfl(&self.file, direct).is_err() {
+            return;
+        }
+        // Whether it takes pages of this size shows in the first.
+        let mut pages = Pages::new(self.page_bytes);
+        let page = pages.take();
+        if pread(&self.file, pages.page_mut(page), 0).is_err() {
+            // The flags that it had were taken before, so they are taken again.
+            let _ = fcntl_setfl(&self.file, before);
+            return;
+        }
+        // What was read while the array was opened would only take memory.
+        let _ = fadvise(&self.file, 0, None, Advice::DontNeed);
+    }
+
+    /// Undoes [`Self::go_direct`].
+    pub(crate) fn go_buffered(&mut self) {
+        if let Ok(flags) = fcntl_getfl(&self.file) {
+            let _ = fcntl_setfl(&self.file, flags - OFlags::DIRECT - OFlags::NONBLOCK);
+        }
+    }
+
     fn offset(&self, page: u32) -> u64 {
         u64::from(page) * u64::from(self.page_bytes)
+    }
+}
+
+impl Drop for ElementFile {
+    fn drop(&mut self) {
+        // The kernel may hold the file a moment longer, of what was in flight; the lock is for others now.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+impl AsFd for ElementFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

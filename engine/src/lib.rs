@@ -33,8 +33,6 @@
 //! # }
 //! ```
 
-#![forbid(unsafe_code)]
-
 mod backend;
 mod clock;
 mod desk;
@@ -45,6 +43,7 @@ mod jobs;
 mod media;
 mod plain;
 mod record;
+mod ring;
 mod store;
 mod ways;
 
@@ -60,5 +59,6 @@ pub use jobs::{Completion, Request, Ticket};
 pub use media::FileMedia;
 pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
+pub use ring::Ring;
 pub use store::{Store, outcome_of};
 pub use ways::Files;

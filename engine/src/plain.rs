@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -32,17 +32,13 @@ struct Started {
     page: PageId,
 }
 
-/// An element, if it is there.
-#[derive(Debug)]
-struct Element<S> {
-    store: Option<S>,
-    is_open: bool,
-}
-
 /// Carries operations out one after the other, each when it is taken.
 #[derive(Debug)]
 pub struct Plain<S> {
-    elements: Vec<Element<S>>,
+    /// Those that are there.
+    elements: Vec<Option<S>>,
+    /// Where each is, or was last.
+    paths: Vec<Option<PathBuf>>,
     queue: VecDeque<Started>,
     shuffle: Option<Prng>,
 }
@@ -52,7 +48,8 @@ impl<S: Store> Plain<S> {
     pub fn new(stores: Vec<Option<S>>, order: Order) -> Self {
         Self {
             queue: VecDeque::with_capacity(stores.len()),
-            elements: stores.into_iter().map(|store| Element { is_open: store.is_some(), store }).collect(),
+            paths: stores.iter().map(|store| Some(store.as_ref()?.path()?.into())).collect(),
+            elements: stores,
             shuffle: match order {
                 Order::Started => None,
                 Order::Shuffled(seed) => Some(Prng::new(seed)),
@@ -61,8 +58,7 @@ impl<S: Store> Plain<S> {
     }
 
     fn carry_out(&mut self, operation: &Operation, page: PageId, memory: &mut Pages) -> io::Result<()> {
-        let element = &mut self.elements[operation.element as usize];
-        let store = element.store.as_mut().filter(|_| element.is_open).ok_or(Errno::NODEV)?;
+        let store = self.elements[operation.element as usize].as_mut().ok_or(Errno::NODEV)?;
         match operation.kind {
             OperationKind::Read => store.read(operation.page, memory.page_mut(page)),
             OperationKind::Write => store.write(operation.page, memory.page(page)),
@@ -106,19 +102,20 @@ impl<S: Store> Backend for Plain<S> {
     }
 
     fn path(&self, element: u16) -> Option<&Path> {
-        self.elements[usize::from(element)].store.as_ref()?.path()
+        self.paths[usize::from(element)].as_deref()
     }
 
     fn close(&mut self, element: u16) {
-        self.elements[usize::from(element)].is_open = false;
+        self.elements[usize::from(element)] = None;
     }
 
     fn put(&mut self, element: u16, store: S) {
-        self.elements[usize::from(element)] = Element { store: Some(store), is_open: true };
+        self.paths[usize::from(element)] = store.path().map(Into::into);
+        self.elements[usize::from(element)] = Some(store);
     }
 
     fn into_elements(self) -> Vec<Option<S>> {
-        self.elements.into_iter().map(|element| element.store).collect()
+        self.elements
     }
 
     fn name(&self) -> &'static str {

@@ -44,6 +44,8 @@ pub struct Options {
     pub way: Way,
     /// How fast elements are rebuilt and scrubbed.
     pub rate: Rate,
+    /// How long an operation on a file may take; then its element is given up.
+    pub timeout: Duration,
 }
 
 /// How operations reach files.
@@ -65,6 +67,7 @@ impl Default for Options {
             time: Timekeeping::default(),
             way: Way::default(),
             rate: Rate::default(),
+            timeout: Duration::from_secs(30),
         }
     }
 }
@@ -241,8 +244,9 @@ impl<B: Backend> Engine<B> {
 
     /// How long there is nothing to do unless an element or a host has news; none if nothing is waited for.
     pub fn wake_in(&self) -> Option<Duration> {
-        let at = self.next_wake()?;
-        Some(Duration::from_nanos(at.saturating_sub(self.clock.now())))
+        let now = self.clock.now();
+        let at = self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)));
+        at.into_iter().chain(self.desk.backend.patience()).min()
     }
 
     /// What becomes readable when an element has done something; none where [`Engine::turn`] itself waits for elements.

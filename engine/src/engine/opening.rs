@@ -57,7 +57,7 @@ impl Engine<Files> {
         // Where nothing is written yet, a log begins empty and every row waits to be encoded.
         Self::over(
             scheme,
-            Files::new(files.into_iter().map(Some).collect(), &options),
+            Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options),
             pages,
             &options,
             !is_empty,
@@ -72,7 +72,13 @@ impl Engine<Files> {
         finds_again(scheme)?;
         let files = ElementFile::open_all(paths, options.page_bytes)?;
         let pages = files.iter().map(Store::pages).min().unwrap_or(0);
-        Self::over(scheme, Files::new(files.into_iter().map(Some).collect(), &options), pages, &options, true)
+        Self::over(
+            scheme,
+            Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options),
+            pages,
+            &options,
+            true,
+        )
     }
 
     /// Opens an array whose scheme has `metadata = "on"`, over the files of its elements in whatever order, and says what
@@ -106,7 +112,12 @@ impl Engine<Files> {
         let mut files: Vec<Option<ElementFile>> = media.into_files().into_iter().map(Some).collect();
         let place = |position: &Option<u16>| files[usize::from((*position)?)].take();
         let files = opened.positions.iter().map(place).collect();
-        let mut engine = Self::assembled(Files::new(files, &options), array, newest.page_bytes, &options);
+        let mut engine = Self::assembled(
+            Files::new(files, newest.page_bytes, &options),
+            array,
+            newest.page_bytes,
+            &options,
+        );
         for element in 0..elements.count as u16 {
             if engine.array.is_failed(element) {
                 engine.desk.fail(element, Failure::Absent);

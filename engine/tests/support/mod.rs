@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
+pub mod arrays;
 pub mod faulty;
 pub mod media;
 pub mod model;

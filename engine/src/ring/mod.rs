@@ -1,0 +1,441 @@
+//! Operations on files and block devices by io_uring: many are handed on by one call of the system, and those on pages of an
+//! element that lie side by side become one.
+
+#![allow(
+    unsafe_code,
+    reason = "pages are lent to the kernel: two calls of `kernel`, whose promises are kept here"
+)]
+
+mod kernel;
+mod runs;
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use stripewise_array::{Operation, OperationId, OperationKind, PageId};
+use stripewise_base::Nanos;
+
+use crate::backend::{Backend, Ended, Pages};
+use crate::files::ElementFile;
+use kernel::{Action, Kernel, Target};
+use runs::{Runs, Started};
+
+/// Most pages of one run.
+const RUN_PAGES: usize = 256;
+/// How often a run is tried on that makes no progress.
+const TRIES: u32 = 4;
+/// How often it is asked whether anything has timed out.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What is written where a file system makes no holes; as long as the longest page.
+static ZEROS: Zeros = Zeros([0; 32 << 10]);
+
+#[repr(align(4096))]
+struct Zeros([u8; 32 << 10]);
+
+/// A file, and what the ring knows it by.
+#[derive(Debug)]
+struct Open {
+    file: ElementFile,
+    target: Target,
+    /// Runs in flight.
+    in_flight: u32,
+    /// Whether the file system makes holes, as far as is known.
+    makes_holes: bool,
+    is_wanted: bool,
+}
+
+/// Files and block devices behind a ring.
+///
+/// Pages that it was started with belong to the kernel until their operations are taken; dropping it waits for them.
+pub struct Ring {
+    kernel: Kernel,
+    open: Vec<Option<Open>>,
+    /// Which of those each element is.
+    elements: Vec<Option<usize>>,
+    /// Where each element is, or was last.
+    paths: Vec<Option<PathBuf>>,
+    started: Vec<Started>,
+    runs: Runs,
+    /// What could not be handed on, by number.
+    again: Vec<u32>,
+    ended: VecDeque<Ended>,
+    in_flight: usize,
+    page_bytes: u32,
+    limit: Duration,
+    asked_at: Instant,
+}
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ring")
+            .field("open", &self.open)
+            .field("in_flight", &self.in_flight)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ring {
+    /// Over these files, some of which may be absent. An operation that takes longer than `limit` has timed out.
+    ///
+    /// # Errors
+    /// The files again, and why there is no ring.
+    pub fn new(
+        files: Vec<Option<ElementFile>>,
+        page_bytes: u32,
+        limit: Duration,
+    ) -> Result<Self, (io::Error, Vec<Option<ElementFile>>)> {
+        let kernel = match Kernel::new() {
+            Ok(kernel) => kernel,
+            Err(error) => return Err((error, files)),
+        };
+        let mut ring = Self {
+            kernel,
+            open: Vec::new(),
+            elements: vec![None; files.len()],
+            paths: vec![None; files.len()],
+            started: Vec::new(),
+            runs: Runs::default(),
+            again: Vec::new(),
+            ended: VecDeque::new(),
+            in_flight: 0,
+            page_bytes,
+            limit,
+            asked_at: Instant::now(),
+        };
+        for (element, file) in (0..).zip(files) {
+            if let Some(file) = file {
+                ring.put(element, file);
+            }
+        }
+        Ok(ring)
+    }
+
+    /// Makes runs of what was started, and hands them on.
+    fn make_runs(&mut self, memory: &mut Pages) {
+        // The kernel is told of pages by address: those that lie side by side on an element become one run.
+        let mut started = std::mem::take(&mut self.started);
+        started.sort_unstable_by_key(|one| (one.operation.element, one.operation.kind, one.operation.page));
+        let mut rest = &started[..];
+        while let Some(first) = rest.first() {
+            let follows = |(before, after): (&Started, &Started)| {
+                let (before, after) = (&before.operation, &after.operation);
+                (before.element, before.kind, before.page + 1) == (after.element, after.kind, after.page)
+            };
+            let is_single = first.operation.kind == OperationKind::Flush;
+            let most = if is_single { 1 } else { RUN_PAGES };
+            let behind = rest.iter().zip(&rest[1..]).take_while(|&(before, after)| follows((before, after)));
+            let count = (1 + behind.count()).min(most);
+            let (one, others) = rest.split_at(count);
+            rest = others;
+            self.begin(one, memory);
+        }
+        started.clear();
+        self.started = started;
+    }
+
+    /// Begins a run of operations on pages that lie side by side.
+    fn begin(&mut self, started: &[Started], memory: &mut Pages) {
+        let element = started[0].operation.element;
+        let Some(open) = self.elements[usize::from(element)] else {
+            for one in started {
+                self.end(one, Err(Errno::NODEV.into()), 0);
+            }
+            return;
+        };
+        let run = self.runs.take(open, started, self.page_bytes, memory);
+        if let Some(open) = &mut self.open[open] {
+            open.in_flight += 1;
+        }
+        self.push(run);
+    }
+
+    /// Hands a run on, from the first page of it that is not done.
+    fn push(&mut self, number: u32) {
+        let run = self.runs.get(number);
+        let Some(open) = &self.open[run.open] else { return };
+        let offset = u64::from(run.page()) * u64::from(self.page_bytes);
+        let action = match run.kind {
+            OperationKind::Read => Action::Read,
+            OperationKind::Write => Action::Write,
+            OperationKind::Trim if open.makes_holes => {
+                Action::Trim(run.left() as u64 * u64::from(self.page_bytes))
+            }
+            OperationKind::Trim => Action::Write,
+            OperationKind::Flush => Action::Flush,
+        };
+        // SAFETY: the pieces are the run's until its answer has come, and lie on the heap. Their memory is pages that the
+        // controller gave away until their operations are reported as over, or that were exchanged for others when they timed
+        // out; or zeros that nobody writes. The memory outlives the ring: `Engine` drops it later, and dropping a
+        // ring waits for all answers.
+        let pushed = unsafe {
+            self.kernel.push(number.into(), open.target, action, offset, run.pieces_left(), run.tries > 0)
+        };
+        if pushed.is_err() {
+            self.again.push(number);
+        }
+    }
+
+    /// An operation is over.
+    fn end(&mut self, started: &Started, result: io::Result<()>, took_ns: Nanos) {
+        self.ended.push_back(Ended { id: started.id, operation: started.operation, result, took_ns });
+    }
+
+    /// Takes in what the kernel answers.
+    fn reap(&mut self, memory: &mut Pages) {
+        while let Some((tag, answer)) = self.kernel.pop() {
+            self.answered(tag as u32, answer, memory);
+        }
+    }
+
+    fn answered(&mut self, number: u32, answer: i32, memory: &mut Pages) {
+        let run = self.runs.get_mut(number);
+        if run.is_abandoned() {
+            return self.finish(number, memory);
+        }
+        let is_transfer = !run.pieces_left().is_empty();
+        match usize::try_from(answer) {
+            Ok(bytes) if is_transfer => {
+                let pages = bytes / self.page_bytes as usize;
+                if pages == 0 {
+                    // An end of the file, or of the device; seldom it only stopped short.
+                    run.tries += 1;
+                    if run.tries >= TRIES {
+                        let kind = match run.kind {
+                            OperationKind::Read => io::ErrorKind::UnexpectedEof,
+                            _ => io::ErrorKind::WriteZero,
+                        };
+                        return self.part(number, || kind.into(), memory);
+                    }
+                } else {
+                    run.done += pages;
+                    run.tries = 0;
+                }
+                if run.left() > 0 {
+                    return self.push(number);
+                }
+                self.succeed(number, memory);
+            }
+            Ok(_) => self.succeed(number, memory),
+            Err(_) => self.refused(number, -answer, memory),
+        }
+    }
+
+    /// The kernel could not do a run, or not at once.
+    fn refused(&mut self, number: u32, errno: i32, memory: &mut Pages) {
+        let run = self.runs.get_mut(number);
+        let errno = Errno::from_raw_os_error(errno);
+        let is_passing = matches!(errno, Errno::AGAIN | Errno::INTR | Errno::NOMEM);
+        if is_passing && run.tries < TRIES && run.kind != OperationKind::Flush {
+            // The next time a thread of the kernel may wait for it.
+            run.tries += 1;
+            return self.push(number);
+        }
+        let makes_none = matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL);
+        if run.kind == OperationKind::Trim && makes_none && run.pieces_left().is_empty() {
+            if let Some(open) = &mut self.open[run.open] {
+                open.makes_holes = false;
+            }
+            run.write_zeros(&ZEROS.0, self.page_bytes);
+            return self.push(number);
+        }
+        self.part(number, || errno.into(), memory);
+    }
+
+    /// A run of several pages is tried page by page, so that an error is of the page that has it; a single one failed.
+    fn part(&mut self, number: u32, error: impl Fn() -> io::Error, memory: &mut Pages) {
+        let run = self.runs.get(number);
+        let took_ns = run.age_ns();
+        if run.left() == 1 || run.kind == OperationKind::Flush {
+            let done: Vec<Started> = run.started.clone();
+            let failed = run.done;
+            for (nth, one) in done.iter().enumerate() {
+                self.end(one, if nth == failed { Err(error()) } else { Ok(()) }, took_ns);
+            }
+            return self.finish(number, memory);
+        }
+        let (done, left) = run.started.split_at(run.done);
+        let (done, left) = (done.to_vec(), left.to_vec());
+        for one in &done {
+            self.end(one, Ok(()), took_ns);
+        }
+        for one in &left {
+            self.begin(std::slice::from_ref(one), memory);
+        }
+        self.finish(number, memory);
+    }
+
+    fn succeed(&mut self, number: u32, memory: &mut Pages) {
+        let run = self.runs.get(number);
+        let took_ns = run.age_ns();
+        let ended = run.started.iter().map(|one| Ended {
+            id: one.id,
+            operation: one.operation,
+            result: Ok(()),
+            took_ns,
+        });
+        self.ended.extend(ended);
+        self.finish(number, memory);
+    }
+
+    /// Nothing of a run is in flight any more.
+    fn finish(&mut self, number: u32, memory: &mut Pages) {
+        let open = self.runs.get(number).open;
+        self.runs.give(number, memory);
+        if let Some(place) = &mut self.open[open] {
+            place.in_flight -= 1;
+        }
+        self.forget(open);
+    }
+
+    /// Closes a file that is wanted no more, once nothing of it is in flight.
+    fn forget(&mut self, open: usize) {
+        let is_over = |open: &mut Open| open.in_flight == 0 && !open.is_wanted;
+        if let Some(open) = self.open[open].take_if(is_over) {
+            self.kernel.forget_file(open.target);
+        }
+    }
+
+    /// Gives up what has taken too long: its operations have timed out, and their pages are exchanged for others, because the
+    /// kernel may use them yet.
+    fn give_up(&mut self, memory: &mut Pages) {
+        let now = Instant::now();
+        if now.duration_since(self.asked_at) < PATIENCE {
+            return;
+        }
+        self.asked_at = now;
+        for number in self.runs.older_than(now, self.limit) {
+            let run = self.runs.get_mut(number);
+            let took_ns = run.age_ns();
+            for one in run.abandon(memory) {
+                self.end(&one, Err(io::ErrorKind::TimedOut.into()), took_ns);
+            }
+        }
+    }
+}
+
+impl Backend for Ring {
+    type Element = ElementFile;
+
+    const BATCH: usize = 256;
+
+    #[inline]
+    fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, _memory: &mut Pages) {
+        self.in_flight += 1;
+        self.started.push(Started { id, operation: *operation, page });
+    }
+
+    fn submit(&mut self, memory: &mut Pages) {
+        if self.in_flight == 0 {
+            return;
+        }
+        // SAFETY: pages never move, and the memory outlives the ring, see above.
+        unsafe { self.kernel.add_slabs(memory.slabs()) };
+        for number in std::mem::take(&mut self.again) {
+            self.push(number);
+        }
+        if !self.started.is_empty() {
+            self.make_runs(memory);
+        }
+        if let Err(error) = self.kernel.enter(true) {
+            // Without its ring nothing can be done; what is in flight times out, and its elements are given up.
+            debug_assert!(false, "the ring takes nothing: {error}");
+        }
+        self.reap(memory);
+        self.give_up(memory);
+    }
+
+    #[inline]
+    fn take(&mut self, _memory: &mut Pages) -> Option<Ended> {
+        let ended = self.ended.pop_front()?;
+        self.in_flight -= 1;
+        Some(ended)
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn wait(&mut self, at_most: Option<Duration>) {
+        if !self.ended.is_empty() {
+            return;
+        }
+        let at_most = at_most.map_or(PATIENCE, |at_most| at_most.min(PATIENCE));
+        if self.kernel.wait(Some(at_most)).is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        (self.in_flight > 0).then_some(PATIENCE)
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.kernel.fd())
+    }
+
+    fn count(&self) -> u16 {
+        self.elements.len() as u16
+    }
+
+    fn path(&self, element: u16) -> Option<&Path> {
+        self.paths[usize::from(element)].as_deref()
+    }
+
+    fn close(&mut self, element: u16) {
+        let Some(open) = self.elements[usize::from(element)].take() else { return };
+        if let Some(place) = &mut self.open[open] {
+            place.is_wanted = false;
+        }
+        self.forget(open);
+    }
+
+    fn put(&mut self, element: u16, mut file: ElementFile) {
+        self.close(element);
+        file.go_direct();
+        self.paths[usize::from(element)] = Some(file.path().into());
+        let target = self.kernel.add_file(file.as_fd());
+        let open = Some(Open { file, target, in_flight: 0, makes_holes: true, is_wanted: true });
+        let place = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
+        if place == self.open.len() {
+            self.open.push(None);
+        }
+        self.open[place] = open;
+        self.elements[usize::from(element)] = Some(place);
+    }
+
+    fn into_elements(mut self) -> Vec<Option<ElementFile>> {
+        let elements = std::mem::take(&mut self.elements);
+        let mut take = |place: usize| {
+            let mut open = self.open[place].take()?;
+            self.kernel.forget_file(open.target);
+            open.file.go_buffered();
+            Some(open.file)
+        };
+        elements.into_iter().map(|place| take(place?)).collect()
+    }
+
+    fn name(&self) -> &'static str {
+        "io_uring"
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // Pages that the kernel has must not be given to anybody else; there is nothing to do but wait for them.
+        while self.runs.count() > self.again.len() {
+            if self.kernel.wait(Some(PATIENCE)).is_err() {
+                std::thread::sleep(PATIENCE);
+            }
+            while let Some((tag, _)) = self.kernel.pop() {
+                self.runs.drop_one(tag as u32);
+            }
+        }
+        for open in self.open.iter().flatten() {
+            self.kernel.forget_file(open.target);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Runs: operations of one kind on pages of an element that lie side by side, handed on to the kernel as one.
+
+use std::time::{Duration, Instant};
+
+use stripewise_array::{Memory, Operation, OperationId, OperationKind, PageId};
+use stripewise_base::Nanos;
+
+use super::kernel::Piece;
+use crate::backend::Pages;
+
+/// A started operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    pub(super) id: OperationId,
+    pub(super) operation: Operation,
+    pub(super) page: PageId,
+}
+
+/// Operations in flight together.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// The file.
+    pub(super) open: usize,
+    pub(super) kind: OperationKind,
+    pub(super) started: Vec<Started>,
+    /// Where the bytes of each page are; none of trims and flushes.
+    pieces: Vec<Piece>,
+    /// Bytes that lie one behind the other in memory are one piece.
+    joined: Option<Piece>,
+    /// Pages that are done.
+    pub(super) done: usize,
+    /// How often it was tried since it last made progress.
+    pub(super) tries: u32,
+    begun: Instant,
+    /// Pages that the kernel has yet, of a run that has timed out.
+    kept: Vec<PageId>,
+    is_abandoned: bool,
+    is_taken: bool,
+}
+
+impl Run {
+    /// The first page that is not done.
+    pub(super) fn page(&self) -> u32 {
+        self.started[0].operation.page + self.done as u32
+    }
+
+    /// Pages that are not done.
+    pub(super) fn left(&self) -> usize {
+        self.started.len() - self.done
+    }
+
+    /// The pieces that are not done.
+    pub(super) fn pieces_left(&self) -> &[Piece] {
+        match &self.joined {
+            Some(piece) if self.done == 0 => std::slice::from_ref(piece),
+            _ => &self.pieces[self.done.min(self.pieces.len())..],
+        }
+    }
+
+    /// Since when it is in flight.
+    pub(super) fn age_ns(&self) -> Nanos {
+        self.begun.elapsed().as_nanos() as Nanos
+    }
+
+    /// Whether nobody waits for it any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.is_abandoned
+    }
+
+    /// A trim becomes a write of zeros.
+    pub(super) fn write_zeros(&mut self, zeros: &'static [u8], page_bytes: u32) {
+        let piece = Piece { at: zeros.as_ptr() as usize, bytes: page_bytes as usize };
+        self.pieces.clear();
+        self.pieces.resize(self.started.len(), piece);
+        self.tries = 0;
+    }
+
+    /// Nobody waits for it any more. The operations that are over by that; their pages have other memory now.
+    pub(super) fn abandon(&mut self, memory: &mut Pages) -> Vec<Started> {
+        self.is_abandoned = true;
+        if self.has_pages() {
+            self.kept.extend(self.started.iter().map(|one| memory.exchange(one.page)));
+        }
+        self.started.clone()
+    }
+
+    fn has_pages(&self) -> bool {
+        matches!(self.kind, OperationKind::Read | OperationKind::Write)
+    }
+}
+
+/// All runs; their places, and the room that they have, are used again.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    runs: Vec<Run>,
+    free: Vec<u32>,
+}
+
+impl Runs {
+    /// A run of operations on pages that lie side by side in the file.
+    pub(super) fn take(
+        &mut self,
+        open: usize,
+        started: &[Started],
+        page_bytes: u32,
+        memory: &mut Pages,
+    ) -> u32 {
+        let begun = Instant::now();
+        let kind = started[0].operation.kind;
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.runs.push(Run {
+                open,
+                kind,
+                started: Vec::new(),
+                pieces: Vec::new(),
+                joined: None,
+                done: 0,
+                tries: 0,
+                begun,
+                kept: Vec::new(),
+                is_abandoned: false,
+                is_taken: false,
+            });
+            self.runs.len() as u32 - 1
+        });
+        let run = &mut self.runs[number as usize];
+        (run.open, run.kind, run.begun) = (open, kind, begun);
+        (run.done, run.tries, run.is_abandoned, run.is_taken) = (0, 0, false, true);
+        run.started.clear();
+        run.started.extend_from_slice(started);
+        run.pieces.clear();
+        run.joined = None;
+        if run.has_pages() {
+            let bytes = page_bytes as usize;
+            let piece = |one: &Started| Piece { at: memory.page_mut(one.page).as_mut_ptr() as usize, bytes };
+            run.pieces.extend(started.iter().map(piece));
+            let is_one = run.pieces.windows(2).all(|two| two[0].end() == two[1].at);
+            run.joined = is_one.then(|| Piece { at: run.pieces[0].at, bytes: bytes * run.pieces.len() });
+        }
+        number
+    }
+
+    pub(super) fn get(&self, number: u32) -> &Run {
+        &self.runs[number as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut Run {
+        &mut self.runs[number as usize]
+    }
+
+    /// A run is over; pages that were kept for it are free.
+    pub(super) fn give(&mut self, number: u32, memory: &mut Pages) {
+        for page in self.runs[number as usize].kept.drain(..) {
+            memory.give(page);
+        }
+        self.drop_one(number);
+    }
+
+    /// A run is over, and so is everything.
+    pub(super) fn drop_one(&mut self, number: u32) {
+        self.runs[number as usize].is_taken = false;
+        self.free.push(number);
+    }
+
+    /// Runs that are under way.
+    pub(super) fn count(&self) -> usize {
+        self.runs.len() - self.free.len()
+    }
+
+    /// Runs that are under way longer than `limit`, and wanted.
+    pub(super) fn older_than(&self, now: Instant, limit: Duration) -> Vec<u32> {
+        let is_old = |run: &Run| run.is_taken && !run.is_abandoned && now.duration_since(run.begun) > limit;
+        (0..).zip(&self.runs).filter(|(_, run)| is_old(run)).map(|(number, _)| number).collect()
+    }
+}
