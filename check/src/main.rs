@@ -13,6 +13,7 @@ use stripewise_check::{Case, Planted, storm};
 
 use command::compose::Compose;
 use command::crashes::Crashes;
+use command::kill::Kill;
 use command::progress::Progress;
 use command::runner::{self, Runner};
 
@@ -57,6 +58,7 @@ struct Arguments {
 enum Command {
     Compose(Compose),
     Crashes(Crashes),
+    Kill(Kill),
 }
 
 fn range(text: &str) -> Result<Range<u64>, String> {
@@ -85,6 +87,7 @@ impl Arguments {
         match &self.command {
             Some(Command::Compose(compose)) => return compose.work(),
             Some(Command::Crashes(crashes)) => return crashes.work(),
+            Some(Command::Kill(kill)) => return kill.work(),
             None => {}
         }
         let runner = Runner { bug: self.bug, verbose: self.verbose, shrinks: self.shrink };

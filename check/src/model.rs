@@ -110,6 +110,14 @@ impl Model {
         }
     }
 
+    /// An update is durable by itself, as one with FUA that was answered.
+    pub fn durable(&mut self, update: Update) {
+        let Extent { first, count, .. } = self.updates[update as usize];
+        for sector in &mut self.sectors[first as usize..(first + count) as usize] {
+            sector.durable = sector.durable.max(update);
+        }
+    }
+
     /// Power was lost: what is durable is still there, or what was written later. Where memory and elements are
     /// persistent, `all_is_durable` that was acknowledged.
     pub fn power_lost(&mut self, all_is_durable: bool) {
@@ -296,6 +304,11 @@ mod tests {
         model.acknowledged(trim);
         assert!(model.check(0, Found::Zeros, model.floor(0)).is_ok());
         assert!(model.check(0, stamp(old, 0), model.floor(0)).is_err());
+        let mut durable = model.clone();
+        durable.durable(trim);
+        durable.power_lost(false);
+        assert!(durable.check(0, Found::Zeros, durable.floor(0)).is_ok());
+        assert!(durable.check(0, stamp(old, 0), durable.floor(0)).is_err());
         let mut unflushed = model.clone();
         unflushed.power_lost(false);
         assert!(unflushed.check(0, stamp(old, 0), unflushed.floor(0)).is_ok());

@@ -36,7 +36,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<String> {
     Some(out.into_owned())
 }
 
-/// Runs a script of libnbd's Python module, with `h` a handle, in the system's Python: the module comes as a package of the system.
+/// Runs a script of libnbd's Python module, with `h` a handle. It is a package of the system, for the system's Python.
 fn run_python(script: &str) {
     let has_module = |python: &&str| {
         Command::new(python).args(["-c", "import nbd"]).output().is_ok_and(|run| run.status.success())

@@ -35,7 +35,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "reliability",
         ],
     ),
-    ("check", &["base", "code", "flash", "array", "sim"]),
+    ("check", &["base", "code", "flash", "array", "sim", "nbd"]),
     ("validate", &["base", "flash", "trace", "array", "sim"]),
     ("tidy", &[]),
 ];

@@ -2,5 +2,6 @@
 
 pub(crate) mod compose;
 pub(crate) mod crashes;
+pub(crate) mod kill;
 pub(crate) mod progress;
 pub(crate) mod runner;

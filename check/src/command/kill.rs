@@ -1,0 +1,99 @@
+//! `stripewise-check kill`: the server of an array is killed under load and started again.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use stripewise_check::kill::{Broken, Counts, Settings, run};
+
+use super::progress::Progress;
+
+/// Kills `stripewise serve` (-9) at random moments under the load of several NBD connections, starts it again, and holds each
+/// sector against docs/fault-contract.md; in the end `stripewise check` must be clean
+#[derive(Args)]
+pub(crate) struct Kill {
+    /// How often
+    #[arg(long, default_value_t = 100)]
+    count: u64,
+    /// What all that is random is drawn from
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The command [default: `stripewise` beside this one]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Where the array lies while this runs [default: the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// The array's scheme
+    #[arg(long, value_name = "NAME|FILE", default_value = "durable-was")]
+    scheme: String,
+    /// Its elements
+    #[arg(long, default_value_t = 5)]
+    elements: u16,
+    /// The size of each
+    #[arg(long, default_value = "16MiB")]
+    size: String,
+    /// Connections
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    connections: u16,
+    /// Requests in flight on each
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=128))]
+    depth: u16,
+    /// The longest time of load before a kill, in milliseconds
+    #[arg(long, default_value_t = 300)]
+    longest_ms: u64,
+    /// Send no trims: where the scheme is in place they are advice
+    #[arg(long)]
+    no_trims: bool,
+}
+
+impl Kill {
+    /// Does what was asked for; false if a promise was broken.
+    pub(crate) fn work(&self) -> anyhow::Result<bool> {
+        let settings = Settings {
+            program: self.program()?,
+            folder: self.folder.clone().unwrap_or_else(std::env::temp_dir),
+            scheme: self.scheme.clone(),
+            elements: self.elements,
+            size: self.size.clone(),
+            connections: self.connections.into(),
+            depth: self.depth.into(),
+            kills: self.count,
+            longest: Duration::from_millis(self.longest_ms),
+            trims: !self.no_trims,
+            seed: self.seed,
+        };
+        let mut progress = Progress::new();
+        let told =
+            &mut |counts: &Counts| progress.tell(|| format!("{} of {} kills", counts.kills, self.count));
+        match run(&settings, told) {
+            Ok(counts) => {
+                println!("seed {}: everything held\n{counts}", self.seed);
+                Ok(true)
+            }
+            Err(error) => match error.downcast::<Broken>() {
+                Ok(broken) => {
+                    println!("seed {}: {broken}", self.seed);
+                    Ok(false)
+                }
+                Err(other) => Err(other),
+            },
+        }
+    }
+
+    fn program(&self) -> anyhow::Result<PathBuf> {
+        if let Some(program) = &self.program {
+            return Ok(program.clone());
+        }
+        let beside =
+            std::env::current_exe().context("this program has no path")?.with_file_name("stripewise");
+        if !beside.exists() {
+            bail!(
+                "there is no {}; build it (`cargo build -p stripewise-cli`) or give --program",
+                beside.display()
+            );
+        }
+        Ok(beside)
+    }
+}

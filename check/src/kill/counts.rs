@@ -1,0 +1,71 @@
+//! What was done and found.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What was done and found.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Kills.
+    pub kills: u64,
+    /// Of these, before the server served.
+    pub kills_while_opening: u64,
+    /// Requests that were answered: reads, writes, writes with FUA, trims, zeros, flushes.
+    pub reads: u64,
+    /// See [`Counts::reads`].
+    pub writes: u64,
+    /// See [`Counts::reads`].
+    pub durable_writes: u64,
+    /// See [`Counts::reads`].
+    pub trims: u64,
+    /// See [`Counts::reads`].
+    pub zeroes: u64,
+    /// See [`Counts::reads`].
+    pub flushes: u64,
+    /// Requests that changed something and were not answered when the server was killed.
+    pub cut_short: u64,
+    /// Sectors that were looked up after a kill; of these, with a version that no flush had covered.
+    pub sectors: u64,
+    /// See [`Counts::sectors`].
+    pub later: u64,
+    /// Time from a server's start to its first answer: the sum and the longest.
+    pub opening: Duration,
+    /// See [`Counts::opening`].
+    pub longest_opening: Duration,
+}
+
+impl Counts {
+    pub(super) fn opened(&mut self, time: Duration) {
+        self.opening += time;
+        self.longest_opening = self.longest_opening.max(time);
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let served = (self.kills - self.kills_while_opening).max(1);
+        writeln!(f, "{} kills, {} of them before the array was open", self.kills, self.kills_while_opening)?;
+        writeln!(
+            f,
+            "answered: {} reads, {} writes, {} writes with FUA, {} zeros, {} trims, {} flushes; {} were cut short",
+            self.reads,
+            self.writes,
+            self.durable_writes,
+            self.zeroes,
+            self.trims,
+            self.flushes,
+            self.cut_short
+        )?;
+        writeln!(
+            f,
+            "after kills {} sectors were right, {} of them later than what was flushed",
+            self.sectors, self.later
+        )?;
+        let mean = self.opening.as_secs_f64() * 1e3 / served as f64;
+        write!(
+            f,
+            "open again after {mean:.0} ms on average, {:.0} ms at most",
+            self.longest_opening.as_secs_f64() * 1e3
+        )
+    }
+}

@@ -1,0 +1,136 @@
+//! A connection of the verifying client: bytes between its socket and its state machine.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use stripewise_nbd::client::{Client, Cookie, ExportInfo, Found, Wishes};
+
+use super::Broken;
+use crate::model::Update;
+
+/// Bytes that are received at once.
+const RECEIVED_BYTES: usize = 256 << 10;
+
+/// What was asked for, and what has to hold of the answer.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// A read; of each of its sectors the version below which it may not fall.
+    Read { first: u64, floors: Vec<Update> },
+    /// Something that changes sectors.
+    Change { update: Update, first: u64, count: u64, kind: Change },
+    /// A flush; of every sector the version that it makes durable.
+    Flush { promised: Vec<Update> },
+}
+
+/// How sectors are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Write,
+    DurableWrite,
+    Trim,
+    Zeroes,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    socket: UnixStream,
+    pub(super) client: Client,
+    asked: BTreeMap<Cookie, Asked>,
+    /// Bytes to be sent, and how many of them are.
+    outgoing: Vec<u8>,
+    sent: usize,
+    received: Vec<u8>,
+}
+
+impl Link {
+    pub(super) fn new(socket: UnixStream) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self {
+            socket,
+            client: Client::new("", Wishes::default()),
+            asked: BTreeMap::new(),
+            outgoing: Vec::new(),
+            sent: 0,
+            received: vec![0; RECEIVED_BYTES],
+        })
+    }
+
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// What the server offers, after the handshake.
+    pub(super) fn export(&self) -> Option<&ExportInfo> {
+        self.client.export()
+    }
+
+    /// Requests that are not answered.
+    pub(super) fn in_flight(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// Remembers what was asked for.
+    pub(super) fn ask(&mut self, cookie: Cookie, asked: Asked) {
+        self.asked.insert(cookie, asked);
+    }
+
+    /// What was asked for and never answered.
+    pub(super) fn into_unanswered(self) -> impl Iterator<Item = Asked> {
+        self.asked.into_values()
+    }
+
+    /// Whether something is to be sent.
+    pub(super) fn wants_to_send(&mut self) -> bool {
+        if self.sent == self.outgoing.len() {
+            (self.outgoing, self.sent) = (self.client.take_outgoing(), 0);
+        }
+        self.sent < self.outgoing.len()
+    }
+
+    /// Sends and receives what can be without waiting, and tells `answered` of each answer. False when the server is gone.
+    pub(super) fn turn(
+        &mut self,
+        mut answered: impl FnMut(Asked, Found) -> anyhow::Result<()>,
+    ) -> anyhow::Result<bool> {
+        while self.wants_to_send() {
+            match self.socket.write(&self.outgoing[self.sent..]) {
+                Ok(bytes) => self.sent += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // One that is gone may have left answers.
+                Err(_) => break,
+            }
+        }
+        let lives = loop {
+            match self.socket.read(&mut self.received) {
+                Ok(0) => break false,
+                Ok(bytes) => {
+                    let received = self.client.receive(&self.received[..bytes]);
+                    received.map_err(|error| Broken(format!("the server breaks the protocol: {error}")))?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => break error.kind() == ErrorKind::WouldBlock,
+            }
+        };
+        while let Some(answer) = self.client.next_answer() {
+            let asked = self.asked.remove(&answer.cookie).expect("the client answers what was asked");
+            let found = answer.outcome.map_err(|(fault, text)| {
+                Broken(format!("a request failed with {fault:?}, `{text}`: {}", summary(&asked)))
+            })?;
+            answered(asked, found)?;
+        }
+        Ok(lives)
+    }
+}
+
+fn summary(asked: &Asked) -> String {
+    match asked {
+        Asked::Read { first, floors } => format!("a read of {} sectors from {first} on", floors.len()),
+        Asked::Change { update, first, count, kind } => {
+            format!("update {update}, {kind:?} of {count} sectors from {first} on")
+        }
+        Asked::Flush { .. } => "a flush".into(),
+    }
+}

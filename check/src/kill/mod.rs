@@ -1,0 +1,113 @@
+//! The served array killed: a verifying client drives `stripewise serve` over several NBD connections, the server is
+//! killed at any moment, started again, and each sector is held against docs/fault-contract.md.
+//!
+//! A kill loses what the server had in memory, and nothing that it had given to the system; what elements do when power
+//! is lost is for [`crate::crash`]. Here everything is real: processes, sockets, files and the system's I/O.
+
+mod counts;
+mod link;
+mod load;
+mod server;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use stripewise_base::prng::Prng;
+
+pub use counts::Counts;
+use load::Load;
+use server::{Place, Server};
+
+/// How long a server may take to open the array and to let a client in.
+const OPENING_TIME: Duration = Duration::from_secs(60);
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The command `stripewise`.
+    pub program: PathBuf,
+    /// The folder in which one for the array is made, and removed again if nothing is wrong.
+    pub folder: PathBuf,
+    /// The array's scheme: a preset or a file, with settings.
+    pub scheme: String,
+    /// Elements, and the size of each as people write it.
+    pub elements: u16,
+    /// See [`Settings::elements`].
+    pub size: String,
+    /// Connections, and requests in flight on each.
+    pub connections: usize,
+    /// See [`Settings::connections`].
+    pub depth: usize,
+    /// How often the server is killed.
+    pub kills: u64,
+    /// It is killed at most so long after the load began.
+    pub longest: Duration,
+    /// Whether trims are sent; in the log each is a version, in place they are advice, which this client does not follow.
+    pub trims: bool,
+    /// What all that is random is drawn from.
+    pub seed: u64,
+}
+
+/// A promise that was broken.
+#[derive(Debug)]
+pub struct Broken(pub String);
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Makes an array, and kills its server as often as it should be; `told` hears of each kill.
+///
+/// # Errors
+/// A [`Broken`] promise; and what keeps all of this from being run, such as a command that is not there.
+pub fn run(settings: &Settings, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
+    let folder = settings.folder.join(format!("stripewise-kill-{}-{}", std::process::id(), settings.seed));
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
+    let place = Place::new(&settings.program, &folder);
+    let result = trial(settings, &place, told);
+    match &result {
+        Ok(_) => std::fs::remove_dir_all(&folder)?,
+        Err(_) => eprintln!("the array and the server's log are left in {}", folder.display()),
+    }
+    result
+}
+
+fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
+    place.create(&settings.scheme, settings.elements, &settings.size)?;
+    let mut random = Prng::stream(settings.seed, 0);
+    let mut load = Load::new(Prng::stream(settings.seed, 1), settings.depth, settings.trims);
+    let mut counts = Counts::default();
+    while counts.kills < settings.kills {
+        let mut server = Server::start(place)?;
+        // A server may be killed again before it serves.
+        if random.chance(1, 4) {
+            std::thread::sleep(within(&mut random, Duration::from_millis(30)));
+            server.kill()?;
+            counts.kills_while_opening += 1;
+        } else {
+            let begun = Instant::now();
+            let links = server.connect(settings.connections, begun + OPENING_TIME)?;
+            counts.opened(begun.elapsed());
+            load.verify(links, &mut counts)?;
+            let links = server.connect(settings.connections, Instant::now() + OPENING_TIME)?;
+            let until = Instant::now() + within(&mut random, settings.longest);
+            load.run(links, until, &mut server, &mut counts)?;
+        }
+        counts.kills += 1;
+        told(&counts);
+    }
+    let mut server = Server::start(place)?;
+    load.verify(server.connect(settings.connections, Instant::now() + OPENING_TIME)?, &mut counts)?;
+    server.stop()?;
+    place.check()?;
+    Ok(counts)
+}
+
+fn within(random: &mut Prng, longest: Duration) -> Duration {
+    Duration::from_micros(random.below(longest.as_micros() as u64 + 1))
+}

@@ -1,0 +1,160 @@
+//! The server as a process, and the other commands on its array.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
+
+use super::Broken;
+use super::link::Link;
+
+/// The array's name.
+const NAME: &str = "killed";
+/// How long a server may take to stop.
+const STOPPING_TIME: Duration = Duration::from_secs(60);
+
+/// Where an array lies, and the command that knows it.
+#[derive(Debug)]
+pub(super) struct Place {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(program: &Path, folder: &Path) -> Self {
+        Self { program: program.into(), folder: folder.into() }
+    }
+
+    fn elements(&self) -> PathBuf {
+        self.folder.join("elements")
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.join("nbd.sock")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// The command, which remembers what it does inside the folder.
+    fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(verb).arg(NAME).stdin(Stdio::null());
+        command.env("STRIPEWISE_STATE_DIR", self.folder.join("state"));
+        command.env("STRIPEWISE_RUNTIME_DIR", self.folder.join("run"));
+        command
+    }
+
+    /// Makes the array.
+    pub(super) fn create(&self, scheme: &str, elements: u16, size: &str) -> anyhow::Result<()> {
+        let mut command = self.command("create");
+        command.arg("--files").arg(self.elements()).arg("--scheme").arg(scheme);
+        command.args(["--count", &elements.to_string(), "--size", size]);
+        self.run(command).context("the array could not be made")
+    }
+
+    /// What the array is said to be with nobody serving it.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        self.run(self.command("check"))
+            .map_err(|error| Broken(format!("`check` is not clean: {error:#}")).into())
+    }
+
+    fn run(&self, mut command: Command) -> anyhow::Result<()> {
+        let output = command.output().with_context(|| format!("cannot run {}", self.program.display()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        Err(anyhow!("{command:?} ended with {}: {}", output.status, String::from_utf8_lossy(&said)))
+    }
+}
+
+/// A server that runs.
+#[derive(Debug)]
+pub(super) struct Server<'a> {
+    child: Child,
+    place: &'a Place,
+}
+
+impl<'a> Server<'a> {
+    pub(super) fn start(place: &'a Place) -> anyhow::Result<Self> {
+        let log = || -> io::Result<File> { OpenOptions::new().create(true).append(true).open(place.log()) };
+        let mut command = place.command("serve");
+        command.arg("--nbd").arg(format!("unix:{}", place.socket().display()));
+        command.stdout(log()?).stderr(log()?);
+        let child = command.spawn().with_context(|| format!("cannot run {}", place.program.display()))?;
+        Ok(Self { child, place })
+    }
+
+    /// So many connections, once the server takes them.
+    pub(super) fn connect(&mut self, count: usize, until: Instant) -> anyhow::Result<Vec<Link>> {
+        let mut links = Vec::new();
+        while links.len() < count {
+            match UnixStream::connect(self.place.socket()) {
+                Ok(socket) => links.push(Link::new(socket)?),
+                Err(error) => {
+                    self.lives()?;
+                    if Instant::now() > until {
+                        return Err(self.broken(&format!("the server takes no connection: {error}")));
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        }
+        Ok(links)
+    }
+
+    /// Fails if the server ended by itself.
+    pub(super) fn lives(&mut self) -> anyhow::Result<()> {
+        match self.child.try_wait()? {
+            Some(status) => Err(self.broken(&format!("the server ended by itself with {status}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Kills it, as the system kills: it has no chance to do anything.
+    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
+        self.lives()?;
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Asks it to stop, which it must do with everything in order.
+    pub(super) fn stop(mut self) -> anyhow::Result<()> {
+        self.place.run(self.place.command("stop"))?;
+        let until = Instant::now() + STOPPING_TIME;
+        loop {
+            match self.child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => {
+                    return Err(self.broken(&format!("asked to stop, the server ended with {status}")));
+                }
+                None if Instant::now() > until => {
+                    return Err(self.broken("asked to stop, the server goes on"));
+                }
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    /// A broken promise, with the end of what the server said.
+    fn broken(&self, what: &str) -> anyhow::Error {
+        let log = std::fs::read(self.place.log()).unwrap_or_default();
+        let end = String::from_utf8_lossy(&log[log.len().saturating_sub(2000)..]).into_owned();
+        Broken(format!("{what}; the end of its log:\n{end}")).into()
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        // It ended already, or a failure is on its way to be told; either way nothing is left behind.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
