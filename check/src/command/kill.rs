@@ -90,7 +90,7 @@ impl Kill {
             std::env::current_exe().context("this program has no path")?.with_file_name("stripewise");
         if !beside.exists() {
             bail!(
-                "there is no {}; build it (`cargo build -p stripewise-cli`) or give --program",
+                "there is no {}; build it (`cargo build -p stripewise`) or give --program",
                 beside.display()
             );
         }
