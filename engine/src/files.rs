@@ -5,6 +5,8 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{
     Advice, FallocateFlags, FlockOperation, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, flock,
@@ -227,8 +229,22 @@ fn missing_or(error: io::Error) -> FileTrouble {
     if error.kind() == io::ErrorKind::NotFound { FileTrouble::Missing } else { error.into() }
 }
 
+/// How long a file may be locked before that is believed. The kernel keeps the files of an engine that was killed until nothing
+/// is under way for it, a moment after the process is gone; and before that nobody else may write.
+const LOCKED_TIME: Duration = if cfg!(test) { Duration::from_millis(20) } else { Duration::from_secs(2) };
+
 /// Takes the file for this engine, or for those that read. The lock goes with the last handle, however the program ends.
 fn lock(file: &File, how: FlockOperation) -> Result<(), FileTrouble> {
+    let until = Instant::now() + LOCKED_TIME;
+    loop {
+        match try_lock(file, how) {
+            Err(FileTrouble::Locked) if Instant::now() < until => thread::sleep(Duration::from_millis(2)),
+            result => return result,
+        }
+    }
+}
+
+fn try_lock(file: &File, how: FlockOperation) -> Result<(), FileTrouble> {
     match flock(file, how) {
         Err(Errno::WOULDBLOCK) => Err(FileTrouble::Locked),
         other => Ok(other.map_err(io::Error::from)?),
