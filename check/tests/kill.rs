@@ -65,6 +65,7 @@ fn test() {
             kills,
             longest: Duration::from_millis(40),
             trims: true,
+            losses: false,
             seed,
         };
         run(&settings, &mut |_| {}).map_err(|error| error.downcast::<Broken>().expect("a broken promise").0)

@@ -43,6 +43,9 @@ pub(crate) struct Kill {
     /// The longest time of load before a kill, in milliseconds
     #[arg(long, default_value_t = 300)]
     longest_ms: u64,
+    /// Take elements out of service and have them replaced as well, one at a time
+    #[arg(long)]
+    losses: bool,
     /// Send no trims: where the scheme is in place they are advice
     #[arg(long)]
     no_trims: bool,
@@ -61,6 +64,7 @@ impl Kill {
             depth: self.depth.into(),
             kills: self.count,
             longest: Duration::from_millis(self.longest_ms),
+            losses: self.losses,
             trims: !self.no_trims,
             seed: self.seed,
         };

@@ -28,6 +28,10 @@ pub struct Counts {
     pub sectors: u64,
     /// See [`Counts::sectors`].
     pub later: u64,
+    /// Elements that were taken out of service, and replaced.
+    pub lost: u64,
+    /// See [`Counts::lost`].
+    pub replaced: u64,
     /// Time from a server's start to its first answer: the sum and the longest.
     pub opening: Duration,
     /// See [`Counts::opening`].
@@ -61,6 +65,9 @@ impl fmt::Display for Counts {
             "after kills {} sectors were right, {} of them later than what was flushed",
             self.sectors, self.later
         )?;
+        if self.lost > 0 {
+            writeln!(f, "{} elements were taken out of service, {} replaced", self.lost, self.replaced)?;
+        }
         let mean = self.opening.as_secs_f64() * 1e3 / served as f64;
         write!(
             f,

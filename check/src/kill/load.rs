@@ -7,7 +7,6 @@ use stripewise_base::prng::Prng;
 use stripewise_nbd::client::Found as Answered;
 
 use super::link::{Asked, Change, Link};
-use super::server::Server;
 use super::{Broken, Counts};
 use crate::model::Model;
 use crate::stamp::{self, Found, SECTOR};
@@ -94,29 +93,32 @@ impl Load {
         }
     }
 
-    /// Drives the server until it is killed, at the moment `until`.
+    /// Drives the server for some time. Requests are under way when it ends.
     pub(super) fn run(
         &mut self,
-        mut links: Vec<Link>,
-        until: Instant,
-        server: &mut Server<'_>,
+        links: &mut [Link],
+        time: Duration,
         counts: &mut Counts,
     ) -> anyhow::Result<()> {
-        greet(&mut links)?;
+        greet(links)?;
+        let until = Instant::now() + time;
         let Self { random, depth, trims, known } = self;
         let known = known.as_mut().expect("the array was looked at before");
         while Instant::now() < until {
-            for link in &mut links {
+            for link in &mut *links {
                 // As many as there are places, or one that found its sectors busy.
                 while link.in_flight() < *depth && known.ask(link, random, *trims) {}
             }
-            if !turn(&mut links, until, |asked, found| known.answered(asked, found, counts))? {
-                server.lives()?;
+            if !turn(links, until, |asked, found| known.answered(asked, found, counts))? {
                 return Err(Broken("the server closed a connection under load".into()).into());
             }
         }
-        server.kill()?;
-        // What it had answered, it had promised.
+        Ok(())
+    }
+
+    /// Takes in what the server had answered when it was killed: it had promised it. The rest is cut short.
+    pub(super) fn cut_off(&mut self, mut links: Vec<Link>, counts: &mut Counts) -> anyhow::Result<()> {
+        let known = self.known.as_mut().expect("the array was looked at before");
         for link in &mut links {
             while link.turn(|asked, found| known.answered(asked, found, counts))? {}
         }

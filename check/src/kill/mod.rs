@@ -45,6 +45,8 @@ pub struct Settings {
     pub longest: Duration,
     /// Whether trims are sent; in the log each is a version, in place they are advice, which this client does not follow.
     pub trims: bool,
+    /// Whether elements are taken out of service and replaced under load, one at a time.
+    pub losses: bool,
     /// What all that is random is drawn from.
     pub seed: u64,
 }
@@ -94,9 +96,14 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
             let links = server.connect(settings.connections, begun + OPENING_TIME)?;
             counts.opened(begun.elapsed());
             load.verify(links, &mut counts)?;
-            let links = server.connect(settings.connections, Instant::now() + OPENING_TIME)?;
-            let until = Instant::now() + within(&mut random, settings.longest);
-            load.run(links, until, &mut server, &mut counts)?;
+            let mut links = server.connect(settings.connections, Instant::now() + OPENING_TIME)?;
+            load.run(&mut links, within(&mut random, settings.longest), &mut counts)?;
+            if settings.losses {
+                lose_or_replace(place, &mut random, &mut counts)?;
+                load.run(&mut links, within(&mut random, settings.longest), &mut counts)?;
+            }
+            server.kill()?;
+            load.cut_off(links, &mut counts)?;
         }
         counts.kills += 1;
         told(&counts);
@@ -106,6 +113,22 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
     server.stop()?;
     place.check()?;
     Ok(counts)
+}
+
+/// Takes an element out of service if all are in it, or has one that is out replaced. A rebuild that goes on is let be, whatever
+/// ends before.
+fn lose_or_replace(place: &Place, random: &mut Prng, counts: &mut Counts) -> anyhow::Result<()> {
+    let status = place.status()?;
+    if let Some(element) = status.out_of_service() {
+        let file = place.file(&format!("new-{}", counts.kills));
+        place.ask("replace", &[&element.to_string(), &file.to_string_lossy(), "--force"])?;
+        counts.replaced += 1;
+    } else if status.health == "clean" {
+        let element = random.below(status.elements.len() as u64);
+        place.ask("fail", &[&element.to_string()])?;
+        counts.lost += 1;
+    }
+    Ok(())
 }
 
 fn within(random: &mut Prng, longest: Duration) -> Duration {

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
+use serde::Deserialize;
 
 use super::Broken;
 use super::link::Link;
@@ -58,6 +59,29 @@ impl Place {
         self.run(command).context("the array could not be made")
     }
 
+    /// A file in the folder of elements.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.elements().join(name)
+    }
+
+    /// Has the server do something.
+    pub(super) fn ask(&self, verb: &str, arguments: &[&str]) -> anyhow::Result<()> {
+        let mut command = self.command(verb);
+        command.args(arguments);
+        self.run(command).map_err(|error| Broken(format!("`{verb}` fails: {error:#}")).into())
+    }
+
+    /// How the served array is.
+    pub(super) fn status(&self) -> anyhow::Result<Status> {
+        let mut command = self.command("status");
+        // It succeeds only where the array is clean.
+        let output = command.arg("--json").output().with_context(|| format!("cannot run {command:?}"))?;
+        let [status] = serde_json::from_slice(&output.stdout).with_context(|| {
+            format!("`status` said what is not understood: {}", String::from_utf8_lossy(&output.stdout))
+        })?;
+        Ok(status)
+    }
+
     /// What the array is said to be with nobody serving it.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         self.run(self.command("check"))
@@ -71,6 +95,28 @@ impl Place {
         }
         let said = [output.stdout, output.stderr].concat();
         Err(anyhow!("{command:?} ended with {}: {}", output.status, String::from_utf8_lossy(&said)))
+    }
+}
+
+/// How an array is, as far as it matters here.
+#[derive(Debug, Deserialize)]
+pub(super) struct Status {
+    pub(super) health: String,
+    pub(super) elements: Vec<Element>,
+}
+
+/// How an element is.
+#[derive(Debug, Deserialize)]
+pub(super) struct Element {
+    number: u16,
+    state: String,
+}
+
+impl Status {
+    /// An element that does not serve and that nothing takes the place of.
+    pub(super) fn out_of_service(&self) -> Option<u16> {
+        let is_out = |element: &&Element| matches!(element.state.as_str(), "failed" | "absent" | "stale");
+        self.elements.iter().find(is_out).map(|element| element.number)
     }
 }
 
