@@ -97,12 +97,14 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
             counts.opened(begun.elapsed());
             load.verify(links, &mut counts)?;
             let mut links = server.connect(settings.connections, Instant::now() + OPENING_TIME)?;
-            load.run(&mut links, within(&mut random, settings.longest), &mut counts)?;
-            if settings.losses {
+            let times = [(); 2].map(|()| within(&mut random, settings.longest));
+            let mut served = load.run(&mut links, times[0], &mut counts);
+            if settings.losses && served.is_ok() {
                 lose_or_replace(place, &mut random, &mut counts)?;
-                load.run(&mut links, within(&mut random, settings.longest), &mut counts)?;
+                served = load.run(&mut links, times[1], &mut counts);
             }
-            server.kill()?;
+            // One that ended by itself says why; its connections do not.
+            server.kill().and(served)?;
             load.cut_off(links, &mut counts)?;
         }
         counts.kills += 1;
