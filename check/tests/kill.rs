@@ -21,7 +21,7 @@ const FLAWS: [(&str, &str); 10] = [
     ("flush-leaves-out-the-last-block", "; admissible: "),
     ("stale-read", "; admissible: "),
     ("trim-lost", "admissible: zeros by trim"),
-    ("torn", "words of write"),
+    ("torn", "; admissible: "),
     ("next-sector", "content of another sector"),
     ("fails", "a request failed with Io"),
     ("dies", "the server ended by itself"),

@@ -103,8 +103,8 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
                 lose_or_replace(place, &mut random, &mut counts)?;
                 served = load.run(&mut links, times[1], &mut counts);
             }
-            // One that ended by itself says why; its connections do not.
-            server.kill().and(served)?;
+            served.map_err(|error| server.why(error))?;
+            server.kill()?;
             load.cut_off(links, &mut counts)?;
         }
         counts.kills += 1;

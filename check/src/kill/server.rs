@@ -15,6 +15,8 @@ use super::link::Link;
 
 /// The array's name.
 const NAME: &str = "killed";
+/// How long a process takes to end, of which a connection is closed.
+const ENDING_TIME: Duration = Duration::from_millis(500);
 /// How long a server may take to stop.
 const STOPPING_TIME: Duration = Duration::from_secs(60);
 
@@ -161,6 +163,18 @@ impl<'a> Server<'a> {
             Some(status) => Err(self.broken(&format!("the server ended by itself with {status}"))),
             None => Ok(()),
         }
+    }
+
+    /// Why something went wrong: a server that ended by itself tells more than its connections do.
+    pub(super) fn why(&mut self, error: anyhow::Error) -> anyhow::Error {
+        let until = Instant::now() + ENDING_TIME;
+        while Instant::now() < until {
+            if let Err(ended) = self.lives() {
+                return ended;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        error
     }
 
     /// Kills it, as the system kills: it has no chance to do anything.
