@@ -82,6 +82,8 @@ impl Host {
                     }
                     Ok(None) => break,
                     Err(violation) => {
+                        // What was refused before is told.
+                        self.send(connection);
                         self.ended = Some(violation);
                         return false;
                     }
@@ -102,14 +104,19 @@ impl Host {
             for request in waiting {
                 answer(connection, request.pending, &request.command);
             }
-            while connection.wants_to_send() {
-                let mut slices = [IoSlice::new(&[]); 2];
-                let count = connection.slices(&mut slices);
-                let bytes: usize = slices[..count].iter().map(|slice| slice.len()).sum();
-                assert!(bytes > 0, "it wants to send nothing");
-                slices[..count].iter().for_each(|slice| self.sent.extend(&**slice));
-                connection.sent(bytes, drop);
-            }
+            self.send(connection);
+        }
+    }
+
+    /// Sends all that there is.
+    fn send(&mut self, connection: &mut Connection<Vec<u8>>) {
+        while connection.wants_to_send() {
+            let mut slices = [IoSlice::new(&[]); 2];
+            let count = connection.slices(&mut slices);
+            let bytes: usize = slices[..count].iter().map(|slice| slice.len()).sum();
+            assert!(bytes > 0, "it wants to send nothing");
+            slices[..count].iter().for_each(|slice| self.sent.extend(&**slice));
+            connection.sent(bytes, drop);
         }
     }
 }

@@ -45,7 +45,7 @@ impl<B: AsRef<[u8]>> Outbox<B> {
         self.messages.is_empty()
     }
 
-    /// Adds a message: what `write` appends, then the first `bytes` of `payload`.
+    /// Adds a message: what `write` appends, then the first `bytes` of `payload`. One of no bytes is none.
     pub(crate) fn push(
         &mut self,
         request: bool,
@@ -60,6 +60,10 @@ impl<B: AsRef<[u8]>> Outbox<B> {
         write(&mut self.inline);
         let to = payload.as_ref().map_or(0, |(_, bytes)| *bytes);
         let payload = payload.map(|(payload, _)| payload);
+        if self.inline.len() == before && to == 0 {
+            assert!(!request, "a request is answered by something");
+            return;
+        }
         self.messages.push_back(Message {
             inline: self.inline.len() - before,
             payload,

@@ -105,6 +105,7 @@ fn an_export_that_is_not_there_ends_the_connection_where_no_reply_is_possible() 
         let mut host = greeted(FLAGS).unwrap();
         let ended = try_ask(&mut host, OPT_EXPORT_NAME, name.as_bytes());
         assert_eq!(ended, Err(Violation::UnknownExport));
+        assert!(!host.connection.wants_to_send(), "no reply exists");
         assert!(host.connection.space().iter().all(|part| part.is_empty()), "nothing more is received");
     }
 }
