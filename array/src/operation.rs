@@ -49,7 +49,21 @@ pub enum Class {
 
 impl Class {
     /// Number of classes.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// All of them, in order.
+    pub const ALL: [Self; 10] = [
+        Self::HostRead,
+        Self::HostWrite,
+        Self::PreRead,
+        Self::Parity,
+        Self::Log,
+        Self::Decode,
+        Self::Repair,
+        Self::ArrayGcRead,
+        Self::ArrayGcWrite,
+        Self::Metadata,
+    ];
 
     /// The name that tables and plans print.
     pub fn name(self) -> &'static str {

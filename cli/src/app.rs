@@ -2,12 +2,12 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::arrays::{check, create, dump, manage, scan, serve, status};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
-use crate::files::{check, create, dump};
 use crate::presets::{self, Devices, Profiles, Schemes};
-use crate::{compare, completions, explain, overhead, paper, reliability, report, run, timeline, trace};
+use crate::{compare, completions, explain, man, overhead, paper, reliability, report, run, timeline, trace};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies on a built-in workload"),
@@ -17,9 +17,10 @@ const EXAMPLES: &[Example] = &[
     ),
     ("stripewise explain --write 24KiB@0", "what one request makes the array do, and why"),
     ("stripewise trace info trace.csv", "what is in a trace"),
+    ("stripewise create pool --files pool --force", "an array over five files, for `stripewise serve pool`"),
 ];
 
-/// Simulate arrays of flash: RAID over SSDs, channels or chips, compared scheme by scheme.
+/// Simulate arrays of flash, compared scheme by scheme, and serve them as block devices.
 #[derive(Debug, Parser)]
 #[command(name = "stripewise", version, long_version = long_version(), propagate_version = true)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES), arg_required_else_help = true)]
@@ -50,12 +51,22 @@ enum Command {
     Reliability(reliability::Args),
     Trace(trace::Args),
     Create(create::Args),
+    Serve(serve::Args),
+    Status(status::Args),
+    Scan(scan::Args),
+    Fail(manage::Fail),
+    Replace(manage::Replace),
+    Spare(manage::Spare),
+    Scrub(manage::Scrub),
+    Rate(manage::Rate),
+    Stop(manage::Stop),
     Dump(dump::Args),
     Check(check::Args),
     Scheme(presets::Args<Schemes>),
     Device(presets::Args<Devices>),
     Profile(presets::Args<Profiles>),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// When to use colours.
@@ -79,6 +90,11 @@ impl Color {
 }
 
 impl App {
+    /// Whether the command ends by signals in a way of its own.
+    pub(crate) fn handles_signals(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
+
     pub(crate) fn run(self, context: &mut Context<'_>) -> Outcome {
         match self.command {
             Command::Compare(args) => compare::run(args, context),
@@ -91,12 +107,22 @@ impl App {
             Command::Reliability(args) => reliability::run(args, context),
             Command::Trace(args) => trace::run(args, context),
             Command::Create(args) => create::run(args, context),
+            Command::Serve(args) => serve::run(args, context),
+            Command::Status(args) => status::run(args, context),
+            Command::Scan(args) => scan::run(args, context),
+            Command::Fail(args) => manage::fail(args),
+            Command::Replace(args) => manage::replace(args, context),
+            Command::Spare(args) => manage::spare(args),
+            Command::Scrub(args) => manage::scrub(args, context),
+            Command::Rate(args) => manage::rate(args),
+            Command::Stop(args) => manage::stop(args),
             Command::Dump(args) => dump::run(args, context),
             Command::Check(args) => check::run(args, context),
             Command::Scheme(args) => presets::run(args, context),
             Command::Device(args) => presets::run(args, context),
             Command::Profile(args) => presets::run(args, context),
             Command::Completions(args) => completions::run(args, context),
+            Command::Man(args) => man::run(args, context),
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     /// It was understood, and what it is about cannot be used at all: an array that cannot be opened. A kind of its own, where
     /// [`Self::Failed`] means that something was found.
     Refused(String),
+    /// What was found stands in the output; this is its exit code.
+    Told(u8),
     /// The user stopped it.
     Interrupted,
     /// Whoever read the output has gone: nothing is left to be done.
@@ -57,6 +59,14 @@ impl Failure {
         }
     }
 
+    /// Its message, without exit code.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Self::Usage(message) | Self::Failed(message) | Self::Refused(message) => message,
+            Self::Told(_) | Self::Interrupted | Self::ReaderGone => "interrupted",
+        }
+    }
+
     /// The same failure, of kind 2 where it was of kind 1.
     pub(crate) fn refused(self) -> Self {
         match self {
@@ -72,6 +82,7 @@ impl Failure {
             Self::Failed(message) => (message.clone(), 1),
             Self::Refused(message) => (message.clone(), 2),
             Self::Interrupted => ("interrupted".to_owned(), 130),
+            Self::Told(code) => return ExitCode::from(*code),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         say("error", anstyle(clap::builder::styling::AnsiColor::Red), &message);

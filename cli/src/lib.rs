@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod arrays;
 mod compare;
 mod completions;
 mod context;
@@ -12,10 +13,11 @@ mod elements;
 mod examples;
 mod explain;
 mod failure;
-mod files;
 mod histogram;
 mod interrupt;
 mod level;
+mod log;
+mod man;
 mod overhead;
 mod paper;
 mod presets;
@@ -56,7 +58,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     app.color.apply();
-    interrupt::install();
+    if !app.handles_signals() {
+        interrupt::install();
+    }
     let mut out = anstream::stdout().lock();
     let quiet = app.quiet;
     let outcome = app.run(&mut Context::new(&mut out, quiet));

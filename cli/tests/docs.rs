@@ -18,8 +18,8 @@ fn commands(text: &str) -> Vec<String> {
         if line.starts_with("```") {
             shell = line == "```sh";
         } else if shell && line.starts_with("stripewise ") {
-            let typed = line.split(" > ").next().unwrap_or(line);
-            found.push(typed.split(" #").next().unwrap_or(typed).to_owned());
+            let ends = [" > ", " #", " &"].map(|end| line.find(end).unwrap_or(line.len()));
+            found.push(line[..ends.into_iter().min().unwrap_or_default()].trim_end().to_owned());
         }
     }
     found
@@ -30,7 +30,7 @@ fn every_command_of_the_guide_and_of_other_pages_is_understood() {
     let text = |name| std::fs::read_to_string(document(name)).unwrap();
     let (guide, traces) = (commands(&text("guide.md")), commands(&text("traces.md")));
     assert!(guide.len() > 15 && traces.len() > 8, "{} and {} commands", guide.len(), traces.len());
-    let others = ["reliability.md", "parity-logging.md"].map(|name| commands(&text(name)));
+    let others = ["reliability.md", "parity-logging.md", "serving.md"].map(|name| commands(&text(name)));
     assert!(others.iter().all(|commands| commands.len() > 1), "{others:?}");
     for line in guide.into_iter().chain(traces).chain(others.into_iter().flatten()) {
         // Quotes are the shell's.

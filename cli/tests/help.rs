@@ -4,6 +4,7 @@ mod support;
 
 use std::process::Command;
 
+use support::served::Served;
 use support::{Sandbox, msr_trace};
 
 /// Every command with its path, parents first.
@@ -73,6 +74,42 @@ fn the_short_help_is_shorter_than_the_long_one_and_both_show_examples() {
     assert!(sandbox.run("trace gen --help").success().contains("theta"), "the generators' keys are listed");
 }
 
+/// Whether an example is about an array that is served.
+fn is_of_serving(line: &str) -> bool {
+    let command = line.split(' ').next().unwrap_or_default();
+    ["serve", "status", "fail", "replace", "spare", "scrub", "rate", "stop"].contains(&command)
+}
+
+#[test]
+fn every_example_of_serving_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    let lines: Vec<String> = commands()
+        .iter()
+        .flat_map(|(_, command)| examples(command))
+        .filter(|line| is_of_serving(line))
+        .collect();
+    let of = |command: &'static str| lines.iter().filter(move |line| line.split(' ').next() == Some(command));
+    for line in of("serve") {
+        let options = line.strip_prefix("serve pool").expect("the examples are about pool");
+        // Ports may be taken on the machine that tests.
+        let options = options.replace(":10809", ":0").replace(":9180", ":0");
+        let served = Served::start(&sandbox, "pool", &options);
+        sandbox.run("stop pool").success();
+        assert_eq!(served.wait(), 0, "{line}");
+    }
+    let _served = Served::start(&sandbox, "pool", "");
+    for command in ["status", "fail", "replace", "spare", "scrub", "rate", "stop"] {
+        assert!(of(command).next().is_some(), "{command} has examples");
+        for line in of(command) {
+            if line.contains("--force --wait") {
+                sandbox.run("fail pool 2").success();
+            }
+            sandbox.run(line).success();
+        }
+    }
+}
+
 #[test]
 fn every_example_runs() {
     let sandbox = Sandbox::with_trace();
@@ -92,6 +129,8 @@ fn every_example_runs() {
         (!line.starts_with("create"), late, line.clone())
     });
     lines.dedup();
+    // Those that need a server have a test of their own.
+    lines.retain(|line| !is_of_serving(line));
     // All papers one after the other are the other examples again.
     for line in lines.into_iter().filter(|line| !line.starts_with("paper all")) {
         let mut line = line;
@@ -123,7 +162,9 @@ fn every_example_runs() {
         shell
             .args(["-c", &format!("'{program}' {line}")])
             .current_dir(sandbox.path())
-            .env("HOME", sandbox.path());
+            .env("HOME", sandbox.path())
+            .env("STRIPEWISE_STATE_DIR", sandbox.path().join("state"))
+            .env("STRIPEWISE_RUNTIME_DIR", sandbox.path().join("run"));
         let output = shell.output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "stripewise {line}\n{errors}");

@@ -51,7 +51,8 @@ pub use backend::{Backend, Ended, Pages, Payload};
 pub use clock::Timekeeping;
 pub use desk::{Counts, ElementCounts, Failure, Observer};
 pub use engine::{
-    ElementState, ElementStatus, Engine, Options, Progress, Rate, ScrubStatus, Status, Way, random_uuid,
+    ElementState, ElementStatus, Engine, Options, Progress, Rate, ScrubStatus, Status, Way, capabilities,
+    random_uuid,
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::ElementFile;

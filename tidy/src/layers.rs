@@ -3,7 +3,7 @@
 use crate::Complaint;
 
 /// Each crate and the crates of ours that it may depend on. Tests may depend on any but the command.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -16,6 +16,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
     ("papers", &["base", "flash", "trace", "reliability", "array", "sim", "results", "study"]),
     ("nbd", &[]),
+    ("serve", &["base", "array", "engine", "nbd", "trace"]),
     ("engine", &["base", "code", "trace", "array"]),
     (
         "cli",
@@ -32,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "papers",
             "engine",
             "nbd",
+            "serve",
             "reliability",
         ],
     ),

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+pub mod disk;
+pub mod served;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -46,6 +49,8 @@ impl Sandbox {
         command
             .current_dir(self.path())
             .stdin(Stdio::null())
+            .env("STRIPEWISE_STATE_DIR", self.path().join("state"))
+            .env("STRIPEWISE_RUNTIME_DIR", self.path().join("run"))
             .env_remove("NO_COLOR")
             .env_remove("CLICOLOR_FORCE");
         command

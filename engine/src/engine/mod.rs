@@ -26,7 +26,7 @@ use pace::Pace;
 
 pub use elements::random_uuid;
 pub use pace::Rate;
-pub(crate) use rules::capabilities;
+pub use rules::capabilities;
 pub use status::{ElementState, ElementStatus, Progress, ScrubStatus, Status};
 
 /// How the engine runs; none of it changes what it stores.

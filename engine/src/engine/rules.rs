@@ -5,7 +5,7 @@ use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPol
 use stripewise_array::{Elements, Scheme, SchemeError};
 
 /// What files are as elements.
-pub(crate) fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
+pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
     Elements {
         count: count as u32,
         page_bytes,

@@ -6,13 +6,15 @@ use clap::Args as ClapArgs;
 use stripewise_array::{Array, Elements, Opened, Opening, PageMemory};
 use stripewise_study::human::count;
 
-use super::{Files, scheme_of};
+use super::places::Places;
+use super::{Files, scheme_for};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise check pool", "an array whose elements are the files of a folder"),
+    ("stripewise check wide", "an array by its name"),
     ("stripewise check pool --scheme durable-was,elastic.reserve=20%", "one that was created with settings"),
 ];
 
@@ -29,29 +31,30 @@ Exit codes:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
-    /// Files that are elements, or folders of them
-    #[arg(value_name = "DIR|FILE", required = true)]
+    /// An array that is remembered, or files that are elements, or folders of them
+    #[arg(value_name = "NAME|DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
 
-    /// The scheme that the array was created with, and its settings [default: the preset that its superblocks name]
+    /// The scheme that the array was created with, and its settings [default: what is remembered, or the preset that its
+    /// superblocks name]
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     scheme: Option<String>,
 
     /// Open it even if something that was promised is lost, and say what
     #[arg(long)]
     force: bool,
+
+    #[command(flatten)]
+    places: Places,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let mut files = Files::open(&args.paths).map_err(Failure::refused)?;
+    let mut files = Files::open(&args.paths, &args.places).map_err(Failure::refused)?;
     for line in files.listed() {
         writeln!(context.out, "{line}")?;
     }
     let block = &files.superblock;
-    let scheme = scheme_of(args.scheme.as_deref().unwrap_or(&block.scheme)).map_err(|error| {
-        let hint = "the array names its scheme so; give the one that it was created with as --scheme";
-        if args.scheme.is_some() { error } else { error.within(hint) }
-    })?;
+    let scheme = scheme_for(args.scheme.as_deref(), files.hint.as_ref(), block)?;
     let (elements, members) = (files.media.elements(), block.members.len() as u32);
     let elements = Elements { count: members, pages: block.pages, ..elements };
     let opening = Opening { read_only: true, force: args.force };

@@ -1,10 +1,17 @@
-//! Arrays that are made of files: created, looked at, checked.
+//! Arrays with real bytes: created, found, served, looked after, checked.
 
 pub(crate) mod check;
 pub(crate) mod create;
 pub(crate) mod dump;
+pub(crate) mod manage;
+mod places;
+pub(crate) mod scan;
+mod search;
+pub(crate) mod serve;
+pub(crate) mod status;
+mod watch;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::format::Superblock;
@@ -15,6 +22,7 @@ use stripewise_engine::{FileError, FileMedia};
 use stripewise_study::{self as study, SchemeSpec};
 
 use crate::failure::{Failure, Outcome};
+use places::{Hint, Places};
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
@@ -35,24 +43,32 @@ fn scheme_of(argument: &str) -> Outcome<Scheme> {
     Ok(scheme)
 }
 
+/// The scheme of an array: the one that is named, or the one that is remembered, or the preset that its superblocks name.
+fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> Outcome<Scheme> {
+    match (named, hint.filter(|hint| hint.array == block.array.to_string())) {
+        (Some(named), _) => scheme_of(named),
+        (None, Some(hint)) => Ok(Scheme::from_toml(&block.scheme, &hint.scheme)?),
+        (None, None) => scheme_of(&block.scheme).map_err(|error| {
+            error.within("the array names its scheme so; give the one that it was created with as --scheme")
+        }),
+    }
+}
+
 /// The files of an array, to be read alone.
 struct Files {
     paths: Vec<PathBuf>,
     media: FileMedia,
     /// The first superblock that was found.
     superblock: Superblock,
+    /// What is remembered of the array, where it was called by its name.
+    hint: Option<Hint>,
 }
 
 impl Files {
-    /// Opens what is named: files, and all files of folders in the order of their names.
-    fn open(named: &[PathBuf]) -> Outcome<Self> {
-        let mut paths = Vec::new();
-        for path in named {
-            match path.is_dir() {
-                true => paths.extend(files_of(path)?),
-                false => paths.push(path.clone()),
-            }
-        }
+    /// Opens what is named: files, all files of folders in the order of their names, or an array that is remembered.
+    fn open(named: &[PathBuf], places: &Places) -> Outcome<Self> {
+        let (paths, hint) = search::named_or_remembered(named, places)?;
+        let paths = search::without_replaced(paths);
         let mut superblock = None;
         for path in &paths {
             if let Some(found) = FileMedia::superblock(path)? {
@@ -64,11 +80,11 @@ impl Files {
             let number = paths.len();
             return Err(Failure::failed(format!(
                 "no superblock in {number} files: they hold no array, or both copies of each are damaged\n  \
-                 `stripewise create --files DIR` makes an array"
+                 `stripewise create NAME` makes an array"
             )));
         };
         let media = FileMedia::open_to_read(&paths, superblock.page_bytes)?;
-        Ok(Self { paths, media, superblock })
+        Ok(Self { paths, media, superblock, hint })
     }
 
     /// A line for each file: its number as an element that is offered, its name and size.
@@ -76,23 +92,5 @@ impl Files {
         let sizes = self.media.sizes().map(|bytes| Bytes(bytes).to_string());
         let names = self.paths.iter().map(|path| path.display());
         names.zip(sizes).enumerate().map(|(nth, (name, size))| format!("#{nth}: {name}, {size}"))
-    }
-}
-
-/// The files of a folder, in the order of their names; those whose names begin with a dot are hidden.
-fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let fail = |error| Failure::failed(format!("cannot read folder `{}`: {error}", folder.display()));
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(fail)? {
-        let path = entry.map_err(fail)?.path();
-        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if path.is_file() && !is_hidden {
-            files.push(path);
-        }
-    }
-    files.sort();
-    match files.is_empty() {
-        true => Err(Failure::failed(format!("folder `{}` has no files", folder.display()))),
-        false => Ok(files),
     }
 }

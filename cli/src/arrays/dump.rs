@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use stripewise_array::format::dump::{Dump, DumpError, Finding};
 
 use super::Files;
+use super::places::Places;
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -24,8 +25,8 @@ const EXAMPLES: &[Example] = &[
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Files that are elements, or folders of them
-    #[arg(value_name = "DIR|FILE", required = true)]
+    /// An array that is remembered, or files that are elements, or folders of them
+    #[arg(value_name = "NAME|DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
 
     /// Show one segment of the log batch by batch, and the others not at all
@@ -35,10 +36,13 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    places: Places,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let mut files = Files::open(&args.paths)?;
+    let mut files = Files::open(&args.paths, &args.places)?;
     let dump = Dump { segment: args.segment };
     if args.json {
         let listed: Vec<Value> = files.paths.iter().map(|path| json!(path.display().to_string())).collect();

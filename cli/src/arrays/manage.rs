@@ -1,0 +1,225 @@
+//! `stripewise fail`, `replace`, `spare`, `scrub`, `rate` and `stop`: what a server is asked to do.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args as ClapArgs;
+use stripewise_base::units::Bytes;
+use stripewise_serve::{Client, Command};
+use stripewise_study::human::count;
+
+use super::places::{Places, absolute, array_name};
+use super::watch;
+use crate::context::Context;
+use crate::examples::{Example, section};
+use crate::failure::{Failure, Outcome};
+
+const FAIL: &[Example] = &[("stripewise fail pool 2", "element 2")];
+
+/// Take an element of a served array out of service
+///
+/// What lies on it is decoded from the others from then on, and what is written goes to the others. `stripewise replace` puts
+/// another in its place.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(FAIL))]
+pub(crate) struct Fail {
+    #[command(flatten)]
+    array: Served,
+
+    /// The element, by number
+    element: u16,
+}
+
+const REPLACE: &[Example] = &[
+    ("stripewise replace pool 2 pool/new-2", "a file in the place of element 2"),
+    ("stripewise replace pool 2 pool/new-2 --force --wait", "whatever it holds, until it is rebuilt"),
+];
+
+/// Put a device or file in the place of an element that is out of service, and rebuild it
+///
+/// The array serves meanwhile, and an interrupted rebuild goes on when it is served again. A file that is not there is made, as
+/// large as it must be. The element's own device, when it is back, is taken too: what it missed is written to it.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(REPLACE))]
+pub(crate) struct Replace {
+    #[command(flatten)]
+    array: Served,
+
+    /// The element, by number
+    element: u16,
+
+    /// What takes its place
+    #[arg(value_name = "DEVICE")]
+    device: PathBuf,
+
+    /// Take it even if it holds something; that is lost
+    #[arg(long)]
+    force: bool,
+
+    /// Wait until it is rebuilt
+    #[arg(long)]
+    wait: bool,
+}
+
+const SPARE: &[Example] = &[("stripewise spare pool pool/spare", "a file")];
+
+/// Give a served array a hot spare: it takes the place of the first element that fails
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(SPARE))]
+pub(crate) struct Spare {
+    #[command(flatten)]
+    array: Served,
+
+    /// The device or file; a file that is not there is made
+    #[arg(value_name = "DEVICE")]
+    device: PathBuf,
+
+    /// Take it even if it holds something; that is lost
+    #[arg(long)]
+    force: bool,
+}
+
+const SCRUB: &[Example] = &[
+    ("stripewise scrub pool", "begin, and return"),
+    ("stripewise scrub pool --wait", "show how far it is, until it is done"),
+    ("stripewise scrub pool --stop", "end it before it is done"),
+];
+
+/// Read all of a served array, hold it against checksums and parity, and repair what is damaged
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(SCRUB))]
+pub(crate) struct Scrub {
+    #[command(flatten)]
+    array: Served,
+
+    /// Wait until it is done, and say what was found; exit code 1 if anything is lost
+    #[arg(long, conflicts_with = "stop")]
+    wait: bool,
+
+    /// End one that goes on
+    #[arg(long)]
+    stop: bool,
+}
+
+const RATE: &[Example] = &[
+    ("stripewise rate pool 50MiB", "50 MiB a second"),
+    ("stripewise rate pool unlimited", "as fast as can be"),
+];
+
+/// Limit how fast rebuilds and scrubs of a served array go
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(RATE))]
+pub(crate) struct Rate {
+    #[command(flatten)]
+    array: Served,
+
+    /// Bytes a second, or `unlimited`
+    #[arg(value_name = "SIZE|unlimited")]
+    rate: Limit,
+}
+
+const STOP: &[Example] = &[("stripewise stop pool", "finish, flush, end")];
+
+/// Stop a server: finish what is under way, make it durable, end
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(STOP))]
+pub(crate) struct Stop {
+    #[command(flatten)]
+    array: Served,
+}
+
+/// An array that is served.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Served {
+    /// The array
+    #[arg(value_parser = array_name)]
+    name: String,
+
+    #[command(flatten)]
+    places: Places,
+}
+
+impl Served {
+    fn connect(&self) -> Outcome<Client> {
+        Ok(Client::connect(&self.places.control(&self.name)?)?)
+    }
+
+    fn ask(&self, command: &Command) -> Outcome {
+        self.connect()?.ask(command)?;
+        Ok(())
+    }
+
+    /// Remembers that `path` belongs to the array now.
+    fn remember(&self, path: &Path) -> Outcome {
+        let Some(mut hint) = self.places.hint(&self.name)? else { return Ok(()) };
+        if !hint.paths.iter().any(|known| known == path) {
+            hint.paths.push(path.to_owned());
+            self.places.remember(&self.name, &hint)?;
+        }
+        Ok(())
+    }
+}
+
+/// A rate.
+#[derive(Clone, Copy, Debug)]
+struct Limit(Option<u64>);
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "unlimited" {
+            return Ok(Self(None));
+        }
+        let rate: Bytes = text.parse().map_err(|error| format!("{error}, or `unlimited`"))?;
+        Ok(Self(Some(rate.0)))
+    }
+}
+
+pub(crate) fn fail(args: Fail) -> Outcome {
+    args.array.ask(&Command::Fail { element: args.element })
+}
+
+pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
+    let mut client = args.array.connect()?;
+    let path = absolute(&args.device)?;
+    let (element, force) = (args.element, args.force);
+    client.ask(&Command::Replace { element, path: path.clone(), force })?;
+    args.array.remember(&path)?;
+    if args.wait {
+        watch::until_done(&mut client, "rebuild", |status| status.rebuild, context)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn spare(args: Spare) -> Outcome {
+    let path = absolute(&args.device)?;
+    args.array.ask(&Command::AddSpare { path: path.clone(), force: args.force })?;
+    args.array.remember(&path)
+}
+
+pub(crate) fn scrub(args: Scrub, context: &mut Context<'_>) -> Outcome {
+    if args.stop {
+        return args.array.ask(&Command::StopScrub);
+    }
+    let mut client = args.array.connect()?;
+    client.ask(&Command::Scrub)?;
+    if !args.wait {
+        return Ok(());
+    }
+    let status = watch::until_done(&mut client, "scrub", |status| status.scrub, context)?;
+    let Some(scrubbed) = status.last_scrub else { return Ok(()) };
+    writeln!(context.out, "{}", watch::scrubbed(&scrubbed))?;
+    match scrubbed.lost {
+        0 => Ok(()),
+        lost => Err(Failure::failed(format!("{} damages are beyond repair", count(lost)))),
+    }
+}
+
+pub(crate) fn rate(args: Rate) -> Outcome {
+    args.array.ask(&Command::RebuildRate { bytes_per_second: args.rate.0 })
+}
+
+pub(crate) fn stop(args: Stop) -> Outcome {
+    args.array.ask(&Command::Stop)
+}

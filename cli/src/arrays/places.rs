@@ -1,0 +1,221 @@
+//! Where arrays are remembered and found: folders of state and of sockets, and a hint for each name.
+//!
+//! A hint says where the elements of an array were last. It is no more than that: which array a file belongs to stands in its
+//! superblock, so a device that changed its name is looked for by the array's UUID, and a hint that is lost is replaced by naming
+//! the files.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde::{Deserialize, Serialize};
+use stripewise_array::Scheme;
+use stripewise_array::format::NAME_BYTES_MAX;
+
+use crate::failure::{Failure, Outcome};
+
+/// Folders, as options.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct Places {
+    /// Where it is remembered which files and devices arrays are made of [default: /var/lib/stripewise for root, for others
+    /// $XDG_STATE_HOME/stripewise]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRIPEWISE_STATE_DIR",
+        hide_env_values = true,
+        help_heading = "Folders"
+    )]
+    state_dir: Option<PathBuf>,
+
+    /// Where sockets are [default: /run/stripewise for root, for others $XDG_RUNTIME_DIR/stripewise]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "STRIPEWISE_RUNTIME_DIR",
+        hide_env_values = true,
+        help_heading = "Folders"
+    )]
+    runtime_dir: Option<PathBuf>,
+}
+
+/// What is remembered of an array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Hint {
+    /// The array's UUID.
+    pub(crate) array: String,
+    /// The whole scheme that it was created with, as TOML: its superblocks know the scheme's name alone.
+    pub(crate) scheme: String,
+    /// Where its elements were last, and its spares.
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+impl Hint {
+    /// What to remember of an array of `scheme`. Paths are made absolute: the next command may run elsewhere.
+    pub(crate) fn new(array: String, scheme: &Scheme, paths: &[PathBuf]) -> Outcome<Self> {
+        let paths = paths.iter().map(|path| absolute(path)).collect::<Outcome<_>>()?;
+        Ok(Self { array, scheme: scheme.to_toml(), paths })
+    }
+}
+
+impl Places {
+    fn state(&self) -> Outcome<PathBuf> {
+        self.state_dir.clone().map_or_else(|| folder("/var/lib/stripewise", state_home()), Ok)
+    }
+
+    fn runtime(&self) -> Outcome<PathBuf> {
+        let home = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        self.runtime_dir.clone().map_or_else(|| folder("/run/stripewise", home), Ok)
+    }
+
+    /// The control socket of the array called `name`.
+    pub(crate) fn control(&self, name: &str) -> Outcome<PathBuf> {
+        Ok(self.runtime()?.join(format!("{name}.ctl")))
+    }
+
+    /// The NBD socket of the array called `name`, where none is named.
+    pub(crate) fn nbd(&self, name: &str) -> Outcome<PathBuf> {
+        Ok(self.runtime()?.join(format!("{name}.sock")))
+    }
+
+    /// Makes the folder of sockets, which its user alone may enter.
+    pub(crate) fn make_runtime(&self) -> Outcome {
+        use std::os::unix::fs::DirBuilderExt;
+        let folder = self.runtime()?;
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|error| Failure::failed(format!("cannot make folder `{}`: {error}", folder.display())))
+    }
+
+    /// The names of all arrays that are remembered or served, sorted.
+    pub(crate) fn names(&self) -> Outcome<Vec<String>> {
+        let mut names = stems(&self.state()?, "json");
+        names.extend(stems(&self.runtime()?, "ctl"));
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// What is remembered of `name`.
+    ///
+    /// # Errors
+    /// When what is remembered cannot be read; not when there is nothing.
+    pub(crate) fn hint(&self, name: &str) -> Outcome<Option<Hint>> {
+        let path = self.state()?.join(format!("{name}.json"));
+        let fail = |error: String| {
+            Failure::failed(format!(
+                "cannot read `{}`: {error}\n  it is a hint alone: remove it, and name the files",
+                path.display()
+            ))
+        };
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(|error| fail(error.to_string()))?,
+        };
+        serde_json::from_slice(&text).map(Some).map_err(|error| fail(error.to_string()))
+    }
+
+    /// Remembers `hint` under `name`, in place of what was remembered.
+    pub(crate) fn remember(&self, name: &str, hint: &Hint) -> Outcome {
+        let folder = self.state()?;
+        let (path, partial) =
+            (folder.join(format!("{name}.json")), folder.join(format!(".{name}.json.partial")));
+        let text = serde_json::to_vec_pretty(hint).map_err(std::io::Error::other);
+        let write = |text: Vec<u8>| -> std::io::Result<()> {
+            fs::create_dir_all(&folder)?;
+            let mut file = fs::File::create(&partial)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&partial, &path)
+        };
+        text.and_then(write).map_err(|error| {
+            Failure::failed(format!("cannot remember the array in `{}`: {error}", path.display()))
+        })
+    }
+}
+
+/// `path` from the root on.
+pub(super) fn absolute(path: &Path) -> Outcome<PathBuf> {
+    std::path::absolute(path)
+        .map_err(|error| Failure::failed(format!("no absolute path of `{}`: {error}", path.display())))
+}
+
+/// `system` for root, else a folder of ours in `home`.
+fn folder(system: &str, home: Option<PathBuf>) -> Outcome<PathBuf> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(system.into());
+    }
+    home.map(|home| home.join("stripewise")).ok_or_else(|| {
+        Failure::usage("no folder for state and sockets: set XDG_RUNTIME_DIR and HOME, or give --state-dir and --runtime-dir")
+    })
+}
+
+/// Where a user's programs keep their state.
+fn state_home() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))
+}
+
+/// The names, without `ending`, of the files in `folder` that have it.
+fn stems(folder: &Path, ending: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let stem = |entry: fs::DirEntry| {
+        let path = entry.path();
+        let is_right = path.extension().is_some_and(|found| found == ending);
+        let stem = path.file_stem()?.to_str()?.to_owned();
+        (is_right && array_name(&stem).is_ok()).then_some(stem)
+    };
+    entries.filter_map(stem).collect()
+}
+
+/// A name that an array may have: files and sockets are called so.
+pub(crate) fn array_name(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if text.is_empty() || text.starts_with(['.', '-']) || !text.chars().all(fits) {
+        return Err(
+            "a name is made of letters, digits, `.`, `_` and `-`, and begins with none of `.` and `-`".into(),
+        );
+    }
+    if text.len() > NAME_BYTES_MAX {
+        return Err(format!("a name has at most {NAME_BYTES_MAX} bytes"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_out_of_no_folder() {
+        for good in ["pool", "a", "vm-1.data_2"] {
+            assert_eq!(array_name(good), Ok(good.to_owned()));
+        }
+        let long = "x".repeat(NAME_BYTES_MAX + 1);
+        for bad in ["", ".", "..", "../x", "a/b", "-x", ".x", "a b", "ä", &long] {
+            assert!(array_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_there_until_it_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| Some(folder.path().join(name));
+        let places = Places { state_dir: at("state"), runtime_dir: at("run") };
+        assert_eq!((places.hint("pool").unwrap(), places.names().unwrap()), (None, vec![]));
+        let scheme = Scheme::from_toml("x", "name = \"x\"").unwrap();
+        let mut hint = Hint::new("u".into(), &scheme, &["a".into(), "/dev/b".into()]).unwrap();
+        assert!(hint.paths[0].is_absolute());
+        places.remember("pool", &hint).unwrap();
+        hint.paths.pop();
+        places.remember("pool", &hint).unwrap();
+        assert_eq!(places.hint("pool").unwrap(), Some(hint.clone()));
+        assert_eq!(Scheme::from_toml("x", &hint.scheme).unwrap(), scheme);
+        places.make_runtime().unwrap();
+        fs::write(places.control("other").unwrap(), "").unwrap();
+        fs::write(folder.path().join("run/other.sock"), "").unwrap();
+        assert_eq!(places.names().unwrap(), ["other", "pool"]);
+        fs::write(folder.path().join("state/pool.json"), "{").unwrap();
+        assert!(matches!(places.hint("pool"), Err(Failure::Failed(why)) if why.contains("hint alone")));
+    }
+}

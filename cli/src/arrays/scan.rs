@@ -1,0 +1,120 @@
+//! `stripewise scan`: which arrays there are.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+use stripewise_array::format::{MemberState, Superblock};
+
+use super::places::Places;
+use super::search;
+use crate::context::Context;
+use crate::examples::{Example, section};
+use crate::failure::Outcome;
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise scan", "on all block devices, and where arrays were last"),
+    ("stripewise scan pool", "in the files of a folder"),
+    ("stripewise scan --json", "for a program"),
+];
+
+/// Find arrays: read the superblocks of files and block devices, and list arrays by UUID
+///
+/// Reads alone. What cannot be opened is passed over; as root more can.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section(EXAMPLES))]
+pub(crate) struct Args {
+    /// Files, devices, or folders of files [default: all block devices, and where arrays were last]
+    #[arg(value_name = "DIR|FILE|DEVICE")]
+    paths: Vec<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let paths = match args.paths.is_empty() {
+        false => search::expand(&args.paths)?,
+        true => search::everywhere(&args.places)?,
+    };
+    let mut arrays: BTreeMap<String, Vec<(PathBuf, Superblock)>> = BTreeMap::new();
+    for (path, block) in search::superblocks(&paths) {
+        arrays.entry(block.array.to_string()).or_default().push((path, block));
+    }
+    if args.json {
+        let told: Vec<Value> = arrays.values_mut().map(|found| array_json(found)).collect();
+        return context.json(&told);
+    }
+    for found in arrays.values_mut() {
+        tell(found, context)?;
+    }
+    if arrays.is_empty() {
+        context.remark(&format!("no array in {} files and devices", paths.len()));
+    }
+    Ok(())
+}
+
+/// The superblock that knows most, after the elements were put in order.
+fn newest(found: &mut [(PathBuf, Superblock)]) -> Superblock {
+    found.sort_by(|(path, block), (other_path, other)| (block.number, path).cmp(&(other.number, other_path)));
+    let newest = found.iter().map(|(_, block)| block).max_by_key(|block| block.update);
+    newest.expect("an array was found by an element").clone()
+}
+
+/// How an element is: what the newest superblock says of it, and whether it is the one that is meant.
+fn state(block: &Superblock, newest: &Superblock) -> &'static str {
+    match newest.members.get(usize::from(block.number)) {
+        Some(member) if member.element != block.element => "replaced",
+        Some(member) => match member.state {
+            MemberState::Active => "active",
+            MemberState::Failed => "failed",
+            MemberState::Rebuilding => "rebuilding",
+        },
+        None => "unknown",
+    }
+}
+
+fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outcome {
+    let newest = newest(found);
+    let members = newest.members.len();
+    let Superblock { array, name, level, scheme, .. } = &newest;
+    writeln!(context.out, "array {array}, called \"{name}\", {level}, {scheme}, {members} elements")?;
+    for (path, block) in &*found {
+        let state = state(block, &newest);
+        writeln!(context.out, "  element {:<3} {state:<10}  {}", block.number, path.display())?;
+    }
+    for number in absent(found, &newest) {
+        writeln!(context.out, "  element {number:<3} ABSENT")?;
+    }
+    Ok(())
+}
+
+/// Numbers of the elements that were not found.
+fn absent(found: &[(PathBuf, Superblock)], newest: &Superblock) -> Vec<usize> {
+    let is_there = |element| found.iter().any(|(_, block)| block.element == element);
+    let members = newest.members.iter().enumerate();
+    members.filter(|(_, member)| !is_there(member.element)).map(|(number, _)| number).collect()
+}
+
+fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
+    let newest = newest(found);
+    let elements: Vec<Value> = found
+        .iter()
+        .map(|(path, block)| {
+            json!({
+                "number": block.number, "uuid": block.element.to_string(), "state": state(block, &newest),
+                "path": path.display().to_string(),
+            })
+        })
+        .collect();
+    json!({
+        "array": newest.array.to_string(), "name": newest.name, "level": newest.level.to_string(),
+        "scheme": newest.scheme, "members": newest.members.len(), "elements": elements,
+        "absent": absent(found, &newest),
+    })
+}

@@ -1,0 +1,216 @@
+//! `stripewise serve`: an array as a block device for NBD clients.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use stripewise_array::Opening;
+use stripewise_array::format::Superblock;
+use stripewise_base::units::Bytes;
+use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
+use stripewise_serve::{Address, ServeError, Server, Settings};
+
+use super::places::{Hint, Places, array_name};
+use super::{scheme_for, search};
+use crate::context::Context;
+use crate::examples::{Example, section_and};
+use crate::failure::{Failure, Outcome};
+use crate::log;
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise serve pool", "at the socket pool.sock of the runtime folder"),
+    (
+        "stripewise serve pool --nbd unix:pool.sock --nbd tcp:127.0.0.1:10809 --metrics 127.0.0.1:9180",
+        "at two addresses, with metrics and a status page at http://127.0.0.1:9180/",
+    ),
+    (
+        "stripewise serve pool --files pool --record served.parquet",
+        "files that are named; what is served is recorded",
+    ),
+];
+
+const EXIT_CODES: &str = "\
+It ends with SIGTERM, SIGINT or `stripewise stop NAME`: what is under way is finished and made durable.
+
+Exit codes:
+    0  ended as asked
+    1  the array could not be served or closed
+    2  the command line was not understood";
+
+/// Serve an array as a block device to NBD clients: qemu, nbdfuse, nbd-client, nbdcopy …
+///
+/// Its elements are where they were last, or wherever a block device has the array's UUID; or they are named. As many as parity
+/// bears may be missing. The array is opened exclusively, and whatever ended the last server, what was flushed is there.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
+pub(crate) struct Args {
+    /// The array
+    #[arg(value_parser = array_name)]
+    name: String,
+
+    /// Where clients connect: unix:PATH or tcp:127.0.0.1:PORT; give several [default: unix:NAME.sock in the runtime folder]
+    #[arg(long, value_name = "ADDRESS")]
+    nbd: Vec<Address>,
+
+    /// A folder of files that are elements, instead of what is remembered
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
+
+    /// A device or file that is an element, instead of what is remembered; give all
+    #[arg(long, value_name = "DEVICE")]
+    device: Vec<PathBuf>,
+
+    /// The scheme that the array was created with, and its settings [default: what is remembered, or the preset that its
+    /// superblocks name]
+    #[arg(short, long, value_name = "NAME|FILE.toml")]
+    scheme: Option<String>,
+
+    /// Write nothing: to clients it is read-only, and nothing is rebuilt or repaired
+    #[arg(long)]
+    read_only: bool,
+
+    /// Open it even if something that was promised is lost, and say what
+    #[arg(long)]
+    force: bool,
+
+    /// How fast rebuilds and scrubs may go, in bytes a second [default: as fast as can be]
+    #[arg(long, value_name = "SIZE")]
+    rate: Option<Bytes>,
+
+    /// Where metrics for Prometheus and a status page are served over HTTP
+    #[arg(long, value_name = "IP:PORT")]
+    metrics: Option<SocketAddr>,
+
+    /// Record what is served as a trace, for `stripewise compare --trace`; the file is complete when the server ends
+    #[arg(long, value_name = "FILE.parquet")]
+    record: Option<PathBuf>,
+
+    /// Log as JSON, a line an event
+    #[arg(long)]
+    log_json: bool,
+
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    log::install(args.log_json, context.quiet);
+    let known = args.places.hint(&args.name)?;
+    let named = args.device.iter().chain(&args.files).cloned().collect::<Vec<_>>();
+    let paths = match (&known, named.is_empty()) {
+        (_, false) => search::expand(&named)?,
+        (Some(hint), true) => search::elements_of(hint),
+        (None, true) => {
+            return Err(Failure::failed(format!(
+                "no array called \"{}\" is remembered; name its elements by --files or --device, or find them by \
+                 `stripewise scan`",
+                args.name
+            )));
+        }
+    };
+    let (paths, block) = members(paths, &args.name, known.as_ref())?;
+    let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
+    let media = match args.read_only {
+        true => FileMedia::open_to_read(&paths, block.page_bytes)?,
+        false => FileMedia::open(&paths, block.page_bytes)?,
+    };
+    let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
+    let options = Options { page_bytes: block.page_bytes, rate, ..Options::default() };
+    let opening = Opening { read_only: args.read_only, force: args.force };
+    let (engine, opened) = Engine::resume(&scheme, media, options, opening)?;
+    for loss in &opened.losses {
+        tracing::error!(%loss, "something that was promised is lost");
+    }
+    let absent = opened.positions.iter().filter(|position| position.is_none()).count();
+    if absent > 0 {
+        tracing::warn!(absent, "elements are absent or stale: the array is degraded");
+    }
+    // Known from now on, wherever it was found.
+    let hint = Hint::new(block.array.to_string(), &scheme, &paths)?;
+    if known.as_ref() != Some(&hint)
+        && let Err(Failure::Failed(reason)) = args.places.remember(&args.name, &hint)
+    {
+        context.remark(&reason);
+    }
+    args.places.make_runtime()?;
+    let default = || args.places.nbd(&args.name).map(|path| vec![Address::Unix(path)]);
+    let settings = Settings {
+        nbd: if args.nbd.is_empty() { default()? } else { args.nbd },
+        control: args.places.control(&args.name)?,
+        name: args.name,
+        metrics: args.metrics,
+        record: args.record,
+    };
+    let server = Server::start(engine, &settings)?;
+    server.obey_signals()?;
+    for line in greeting(&server, &settings.name) {
+        // Whoever started it may not read; it serves all the same.
+        let _ = writeln!(context.out, "{line}").and_then(|()| context.out.flush());
+    }
+    let tail = opened.replayed;
+    tracing::info!(
+        array = settings.name,
+        epoch = opened.epoch,
+        replayed = tail,
+        dropped = opened.dropped,
+        "serving"
+    );
+    server.run()?;
+    tracing::info!(array = settings.name, "ended");
+    Ok(())
+}
+
+/// Where clients connect, and where the status page is.
+fn greeting(server: &Server, name: &str) -> Vec<String> {
+    let addresses = server.addresses().into_iter();
+    let mut lines: Vec<String> =
+        addresses.map(|address| format!("serving \"{name}\" at {address}")).collect();
+    if let Some(address) = server.metrics() {
+        lines.push(format!("status page at http://{address}/, metrics at http://{address}/metrics"));
+    }
+    lines
+}
+
+/// Those of `paths` that are elements of the array that is meant, and what one of them says.
+fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<(Vec<PathBuf>, Superblock)> {
+    let found: Vec<(PathBuf, Superblock)> = search::superblocks(&paths).collect();
+    let is_known = |block: &Superblock| known.is_some_and(|hint| block.array.to_string() == hint.array);
+    // What is remembered decides; else the name in the superblocks; else there may be one array only.
+    let newest = |wanted: &dyn Fn(&Superblock) -> bool| {
+        let wanted = found.iter().map(|(_, block)| block).filter(|block| wanted(block));
+        wanted.max_by_key(|block| (block.epoch, block.update)).cloned()
+    };
+    let meant =
+        newest(&is_known).or_else(|| newest(&|block| block.name == name)).or_else(|| newest(&|_| true));
+    let Some(meant) = meant else {
+        let number = paths.len();
+        return Err(Failure::failed(format!(
+            "no superblock in {number} files and devices: they hold no array, are missing, or both copies of each are \
+             damaged\n  `stripewise scan` finds arrays"
+        )));
+    };
+    let others = found.iter().any(|(_, block)| block.array != meant.array);
+    if others && meant.name != name && !is_known(&meant) {
+        return Err(Failure::failed(format!(
+            "several arrays are offered, and none is called \"{name}\"; `stripewise scan` tells which they are"
+        )));
+    }
+    let members = found.into_iter().filter(|(_, block)| block.array == meant.array).map(|(path, _)| path);
+    Ok((search::without_replaced(members.collect()), meant))
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Scheme(error) => error.into(),
+            EngineError::Open(error) => error.into(),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        Self::failed(error.to_string())
+    }
+}

@@ -1,0 +1,151 @@
+//! `stripewise status`: how arrays that are served are.
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+use stripewise_serve::{Client, ClientError, Health, Progress, Status};
+use stripewise_study::human::{bytes, count, time};
+
+use super::places::{Places, array_name};
+use super::watch;
+use crate::context::Context;
+use crate::examples::{Example, section_and};
+use crate::failure::{Failure, Outcome};
+
+const EXAMPLES: &[Example] =
+    &[("stripewise status", "all arrays"), ("stripewise status pool --json", "one, for a program")];
+
+const EXIT_CODES: &str = "\
+Exit codes, the worst of all arrays shown:
+    0  clean
+    1  degraded or rebuilding
+    2  failed, or not served";
+
+/// Show how arrays that are served are: elements, rebuild and scrub, requests and their latencies
+///
+/// The exit code tells it too, for monitoring.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
+pub(crate) struct Args {
+    /// The array [default: all that are remembered or served]
+    #[arg(value_parser = array_name)]
+    name: Option<String>,
+
+    /// Print JSON: all that the server knows
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let names = args.name.map_or_else(|| args.places.names(), |name| Ok(vec![name]))?;
+    if names.is_empty() {
+        context.remark("no array is remembered or served here; `stripewise scan` finds arrays on devices");
+    }
+    let mut told = Vec::new();
+    let mut worst = 0;
+    for name in names {
+        let asked = Client::connect(&args.places.control(&name)?).map_err(Failure::from);
+        let status = asked.and_then(|mut client| watch::status(&mut client));
+        worst = worst.max(match &status {
+            Ok(status) => code(status.health),
+            Err(_) => 2,
+        });
+        match (&status, args.json) {
+            (Ok(status), true) => told.push(serde_json::to_value(status).unwrap_or_default()),
+            (Err(error), true) => {
+                told.push(json!({ "name": name, "health": "not-served", "reason": error.message() }));
+            }
+            (Ok(status), false) => tell(status, context)?,
+            (Err(error), false) => writeln!(context.out, "{name}: not served: {}", error.message())?,
+        }
+    }
+    if args.json {
+        context.json(&Value::from(told))?;
+    }
+    if worst == 0 { Ok(()) } else { Err(Failure::Told(worst)) }
+}
+
+fn code(health: Health) -> u8 {
+    match health {
+        Health::Clean => 0,
+        Health::Rebuilding | Health::Degraded => 1,
+        Health::Failed => 2,
+    }
+}
+
+fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
+    let out = &mut *context.out;
+    let used = status.used_bytes.map_or(String::new(), |used| format!(", {} used", bytes(used)));
+    let read_only = if status.read_only { ", read-only" } else { "" };
+    writeln!(
+        out,
+        "{}: {}, {}, {}{used}, {}, served for {}{read_only}",
+        status.name,
+        status.health.name().to_uppercase(),
+        status.level,
+        bytes(status.capacity_bytes),
+        status.scheme,
+        time(status.uptime_ns)
+    )?;
+    for element in &status.elements {
+        let path = element.path.as_deref().unwrap_or_else(|| "-".as_ref()).display();
+        let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        writeln!(out, "  element {:<3} {:<10}  {path}{reason}", element.number, element.state)?;
+    }
+    for spare in &status.spares {
+        writeln!(out, "  spare                   {}", spare.display())?;
+    }
+    if let Some(progress) = &status.rebuild {
+        writeln!(out, "  rebuild of element {}", progress_line(progress))?;
+    }
+    if let Some(progress) = &status.scrub {
+        writeln!(out, "  scrub: {}", progress_line(progress))?;
+    }
+    if let Some(scrubbed) = &status.last_scrub {
+        writeln!(out, "  last scrub: {}", watch::scrubbed(scrubbed))?;
+    }
+    for kind in status.requests.iter().filter(|kind| kind.requests > 0) {
+        let failed = if kind.failed > 0 { format!(", {} FAILED", count(kind.failed)) } else { String::new() };
+        let latency = kind.latency;
+        writeln!(
+            out,
+            "  {:<5}  {} requests, {}, median {}, 99 % {}, longest {}{failed}",
+            kind.kind,
+            count(kind.requests),
+            bytes(kind.bytes),
+            time(latency.p50_ns),
+            time(latency.p99_ns),
+            time(latency.max_ns)
+        )?;
+    }
+    for address in &status.addresses {
+        writeln!(out, "  serves {address}")?;
+    }
+    if let Some(recording) = &status.recording {
+        let (requests, left_out) = (count(recording.requests), count(recording.left_out));
+        writeln!(out, "  records to {}: {requests} requests, {left_out} left out", recording.file.display())?;
+    }
+    Ok(())
+}
+
+fn progress_line(progress: &Progress) -> String {
+    let element = progress.element.map_or(String::new(), |element| format!("{element}: "));
+    let share = 100.0 * progress.done as f64 / progress.total.max(1) as f64;
+    let left = watch::left(progress);
+    format!("{element}{share:.1} %, {} of {}{left}", count(progress.done), count(progress.total))
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::NobodyThere(_) => {
+                Self::failed(format!("{error}; `stripewise serve NAME` serves an array"))
+            }
+            ClientError::Refused(_) | ClientError::Io(_) | ClientError::Answer(_) => {
+                Self::failed(error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A server of the real program.
+
+#![allow(dead_code, unreachable_pub)]
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use super::Sandbox;
+use super::disk::Disk;
+
+/// `stripewise serve`, ended with its handle.
+pub struct Served {
+    child: Child,
+    name: String,
+    socket: PathBuf,
+    /// What it said before it served.
+    pub said: Vec<String>,
+}
+
+impl Served {
+    /// Starts `stripewise serve NAME OPTIONS` and waits until it serves.
+    #[track_caller]
+    pub fn start(sandbox: &Sandbox, name: &str, options: &str) -> Self {
+        let mut command = sandbox.command();
+        command.args(["serve", name]).args(options.split_whitespace());
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("the program starts");
+        let output = child.stdout.take().expect("it is piped");
+        // A line for each address, and one for metrics.
+        let words = |wanted: &str| options.split_whitespace().filter(|word| *word == wanted).count();
+        let lines = words("--nbd").max(1) + words("--metrics");
+        let said: Vec<String> =
+            BufReader::new(output).lines().take(lines).map(|line| line.expect("it says lines")).collect();
+        let socket = said.iter().find_map(|line| Some(line.split_once(" at unix:")?.1.into()));
+        let socket: PathBuf = socket.unwrap_or_else(|| panic!("it serves at a socket: {said:?}"));
+        Self { child, name: name.to_owned(), socket: sandbox.path().join(socket), said }
+    }
+
+    pub fn disk(&self) -> Disk {
+        Disk::connect(&self.socket, &self.name)
+    }
+
+    pub fn socket(&self) -> &std::path::Path {
+        &self.socket
+    }
+
+    /// Its URI for clients of libnbd.
+    pub fn uri(&self) -> String {
+        format!("nbd+unix:///?socket={}", self.socket.display())
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it as a loss of power does.
+    pub fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Waits for its end, which somebody else brought about.
+    pub fn wait(mut self) -> i32 {
+        self.child.wait().expect("it ends").code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Where a test failed before it ended the server; one that has ended is not there to be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,230 @@
+//! The server's side of the control socket: a thread that listens, and one for each of few connections.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::rpc::{self, LINE_MAX};
+use super::{Answer, Asked, Command, ControlError};
+use crate::error::ServeError;
+use crate::listen::UnixSocket;
+use crate::mailbox::{Sender, Unsent};
+
+/// Connections at a time; more are closed at once.
+const CONNECTIONS_MAX: usize = 16;
+/// How long a connection may be silent.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How long the loop may take to answer. It answers between two requests of hosts, so this is long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A control socket that listens; dropped, it answers what was asked, closes and removes its file.
+#[derive(Debug)]
+pub(crate) struct Control {
+    shared: Arc<Shared>,
+    listener: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    socket: UnixSocket,
+    ended: AtomicBool,
+    connections: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
+}
+
+impl Shared {
+    fn connections(&self) -> MutexGuard<'_, Vec<(UnixStream, JoinHandle<()>)>> {
+        // A thread that panicked left a list that is whole: it only ever grows and shrinks by an entry.
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Control {
+    /// Listens at `path` for commands to `mailbox`.
+    ///
+    /// # Errors
+    /// When somebody listens there already, and what the operating system refuses.
+    pub(crate) fn start<M: From<Asked> + Send + 'static>(
+        path: &Path,
+        mailbox: Sender<M>,
+    ) -> Result<Self, ServeError> {
+        let socket = UnixSocket::bind(path)?;
+        let shared =
+            Arc::new(Shared { socket, ended: AtomicBool::new(false), connections: Mutex::default() });
+        let inner = shared.clone();
+        let listen = move || listen(&inner, &mailbox);
+        let listener = std::thread::Builder::new().name("control".into()).spawn(listen);
+        let listener = listener.map_err(ServeError::Thread)?;
+        Ok(Self { shared, listener: Some(listener) })
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        // A connection of our own wakes the thread that listens.
+        let woken = UnixStream::connect(self.shared.socket.path()).is_ok();
+        if let Some(listener) = self.listener.take().filter(|_| woken) {
+            let _ = listener.join();
+        }
+        for (stream, thread) in self.shared.connections().drain(..) {
+            // What is being answered is answered; nothing more is read.
+            let _ = stream.shutdown(Shutdown::Read);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn listen<M: From<Asked> + Send + 'static>(shared: &Shared, mailbox: &Sender<M>) {
+    for stream in shared.socket.listener().incoming() {
+        if shared.ended.load(Ordering::Acquire) {
+            return;
+        }
+        let Ok(stream) = stream else {
+            // Out of descriptors, most likely: they come back as connections end.
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        let mut connections = shared.connections();
+        connections.retain(|(_, thread)| !thread.is_finished());
+        if connections.len() >= CONNECTIONS_MAX {
+            tracing::warn!(
+                connections = CONNECTIONS_MAX,
+                "a control connection was refused: there are too many"
+            );
+            continue;
+        }
+        let mailbox = mailbox.clone();
+        let own = stream.try_clone().and_then(|own| own.set_read_timeout(Some(SILENCE)).map(|()| own));
+        let Ok(own) = own else { continue };
+        let serve = move || {
+            converse(&own, &mailbox);
+            // The list has the socket too, until somebody looks there: its client is to know now.
+            let _ = own.shutdown(Shutdown::Both);
+        };
+        if let Ok(thread) = std::thread::Builder::new().name("control-client".into()).spawn(serve) {
+            connections.push((stream, thread));
+        }
+    }
+}
+
+/// Answers line by line until the client goes, is silent too long, or writes a line without an end.
+fn converse<M: From<Asked>>(stream: &UnixStream, mailbox: &Sender<M>) {
+    let mut lines = BufReader::new(stream);
+    let mut line = Vec::new();
+    let mut out = stream;
+    loop {
+        line.clear();
+        match lines.by_ref().take(LINE_MAX as u64).read_until(b'\n', &mut line) {
+            Ok(read) if read > 0 && line.ends_with(b"\n") => {}
+            _ => return,
+        }
+        let (id, command) = rpc::parse(&line);
+        let answer = command.and_then(|command| ask(command, mailbox));
+        if out.write_all(&rpc::answer(&id, &answer)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Asks the loop, and waits for its answer.
+pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answer {
+    let ended = || ControlError::new(ControlError::ENDED, "the server ends");
+    let is_stop = command == Command::Stop;
+    let (answer, answered) = sync_channel(1);
+    mailbox.send(Asked { command, answer }.into()).map_err(|unsent| match unsent {
+        Unsent::Busy => ControlError::new(ControlError::BUSY, "too many commands wait; ask again"),
+        Unsent::Ended => ended(),
+    })?;
+    if is_stop {
+        // To finish and flush takes what it takes, and the channel closes with the loop.
+        return answered.recv().unwrap_or_else(|_| Err(ended()));
+    }
+    answered.recv_timeout(PATIENCE).unwrap_or_else(|error| match error {
+        RecvTimeoutError::Timeout => {
+            let message = format!(
+                "no answer within {} s: the array waits for its elements; it may still do what was asked",
+                PATIENCE.as_secs()
+            );
+            Err(ControlError::new(ControlError::BUSY, message))
+        }
+        RecvTimeoutError::Disconnected => Err(ended()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::Client;
+    use super::*;
+    use crate::mailbox::mailbox;
+
+    /// A loop that answers with what it was asked, until it was told to stop.
+    fn echo(mailbox: crate::mailbox::Mailbox<Asked>) -> JoinHandle<()> {
+        std::thread::spawn(move || {
+            loop {
+                let Some(Asked { command, answer }) = mailbox.take() else {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
+                };
+                let refused = ControlError::refused("there is no element 9");
+                let said = match &command {
+                    Command::Fail { element: 9 } => Err(refused),
+                    _ => Ok(serde_json::to_value(&command).unwrap()),
+                };
+                answer.send(said).unwrap();
+                if command == Command::Stop {
+                    return;
+                }
+            }
+        })
+    }
+
+    #[test]
+    fn commands_are_carried_to_the_loop_and_answers_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ctl");
+        let (sender, inbox) = mailbox().unwrap();
+        let thread = echo(inbox);
+        let control = Control::start(&path, sender.clone()).unwrap();
+        let mut client = Client::connect(&path).unwrap();
+        assert_eq!(client.ask(&Command::Scrub).unwrap(), json!({ "method": "scrub" }));
+        let refused = client.ask(&Command::Fail { element: 9 }).unwrap_err().to_string();
+        assert_eq!(refused, "there is no element 9");
+        let mut other = Client::connect(&path).unwrap();
+        assert!(other.ask(&Command::Stop).is_ok());
+        thread.join().unwrap();
+        let late = client.ask(&Command::Status).unwrap_err().to_string();
+        assert_eq!(late, "the server ends");
+        drop(control);
+        assert!(!path.exists(), "the socket is removed");
+        assert!(Client::connect(&path).is_err());
+    }
+
+    #[test]
+    fn a_client_that_talks_nonsense_is_answered_and_others_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ctl");
+        let (sender, inbox) = mailbox().unwrap();
+        let thread = echo(inbox);
+        let _control = Control::start(&path, sender.clone()).unwrap();
+        let mut rude = UnixStream::connect(&path).unwrap();
+        rude.write_all(b"hello\n").unwrap();
+        let mut line = String::new();
+        BufReader::new(&rude).read_line(&mut line).unwrap();
+        assert!(line.contains("-32700"), "{line}");
+        let mut endless = UnixStream::connect(&path).unwrap();
+        // The server may hang up before all of it is written.
+        let _ = endless.write_all(&vec![b'x'; 2 * LINE_MAX]);
+        assert!(endless.read(&mut [0; 8]).map_or(true, |read| read == 0), "a line without end is hung up on");
+        assert!(Client::connect(&path).unwrap().ask(&Command::Scrub).is_ok());
+        Client::connect(&path).unwrap().ask(&Command::Stop).unwrap();
+        thread.join().unwrap();
+    }
+}

@@ -1,0 +1,38 @@
+//! What keeps a server from serving, with the remedy.
+
+use std::io;
+use std::path::PathBuf;
+
+use stripewise_engine::EngineError;
+use stripewise_trace::TraceError;
+
+/// Why an array is not served, or no longer.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Somebody listens at the socket already.
+    #[error("somebody serves at `{}` already; stop that server, or name another socket", .0.display())]
+    InUse(PathBuf),
+    /// Something is in the place of the socket that is none.
+    #[error("`{}` exists and is no socket; remove it if nobody needs it, or name another", .0.display())]
+    NoSocket(PathBuf),
+    /// The operating system refused an address.
+    #[error("cannot listen at `{at}`: {error}")]
+    Listen {
+        /// The address.
+        at: String,
+        /// The reason.
+        error: io::Error,
+    },
+    /// A thread was refused.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+    /// Waiting for sockets failed.
+    #[error("cannot wait for sockets: {0}")]
+    Poll(io::Error),
+    /// The array failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What is recorded cannot be written.
+    #[error("cannot record: {0}")]
+    Record(#[from] TraceError),
+}

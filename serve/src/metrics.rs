@@ -1,0 +1,195 @@
+//! A status in Prometheus' terms (docs/metrics.md). Names, units and types as its documentation of naming wants them: base
+//! units, `_total` for counters.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use crate::status::{Health, LATENCY_EDGES_NS, Progress, Status};
+
+/// What the text is, to HTTP.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The metrics of `status` as OpenMetrics text.
+///
+/// # Errors
+/// Never, short of memory.
+pub(crate) fn text(status: &Status) -> Result<String, fmt::Error> {
+    let name = status.name.clone().into();
+    let mut registry = Registry::with_prefix_and_labels("stripewise", [("array".into(), name)].into_iter());
+    registry.register_collector(Box::new(Metrics(status.clone())));
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Metrics(Status);
+
+/// A family of metrics that is being written.
+struct Family<'a>(MetricEncoder<'a>);
+
+impl Family<'_> {
+    fn gauge(&mut self, labels: &[(&str, &str)], value: f64) -> fmt::Result {
+        ConstGauge::new(value).encode(self.0.encode_family(&labels)?)
+    }
+
+    fn counter(&mut self, labels: &[(&str, &str)], value: u64) -> fmt::Result {
+        ConstCounter::new(value).encode(self.0.encode_family(&labels)?)
+    }
+}
+
+impl Collector for Metrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let status = &self.0;
+        let to = &mut encoder;
+        array(status, to)?;
+        elements(status, to)?;
+        requests(status, to)?;
+        let mut family = counters(to, "operations", "Operations on elements that succeeded, by class")?;
+        for operations in &status.operations {
+            family.counter(&[("class", &operations.class)], operations.operations)?;
+        }
+        progress(status, to)?;
+        let Some(log) = &status.log else { return Ok(()) };
+        gauge(to, "log_segments", "Segments of the log", log.segments as f64)?;
+        gauge(to, "log_free_segments", "Segments of the log that are free", log.free_segments as f64)?;
+        for (name, help, value) in [
+            ("log_stripes", "Stripes written", log.stripes),
+            ("log_short_stripes", "Stripes with fewer chunks than there was room for", log.short_stripes),
+            ("log_data_chunks", "Data chunks of hosts written", log.data_chunks),
+            ("log_parity_chunks", "Parity chunks written", log.parity_chunks),
+            ("log_collected_segments", "Segments collected", log.collected_segments),
+            ("log_moved_chunks", "Chunks that collection wrote anew", log.moved_chunks),
+            ("log_absorbed_chunks", "Chunks written anew in memory", log.absorbed_chunks),
+            ("log_metadata_pages", "Pages of metadata written", log.metadata_pages),
+        ] {
+            counters(to, name, help)?.counter(&[], value)?;
+        }
+        Ok(())
+    }
+}
+
+fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let mut family = gauges(to, "health", "1 for the state that the array is in")?;
+    for health in [Health::Clean, Health::Rebuilding, Health::Degraded, Health::Failed] {
+        family.gauge(&[("state", health.name())], f64::from(u8::from(status.health == health)))?;
+    }
+    gauge(to, "uptime_seconds", "Since the array is served", status.uptime_ns as f64 / 1e9)?;
+    gauge(to, "capacity_bytes", "Bytes that hosts see", status.capacity_bytes as f64)?;
+    if let Some(used) = status.used_bytes {
+        gauge(to, "used_bytes", "Bytes that hold data", used as f64)?;
+    }
+    gauge(to, "spares", "Hot spares", status.spares.len() as f64)?;
+    gauge(to, "connections", "Connections of clients", status.connections as f64)?;
+    gauge(to, "requests_in_flight", "Requests that are under way", status.in_flight as f64)?;
+    let dropped = "Connections ended because their client broke the protocol, or there were too many";
+    counters(to, "dropped_connections", dropped)?.counter(&[], status.dropped_connections)?;
+    gauge(to, "full", "1 while a log has no space", f64::from(u8::from(status.full)))?;
+    gauge(to, "memory_bytes", "Memory for pages and maps", status.memory_bytes as f64)?;
+    if let Some(recording) = &status.recording {
+        counters(to, "recorded_requests", "Requests recorded")?.counter(&[], recording.requests)?;
+        let left_out = "Requests left out of the recording";
+        counters(to, "recording_left_out_requests", left_out)?.counter(&[], recording.left_out)?;
+    }
+    Ok(())
+}
+
+fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let numbers: Vec<String> = status.elements.iter().map(|element| element.number.to_string()).collect();
+    let numbered = || numbers.iter().map(String::as_str).zip(&status.elements);
+    let mut family = gauges(to, "element_up", "1 while the element serves all that it holds")?;
+    for (number, element) in numbered() {
+        let path = element.path.as_deref().unwrap_or_else(|| "".as_ref()).display().to_string();
+        let labels = [("element", number), ("path", &path), ("state", &element.state)];
+        family.gauge(&labels, f64::from(u8::from(element.state == "active")))?;
+    }
+    let mut family = gauges(to, "element_queue", "Operations in the element's queue")?;
+    for (number, element) in numbered() {
+        family.gauge(&[("element", number)], element.queued as f64)?;
+    }
+    let mut family = counters(to, "element_bytes", "Bytes read from and written to the element")?;
+    for (number, element) in numbered() {
+        family.counter(&[("element", number), ("direction", "read")], element.read_bytes)?;
+        family.counter(&[("element", number), ("direction", "write")], element.written_bytes)?;
+    }
+    let mut family = counters(to, "element_errors", "Operations that failed")?;
+    for (number, element) in numbered() {
+        family.counter(&[("element", number)], element.errors)?;
+    }
+    let Some(scrubbed) = &status.last_scrub else { return Ok(()) };
+    gauge(to, "scrub_damaged_pages", "Damaged pages that the last scrub found", scrubbed.damaged as f64)?;
+    gauge(to, "scrub_repaired_chunks", "Damages that the last scrub repaired", scrubbed.repaired as f64)?;
+    gauge(to, "scrub_lost_chunks", "Damages that it could not repair", scrubbed.lost as f64)
+}
+
+fn requests(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let mut family = counters(to, "requests", "Requests of hosts that were done")?;
+    for requests in &status.requests {
+        family.counter(&[("kind", &requests.kind)], requests.requests)?;
+    }
+    let mut family = counters(to, "failed_requests", "Requests of hosts that failed")?;
+    for requests in &status.requests {
+        family.counter(&[("kind", &requests.kind)], requests.failed)?;
+    }
+    let mut family = counters(to, "request_bytes", "Bytes of the requests of hosts")?;
+    for requests in &status.requests {
+        family.counter(&[("kind", &requests.kind)], requests.bytes)?;
+    }
+    let help = "Latency of the requests of hosts, from their last byte in to their answer ready to go";
+    let mut family = to.encode_descriptor("request_latency_seconds", help, None, MetricType::Histogram)?;
+    for requests in &status.requests {
+        let mut before = 0;
+        let edges = LATENCY_EDGES_NS.iter().zip(&requests.within);
+        let mut buckets: Vec<(f64, u64)> = edges
+            .map(|(&edge, &within)| {
+                let apart = within.saturating_sub(before);
+                before = within;
+                (edge as f64 / 1e9, apart)
+            })
+            .collect();
+        buckets.push((f64::INFINITY, requests.requests.saturating_sub(before)));
+        let sum = requests.latency_sum_ns as f64 / 1e9;
+        let labels: &[(&str, &str)] = &[("kind", &requests.kind)];
+        let mut histogram = family.encode_family(&labels)?;
+        histogram.encode_histogram::<NoLabelSet>(sum, requests.requests, &buckets, None)?;
+    }
+    Ok(())
+}
+
+fn progress(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let under_way = [("rebuild", &status.rebuild), ("scrub", &status.scrub)];
+    let mut family = gauges(to, "progress_ratio", "Share of a rebuild or scrub that is done")?;
+    for (what, progress) in under_way {
+        if let Some(Progress { done, total, .. }) = *progress {
+            family.gauge(&[("what", what)], done as f64 / total.max(1) as f64)?;
+        }
+    }
+    Ok(())
+}
+
+fn gauges<'a>(
+    to: &'a mut DescriptorEncoder<'_>,
+    name: &'a str,
+    help: &str,
+) -> Result<Family<'a>, fmt::Error> {
+    Ok(Family(to.encode_descriptor(name, help, None, MetricType::Gauge)?))
+}
+
+fn counters<'a>(
+    to: &'a mut DescriptorEncoder<'_>,
+    name: &'a str,
+    help: &str,
+) -> Result<Family<'a>, fmt::Error> {
+    Ok(Family(to.encode_descriptor(name, help, None, MetricType::Counter)?))
+}
+
+fn gauge(to: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
+    gauges(to, name, help)?.gauge(&[], value)
+}

@@ -1,0 +1,402 @@
+//! The loop: one thread carries the engine, the sockets of its clients, and what other threads ask for.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+use sd_notify::NotifyState;
+use serde_json::Value;
+use stripewise_array::placement::PlacementPolicy;
+use stripewise_engine::Engine;
+use stripewise_nbd::{BlockSizes, Export};
+
+use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
+use crate::elements::{Elements, Refusal};
+use crate::error::ServeError;
+use crate::http::Responder;
+use crate::listen::{Address, Listener};
+use crate::mailbox::{Mailbox, Sender, mailbox};
+use crate::record::Recorder;
+use crate::service::{Service, SessionId};
+use crate::session::{Over, Session};
+use crate::signals;
+use crate::tally::Surroundings;
+use crate::watch::Watch;
+
+/// Connections at a time. Each may have 128 requests and 32 MiB of payloads under way.
+const SESSIONS_MAX: usize = 16;
+/// The longest payload of a request: what clients assume that learn nothing else.
+const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
+/// How soon a command is tried again that had to wait for an element.
+const RETRY: Duration = Duration::from_millis(50);
+/// How long clients have to take their replies when the server ends.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// What a server does beside serving.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The array's name: that of the export.
+    pub name: String,
+    /// Where clients connect.
+    pub nbd: Vec<Address>,
+    /// The control socket.
+    pub control: PathBuf,
+    /// Where metrics and the status page are.
+    pub metrics: Option<SocketAddr>,
+    /// The file that the served requests are recorded to.
+    pub record: Option<PathBuf>,
+}
+
+/// A message of another thread.
+#[derive(Debug)]
+enum Message {
+    /// A command, and where its answer goes.
+    Asked(Asked),
+    /// A signal asks the server to end.
+    Stop,
+}
+
+impl From<Asked> for Message {
+    fn from(asked: Asked) -> Self {
+        Self::Asked(asked)
+    }
+}
+
+/// What the loop waits for.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Bell,
+    Ring,
+    Listener(usize),
+    Session(SessionId),
+}
+
+/// An array that is being served.
+#[derive(Debug)]
+pub struct Server {
+    service: Service,
+    elements: Elements,
+    name: String,
+    export: Arc<Export>,
+    listeners: Vec<Listener>,
+    sessions: BTreeMap<SessionId, Session>,
+    next_session: u64,
+    watch: Watch<Source>,
+    mailbox: Mailbox<Message>,
+    sender: Sender<Message>,
+    /// Commands that wait until an element has returned what it was given.
+    deferred: Vec<Asked>,
+    /// When it gives up waiting for clients, once it is to end; and who asked for that.
+    ending: Option<Instant>,
+    stoppers: Vec<SyncSender<Answer>>,
+    // Last: dropped when all else is done.
+    http: Option<Responder>,
+    control: Control,
+}
+
+impl Server {
+    /// Opens the sockets of a server for `engine`. Clients are answered by [`Server::run`].
+    ///
+    /// # Errors
+    /// When a socket, the file to record to or a thread cannot be had.
+    pub fn start(engine: Engine, settings: &Settings) -> Result<Self, ServeError> {
+        let (sender, mailbox) = mailbox().map_err(ServeError::Poll)?;
+        // First of all, because it tells whether another server has this name.
+        let control = Control::start(&settings.control, sender.clone())?;
+        let listeners = settings.nbd.iter().map(Listener::bind).collect::<Result<_, _>>()?;
+        let status = {
+            let sender = sender.clone();
+            move || ask(Command::Status, &sender)
+        };
+        let http = settings.metrics.map(|address| Responder::start(address, status)).transpose()?;
+        let scheme = engine.array().scheme();
+        let notes = vec![
+            ("stripewise.array".into(), settings.name.clone()),
+            ("stripewise.scheme".into(), scheme.name.clone()),
+        ];
+        let recorder = settings.record.as_ref().map(|path| Recorder::start(path, notes)).transpose()?;
+        let export = Export {
+            name: settings.name.clone(),
+            description: format!("{}, {}", scheme.geometry.level, scheme.name),
+            bytes: engine.capacity(),
+            block: BlockSizes {
+                minimum: 512,
+                preferred: engine.page_bytes().max(512),
+                maximum: PAYLOAD_BYTES_MAX,
+            },
+            read_only: engine.status().is_read_only,
+            // In a log zeros are a trim; in place they are written.
+            zeroes_fast: scheme.placement.policy == PlacementPolicy::Elastic,
+        };
+        Ok(Self {
+            service: Service::new(engine, recorder),
+            elements: Elements::default(),
+            name: settings.name.clone(),
+            export: Arc::new(export),
+            listeners,
+            sessions: BTreeMap::new(),
+            next_session: 0,
+            watch: Watch::new(),
+            mailbox,
+            sender,
+            deferred: Vec::new(),
+            ending: None,
+            stoppers: Vec::new(),
+            http,
+            control,
+        })
+    }
+
+    /// Lets SIGTERM and SIGINT end the server.
+    ///
+    /// # Errors
+    /// When the system gives no thread or no handler.
+    pub fn obey_signals(&self) -> Result<(), ServeError> {
+        let sender = self.sender.clone();
+        signals::obey(move || {
+            // A full mailbox is emptied soon, and signals can be sent again; a closed one is what is wanted.
+            let _ = sender.send(Message::Stop);
+        })
+    }
+
+    /// Where clients connect: with the ports that the system chose.
+    pub fn addresses(&self) -> Vec<Address> {
+        self.listeners.iter().filter_map(|listener| listener.address().ok()).collect()
+    }
+
+    /// Where metrics and the status page are.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.http.as_ref().map(Responder::address)
+    }
+
+    /// Serves until somebody asks for an end: then finishes what is under way, makes it durable, and closes.
+    ///
+    /// # Errors
+    /// When the array cannot be closed, or what was recorded cannot be written. What was flushed before is durable all the same.
+    pub fn run(mut self) -> Result<(), ServeError> {
+        // Where no service manager listens there is nobody to tell.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+        let served = self.serve();
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        let Self { service, sessions, listeners, stoppers, http, control, .. } = self;
+        drop((sessions, listeners, http));
+        let Service { engine, recorder, .. } = service;
+        let closed = engine.close().map(drop).map_err(ServeError::from);
+        let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
+        let ended = served.and(closed).and_then(|()| recorded.map(drop));
+        for stopper in stoppers {
+            let answer = ended.as_ref().map(|()| Value::Null);
+            // Whoever asked may have gone.
+            let _ = stopper.send(answer.map_err(|error| ControlError::refused(error.to_string())));
+        }
+        drop(control);
+        ended
+    }
+
+    fn serve(&mut self) -> Result<(), ServeError> {
+        loop {
+            self.service.look_at_the_clock();
+            let mut is_busy = self.service.engine.turn();
+            is_busy |= self.complete();
+            self.exchange();
+            if is_busy {
+                self.retry();
+                self.service.tally.sample(self.service.now(), &self.service.engine);
+            }
+            if let Some(deadline) = self.ending {
+                let is_done = self.sessions.values().all(Session::is_idle) && self.service.under_way() == 0;
+                if is_done || Instant::now() >= deadline {
+                    return Ok(());
+                }
+            }
+            self.wait(is_busy)?;
+        }
+    }
+
+    /// Hands the engine's completions to their clients. Whether there were any.
+    fn complete(&mut self) -> bool {
+        let mut is_any = false;
+        while let Some(done) = self.service.engine.take_completion() {
+            if !is_any {
+                self.service.look_at_the_clock();
+            }
+            is_any = true;
+            let sessions = &mut self.sessions;
+            self.service.complete(done, |id| sessions.get_mut(&id).map(|session| &mut session.connection));
+        }
+        is_any
+    }
+
+    /// Sends replies, and takes the requests that had no room before.
+    fn exchange(&mut self) {
+        let mut over = None;
+        for (&id, session) in &mut self.sessions {
+            if let Err(why) = session.exchange(&mut self.service) {
+                // Others that are over are found the next time.
+                over = over.or(Some((id, why)));
+            }
+        }
+        if let Some((id, why)) = over {
+            self.drop_session(id, &why);
+        }
+    }
+
+    /// Ends a connection. What the engine has of it is done, in the order in which it came, and nobody is told.
+    fn drop_session(&mut self, id: SessionId, why: &Over) {
+        let Some(mut session) = self.sessions.remove(&id) else { return };
+        if let Some(asked) = session.take_held() {
+            self.service.discard(asked);
+        }
+        match why {
+            Over::Left => tracing::debug!(connection = id.0, "a client left"),
+            why => {
+                self.service.tally.dropped_connections += 1;
+                tracing::warn!(connection = id.0, reason = %why, "a connection was dropped");
+            }
+        }
+    }
+
+    /// Waits until a socket, an element, a timer or another thread has news, or only looks while `is_busy`; then takes the news.
+    fn wait(&mut self, is_busy: bool) -> Result<(), ServeError> {
+        let at_most = if is_busy { Some(Duration::ZERO) } else { self.patience() };
+        let mut watch = std::mem::replace(&mut self.watch, Watch::new());
+        watch.add(Source::Bell, PollFlags::IN);
+        if self.service.engine.fd().is_some() {
+            watch.add(Source::Ring, PollFlags::IN);
+        }
+        if self.ending.is_none() {
+            (0..self.listeners.len()).for_each(|nth| watch.add(Source::Listener(nth), PollFlags::IN));
+        }
+        for (&id, session) in &mut self.sessions {
+            watch.add(Source::Session(id), session.wanted());
+        }
+        watch.wait(|source| self.descriptor(source), at_most)?;
+        self.service.look_at_the_clock();
+        while let Some((source, flags)) = watch.take() {
+            match source {
+                // The next turn looks at the elements anyway.
+                Source::Ring => {}
+                Source::Bell => {
+                    while let Some(message) = self.mailbox.take() {
+                        self.take(message);
+                    }
+                }
+                Source::Listener(nth) => self.accept(nth),
+                Source::Session(id) => self.hear(id, flags),
+            }
+        }
+        self.watch = watch;
+        Ok(())
+    }
+
+    fn descriptor(&self, source: Source) -> BorrowedFd<'_> {
+        match source {
+            Source::Bell => self.mailbox.bell(),
+            // It was there when it was added, as all of them were.
+            Source::Ring => self.service.engine.fd().unwrap_or_else(|| self.mailbox.bell()),
+            Source::Listener(nth) => self.listeners[nth].as_fd(),
+            Source::Session(id) => self.sessions[&id].as_fd(),
+        }
+    }
+
+    /// How long nothing has to be done unless there are news.
+    fn patience(&self) -> Option<Duration> {
+        let farewell = self.ending.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let retry = (!self.deferred.is_empty()).then_some(RETRY);
+        [self.service.engine.wake_in(), farewell, retry].into_iter().flatten().min()
+    }
+
+    /// Takes what a client's socket has to say.
+    fn hear(&mut self, id: SessionId, flags: PollFlags) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let is_gone = flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+        let heard = match flags.contains(PollFlags::IN) {
+            true => session.receive(&mut self.service),
+            // It takes no replies any more either.
+            false if is_gone => Err(Over::Left),
+            false => Ok(()),
+        };
+        if let Err(why) = heard {
+            self.drop_session(id, &why);
+        }
+    }
+
+    fn accept(&mut self, listener: usize) {
+        let id = SessionId(self.next_session);
+        match Session::accept(&self.listeners[listener], &self.export, id) {
+            Ok(Some(_)) if self.sessions.len() >= SESSIONS_MAX => {
+                self.service.tally.dropped_connections += 1;
+                tracing::warn!(connections = SESSIONS_MAX, "a connection was refused: there are too many");
+            }
+            Ok(Some(session)) => {
+                self.next_session += 1;
+                self.sessions.insert(id, session);
+                tracing::debug!(connection = id.0, "a client came");
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "a connection could not be accepted"),
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Asked(Asked { command: Command::Stop, answer }) => {
+                self.stoppers.push(answer);
+                self.end();
+            }
+            Message::Asked(asked) => self.obey(asked),
+            Message::Stop => self.end(),
+        }
+    }
+
+    /// Begins to end: clients are told with their next requests, and new ones are not let in.
+    fn end(&mut self) {
+        if self.ending.is_none() {
+            tracing::info!("ending: finishing what is under way");
+            self.ending = Some(Instant::now() + FAREWELL);
+            self.sessions.values_mut().for_each(|session| session.connection.shut_down());
+        }
+    }
+
+    /// Tries again what had to wait for an element.
+    fn retry(&mut self) {
+        for asked in std::mem::take(&mut self.deferred) {
+            self.obey(asked);
+        }
+    }
+
+    fn obey(&mut self, asked: Asked) {
+        let answered = match self.elements.obey(&asked.command, &mut self.service.engine) {
+            _ if asked.command == Command::Status => self.status(),
+            Err(Refusal::NotYet) => return self.deferred.push(asked),
+            Err(Refusal::For(reason)) => Err(ControlError::refused(reason)),
+            Ok(()) => {
+                tracing::info!(command = ?asked.command, "done as asked");
+                if asked.command == Command::Scrub {
+                    self.service.tally.scrub_begins();
+                }
+                Ok(Value::Null)
+            }
+        };
+        // Whoever asked may have gone.
+        let _ = asked.answer.send(answered);
+    }
+
+    fn status(&mut self) -> Answer {
+        let surroundings = Surroundings {
+            name: self.name.clone(),
+            spares: self.elements.spares(&self.service.engine),
+            connections: self.sessions.len() as u64,
+            addresses: self.addresses().iter().map(ToString::to_string).collect(),
+            recording: self.service.recorder.as_ref().map(|recorder| recorder.told().clone()),
+        };
+        let now = self.service.now();
+        let status = self.service.tally.status(now, &self.service.engine, surroundings);
+        serde_json::to_value(status).map_err(|error| ControlError::refused(error.to_string()))
+    }
+}

@@ -1,0 +1,230 @@
+//! A client's connection: its socket, and the NBD state machine behind it.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use rustix::event::PollFlags;
+use stripewise_engine::Payload;
+use stripewise_nbd::{Connection, Export, Limits, Violation};
+
+use crate::buffers::Buffers;
+use crate::listen::Listener;
+use crate::service::{Asked, Service, SessionId};
+
+/// Slices of a vectored write.
+const SLICES: usize = 64;
+/// Reads of one connection before others get their turn.
+const READS: usize = 16;
+
+/// A socket, of either kind.
+#[derive(Debug)]
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    fn read_vectored(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.read_vectored(into),
+            Self::Tcp(socket) => socket.read_vectored(into),
+        }
+    }
+
+    fn write_vectored(&mut self, from: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.write_vectored(from),
+            Self::Tcp(socket) => socket.write_vectored(from),
+        }
+    }
+}
+
+/// Why a connection is over.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Over {
+    /// The client said goodbye or hung up.
+    #[error("the client left")]
+    Left,
+    /// The client broke the protocol.
+    #[error("the client broke the protocol: {0}")]
+    Violation(#[from] Violation),
+    /// The socket failed.
+    #[error("the socket failed: {0}")]
+    Socket(io::Error),
+}
+
+impl From<io::Error> for Over {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // With replies under way that it did not wait for.
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Self::Left,
+            _ => Self::Socket(error),
+        }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Session {
+    socket: Socket,
+    id: SessionId,
+    pub(crate) connection: Connection<Payload>,
+    /// A request that the array was too busy for. Those behind it wait, so that the order stays.
+    held: Option<Asked>,
+    /// Whether the socket takes no more bytes for now.
+    is_clogged: bool,
+}
+
+impl Session {
+    /// Accepts a connection that waits at `listener`; `None` when none waits.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub(crate) fn accept(
+        listener: &Listener,
+        export: &Arc<Export>,
+        id: SessionId,
+    ) -> io::Result<Option<Self>> {
+        let socket = match listener {
+            Listener::Unix(socket) => socket.listener().accept().and_then(|(socket, _)| {
+                socket.set_nonblocking(true)?;
+                Ok(Socket::Unix(socket))
+            }),
+            Listener::Tcp(listener) => listener.accept().and_then(|(socket, _)| {
+                socket.set_nonblocking(true)?;
+                // Replies are written when they are whole; nothing is gained by waiting for more.
+                socket.set_nodelay(true)?;
+                Ok(Socket::Tcp(socket))
+            }),
+        };
+        let socket = match socket {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            other => other?,
+        };
+        let connection = Connection::new(export.clone(), Limits::default());
+        Ok(Some(Self { socket, id, connection, held: None, is_clogged: false }))
+    }
+
+    /// Receives what is there, and gives whole requests to `service`.
+    ///
+    /// # Errors
+    /// Why the connection is over.
+    pub(crate) fn receive(&mut self, service: &mut Service) -> Result<(), Over> {
+        for _ in 0..READS {
+            let mut space = self.connection.space().map(IoSliceMut::new);
+            let room: usize = space.iter().map(|slice| slice.len()).sum();
+            if room == 0 || self.held.is_some() {
+                return Ok(());
+            }
+            match self.socket.read_vectored(&mut space) {
+                Ok(0) => return Err(Over::Left),
+                Ok(bytes) => {
+                    self.connection.received(bytes);
+                    self.requests(service)?;
+                    if bytes < room {
+                        // The socket is empty, or nearly.
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the whole requests of what was received to `service`, until that is too busy.
+    ///
+    /// # Errors
+    /// What the client did wrong.
+    pub(crate) fn requests(&mut self, service: &mut Service) -> Result<(), Over> {
+        if let Some(asked) = self.held.take() {
+            self.held = service.submit(self.id, &mut self.connection, asked);
+        }
+        while self.held.is_none() {
+            let room = |bytes| Some(service.buffers.take(bytes));
+            let Some(request) = self.connection.next_request(room)? else { break };
+            if let Some(asked) = service.admit(&mut self.connection, request) {
+                self.held = service.submit(self.id, &mut self.connection, asked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends replies, as far as the socket takes them, and takes the requests that had no room before.
+    ///
+    /// # Errors
+    /// Why the connection is over.
+    pub(crate) fn exchange(&mut self, service: &mut Service) -> Result<(), Over> {
+        while self.connection.wants_to_send() || self.held.is_some() {
+            let is_any = self.send(&mut service.buffers)?;
+            let was_held = self.held.is_some();
+            self.requests(service)?;
+            let is_stuck = self.held.is_some() && was_held;
+            if !is_any || is_stuck || self.is_clogged {
+                break;
+            }
+        }
+        if self.is_over() { Err(Over::Left) } else { Ok(()) }
+    }
+
+    /// Sends replies, as far as the socket takes them. Whether any went out.
+    fn send(&mut self, buffers: &mut Buffers) -> Result<bool, Over> {
+        let mut is_any = false;
+        self.is_clogged = false;
+        while self.connection.wants_to_send() {
+            let mut slices = [IoSlice::new(&[]); SLICES];
+            let count = self.connection.slices(&mut slices);
+            match self.socket.write_vectored(&slices[..count]) {
+                Ok(bytes) => {
+                    self.connection.sent(bytes, |buffer| buffers.give_back(buffer));
+                    is_any = true;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.is_clogged = true;
+                    break;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(is_any)
+    }
+
+    /// Whether it is over: the client said goodbye, and has its replies.
+    fn is_over(&self) -> bool {
+        self.held.is_none() && self.connection.is_over()
+    }
+
+    /// Whether every request is answered and every reply sent.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.held.is_none() && self.connection.is_idle()
+    }
+
+    /// Lets go of the request that waits.
+    pub(crate) fn take_held(&mut self) -> Option<Asked> {
+        self.held.take()
+    }
+
+    /// What of the socket is to be waited for.
+    pub(crate) fn wanted(&mut self) -> PollFlags {
+        let mut wanted = PollFlags::empty();
+        let has_space = self.connection.space().iter().any(|space| !space.is_empty());
+        wanted.set(PollFlags::IN, self.held.is_none() && has_space);
+        wanted.set(PollFlags::OUT, self.is_clogged);
+        wanted
+    }
+}
+
+impl AsFd for Session {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Unix(socket) => socket.as_fd(),
+            Socket::Tcp(socket) => socket.as_fd(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a server tells of its array: one value for the control socket, the metrics and the status page.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::latency::Quantiles;
+use crate::record::Recording;
+
+/// How an array is, in a word; the worst that applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// All elements serve, with all their redundancy.
+    Clean,
+    /// An element is being rebuilt.
+    Rebuilding,
+    /// Elements are out of service, and no more than parity bears.
+    Degraded,
+    /// More elements are out of service than parity bears: something cannot be read.
+    Failed,
+}
+
+impl Health {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Rebuilding => "rebuilding",
+            Self::Degraded => "degraded",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// All that a server knows of its array. Counters begin with the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The array's name.
+    pub name: String,
+    /// Its UUID.
+    pub array: String,
+    /// Its level: `RAID-5` …
+    pub level: String,
+    /// Its scheme.
+    pub scheme: String,
+    /// How it is.
+    pub health: Health,
+    /// Whether it takes no writes.
+    pub read_only: bool,
+    /// Nanoseconds since it is served.
+    pub uptime_ns: u64,
+    /// Bytes that hosts see.
+    pub capacity_bytes: u64,
+    /// Bytes of them that hold data; none where placement does not tell.
+    pub used_bytes: Option<u64>,
+    /// Whether a log has no space, and nothing under way that could make some.
+    pub full: bool,
+    /// How operations reach elements.
+    pub way: String,
+    /// Bytes of memory for pages and maps.
+    pub memory_bytes: u64,
+    /// Its elements, in order.
+    pub elements: Vec<Element>,
+    /// Hot spares.
+    pub spares: Vec<PathBuf>,
+    /// A rebuild that goes on.
+    pub rebuild: Option<Progress>,
+    /// A scrub that goes on.
+    pub scrub: Option<Progress>,
+    /// What the last scrub came to.
+    pub last_scrub: Option<Scrubbed>,
+    /// Requests of hosts, by kind.
+    pub requests: Vec<Requests>,
+    /// Requests that are under way.
+    pub in_flight: u64,
+    /// Operations on elements, by class.
+    pub operations: Vec<Operations>,
+    /// The log, where placement is one.
+    pub log: Option<Log>,
+    /// Connections of clients.
+    pub connections: u64,
+    /// Connections that were ended because their client broke the protocol, or because there were too many.
+    pub dropped_connections: u64,
+    /// Where clients connect.
+    pub addresses: Vec<String>,
+    /// A recording that goes on.
+    pub recording: Option<Recording>,
+}
+
+/// An element.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Element {
+    /// Its number.
+    pub number: u16,
+    /// Its UUID.
+    pub uuid: Option<String>,
+    /// Its file or device; none while it is absent.
+    pub path: Option<PathBuf>,
+    /// `active`, `rebuilding` or `failed`.
+    pub state: String,
+    /// Why it is out of service.
+    pub reason: Option<String>,
+    /// Operations in its queue.
+    pub queued: u64,
+    /// Bytes read from it.
+    pub read_bytes: u64,
+    /// Bytes written to it.
+    pub written_bytes: u64,
+    /// Operations that failed.
+    pub errors: u64,
+}
+
+/// How far a rebuild or a scrub is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The element that is rebuilt; none for a scrub.
+    pub element: Option<u16>,
+    /// What is done: segments of the log, or rows.
+    pub done: u64,
+    /// What there is to be done.
+    pub total: u64,
+    /// Seconds left at the rate of late; none while nothing can be told.
+    pub left_seconds: Option<u64>,
+}
+
+/// What a scrub came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scrubbed {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Pages that could not be read, or had not their checksum.
+    pub damaged: u64,
+    /// Damages that were repaired.
+    pub repaired: u64,
+    /// Damages that nothing could repair.
+    pub lost: u64,
+}
+
+/// Requests of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// `read`, `write`, `trim` (write-zeroes among them) or `flush`.
+    pub kind: String,
+    /// Those done.
+    pub requests: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Sum of their latencies, in nanoseconds.
+    pub latency_sum_ns: u64,
+    /// Latencies since the start.
+    pub latency: Quantiles,
+    /// Latencies of the last 5 to 10 seconds.
+    pub recent: Quantiles,
+    /// How many took no longer than [`LATENCY_EDGES_NS`], in that order.
+    pub within: Vec<u64>,
+}
+
+/// Operations on elements, of one class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operations {
+    /// The class: `host read`, `parity`, `array GC write` …
+    pub class: String,
+    /// Operations that succeeded.
+    pub operations: u64,
+}
+
+/// Array-level log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// Segments in all.
+    pub segments: u64,
+    /// Segments that are free.
+    pub free_segments: u64,
+    /// Stripes written.
+    pub stripes: u64,
+    /// Of those: the ones of fewer chunks than the living elements have room for.
+    pub short_stripes: u64,
+    /// Data chunks of hosts in them.
+    pub data_chunks: u64,
+    /// Parity chunks, those of collection among them.
+    pub parity_chunks: u64,
+    /// Segments that were collected.
+    pub collected_segments: u64,
+    /// Valid chunks that collection wrote anew.
+    pub moved_chunks: u64,
+    /// Chunks that were written anew in memory, so that no element saw the first write.
+    pub absorbed_chunks: u64,
+    /// Pages of metadata written.
+    pub metadata_pages: u64,
+}
+
+/// Upper edges of the latencies that are counted apart: 1 µs · 4^n, up to 17 s.
+pub const LATENCY_EDGES_NS: [u64; 13] = {
+    let mut edges = [1000; 13];
+    let mut nth = 1;
+    while nth < edges.len() {
+        edges[nth] = edges[nth - 1] * 4;
+        nth += 1;
+    }
+    edges
+};

@@ -1,0 +1,305 @@
+//! Counting what is served, and telling it.
+
+use std::path::PathBuf;
+
+use stripewise_array::Class;
+use stripewise_base::Nanos;
+use stripewise_engine::{ElementState, Engine, Progress as Share};
+
+use crate::latency::Latencies;
+use crate::record::Recording;
+use crate::status::{
+    Element, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status,
+};
+
+/// Rates of rebuilds and scrubs are of so many nanoseconds, at least.
+const SAMPLE_NS: Nanos = 2_000_000_000;
+
+/// Kinds of requests that are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    /// Trims, and zeros.
+    Trim,
+    Flush,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::Flush => "flush",
+        }
+    }
+}
+
+/// Requests of one kind.
+#[derive(Debug)]
+struct Count {
+    requests: u64,
+    failed: u64,
+    bytes: u64,
+    latencies: Latencies,
+}
+
+/// How far something was at some time.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: Nanos,
+    share: Share,
+}
+
+/// The rate of something that goes on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// Two samples, the second at least [`SAMPLE_NS`] later, and taken when it became the first.
+    first: Option<Sample>,
+    second: Option<Sample>,
+}
+
+impl Pace {
+    /// Looks at how far it is.
+    fn sample(&mut self, at: Nanos, share: Option<Share>) {
+        let Some(share) = share else {
+            *self = Self::default();
+            return;
+        };
+        let sample = Some(Sample { at, share });
+        match (self.first, self.second) {
+            (None, _) => self.first = sample,
+            // It is another one, which began anew.
+            (Some(first), _) if share.done < first.share.done || share.total != first.share.total => {
+                *self = Self { first: sample, second: None };
+            }
+            (Some(first), None) if at - first.at >= SAMPLE_NS => self.second = sample,
+            (_, Some(second)) if at - second.at >= SAMPLE_NS => {
+                *self = Self { first: Some(second), second: sample };
+            }
+            _ => {}
+        }
+    }
+
+    /// Seconds left; none while nothing can be told.
+    fn left_seconds(&self, at: Nanos, share: Share) -> Option<u64> {
+        let first = self.first?;
+        let (done, past) = (share.done.checked_sub(first.share.done)?, at.checked_sub(first.at)?);
+        if done == 0 || past == 0 {
+            return None;
+        }
+        let left = u128::from(share.total.saturating_sub(share.done)) * u128::from(past) / u128::from(done);
+        Some((left / 1_000_000_000) as u64)
+    }
+}
+
+/// What is served, in numbers.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    counts: [Count; 4],
+    rebuild: Pace,
+    scrub: Pace,
+    sampled: Nanos,
+    /// Whether a scrub was begun since the array is served.
+    has_scrubbed: bool,
+    pub(crate) dropped_connections: u64,
+}
+
+impl Tally {
+    pub(crate) fn new(now: Nanos) -> Self {
+        let count = || Count { requests: 0, failed: 0, bytes: 0, latencies: Latencies::new(now) };
+        Self {
+            counts: std::array::from_fn(|_| count()),
+            rebuild: Pace::default(),
+            scrub: Pace::default(),
+            sampled: now,
+            has_scrubbed: false,
+            dropped_connections: 0,
+        }
+    }
+
+    /// Counts a request that is done.
+    pub(crate) fn done(&mut self, kind: Kind, bytes: u64, now: Nanos, latency_ns: Nanos, is_failed: bool) {
+        let count = &mut self.counts[kind as usize];
+        count.requests += 1;
+        count.failed += u64::from(is_failed);
+        count.bytes += bytes;
+        count.latencies.record(now, latency_ns);
+    }
+
+    /// A scrub begins.
+    pub(crate) fn scrub_begins(&mut self) {
+        self.has_scrubbed = true;
+    }
+
+    /// Looks how far rebuild and scrub are, if it is time.
+    pub(crate) fn sample(&mut self, now: Nanos, engine: &Engine) {
+        if now - self.sampled < SAMPLE_NS / 2 {
+            return;
+        }
+        self.sampled = now;
+        let array = engine.array();
+        let share = |done: u32, total: u32| Share { done: done.into(), total: total.into() };
+        self.rebuild.sample(now, array.rebuilding().map(|(_, done, total)| share(done, total)));
+        self.scrub.sample(now, array.scrubbing().map(|(done, total)| share(done, total)));
+    }
+
+    /// All that there is to be told.
+    pub(crate) fn status(&mut self, now: Nanos, engine: &Engine, surroundings: Surroundings) -> Status {
+        self.sample(now, engine);
+        let found = engine.status();
+        let page_bytes = u64::from(engine.page_bytes());
+        let progress = |element, share: Share, pace: &Pace| Progress {
+            element,
+            done: share.done,
+            total: share.total,
+            left_seconds: pace.left_seconds(now, share),
+        };
+        let scrub = found.scrub;
+        let elements: Vec<Element> = found
+            .elements
+            .iter()
+            .zip(0..)
+            .map(|(element, number)| Element {
+                number,
+                uuid: element.uuid.map(|uuid| uuid.to_string()),
+                path: element.path.clone(),
+                state: element_state(element.state).to_owned(),
+                reason: element.failure.clone(),
+                queued: element.queued.into(),
+                read_bytes: element.counts.reads * page_bytes,
+                written_bytes: element.counts.writes * page_bytes,
+                errors: element.counts.errors,
+            })
+            .collect();
+        Status {
+            name: surroundings.name,
+            array: found.uuid.map_or_else(String::new, |uuid| uuid.to_string()),
+            level: engine.array().scheme().geometry.level.to_string(),
+            health: health(engine, &found.elements),
+            scheme: found.scheme,
+            read_only: found.is_read_only,
+            uptime_ns: now,
+            capacity_bytes: found.capacity,
+            used_bytes: found.used,
+            full: found.is_full,
+            way: found.way.to_owned(),
+            memory_bytes: found.memory.0 + found.memory.1,
+            elements,
+            spares: surroundings.spares,
+            rebuild: found.rebuild.map(|(element, share)| progress(Some(element), share, &self.rebuild)),
+            scrub: scrub.progress.map(|share| progress(None, share, &self.scrub)),
+            last_scrub: (self.has_scrubbed && scrub.progress.is_none()).then(|| Scrubbed {
+                read_bytes: scrub.pages * page_bytes,
+                damaged: scrub.bad,
+                repaired: scrub.repaired,
+                lost: scrub.lost,
+            }),
+            requests: Kind::ALL.map(|kind| self.requests(kind, now)).into(),
+            in_flight: found.requests.into(),
+            operations: operations(&found.counts.done),
+            log: found.segments.map(|(free, segments)| Log {
+                segments: segments.into(),
+                free_segments: free.into(),
+                stripes: found.log.stripes,
+                short_stripes: found.log.short_stripes,
+                data_chunks: found.log.data,
+                parity_chunks: found.log.parity + found.log.moved_parity,
+                collected_segments: found.log.collected,
+                moved_chunks: found.log.moved,
+                absorbed_chunks: found.log.absorbed,
+                metadata_pages: found.metadata_pages,
+            }),
+            connections: surroundings.connections,
+            dropped_connections: self.dropped_connections,
+            addresses: surroundings.addresses,
+            recording: surroundings.recording,
+        }
+    }
+
+    fn requests(&mut self, kind: Kind, now: Nanos) -> Requests {
+        let count = &mut self.counts[kind as usize];
+        Requests {
+            kind: kind.name().to_owned(),
+            requests: count.requests,
+            failed: count.failed,
+            bytes: count.bytes,
+            latency_sum_ns: count.latencies.sum_ns(),
+            latency: count.latencies.total(),
+            recent: count.latencies.recent(now),
+            within: count.latencies.cumulative(&LATENCY_EDGES_NS),
+        }
+    }
+}
+
+/// What the server knows beside its engine.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) name: String,
+    pub(crate) spares: Vec<PathBuf>,
+    pub(crate) connections: u64,
+    pub(crate) addresses: Vec<String>,
+    pub(crate) recording: Option<Recording>,
+}
+
+fn element_state(state: ElementState) -> &'static str {
+    match state {
+        ElementState::Active => "active",
+        ElementState::Rebuilding => "rebuilding",
+        ElementState::Failed => "failed",
+    }
+}
+
+/// The health of the parity group that is worst off.
+fn health(engine: &Engine, elements: &[stripewise_engine::ElementStatus]) -> Health {
+    let array = engine.array();
+    let parity = array.geometry().parity();
+    let mut failed = vec![0; array.scheme().geometry.groups.max(1) as usize];
+    let mut is_rebuilding = false;
+    for (element, status) in elements.iter().enumerate() {
+        let group = array.geometry().group_of(element as u32);
+        // One that is being rebuilt cannot be counted on yet.
+        failed[group as usize] += u32::from(status.state != ElementState::Active);
+        is_rebuilding |= status.state == ElementState::Rebuilding;
+    }
+    match failed.into_iter().max().unwrap_or(0) {
+        0 => Health::Clean,
+        worst if worst > parity => Health::Failed,
+        _ if is_rebuilding => Health::Rebuilding,
+        _ => Health::Degraded,
+    }
+}
+
+fn operations(done: &[u64; Class::COUNT]) -> Vec<Operations> {
+    let told = |class: Class| Operations { class: class.name().to_owned(), operations: done[class as usize] };
+    Class::ALL.map(told).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Nanos = 1_000_000_000;
+
+    #[test]
+    fn the_time_left_follows_the_rate_of_late() {
+        let mut pace = Pace::default();
+        let share = |done| Share { done, total: 100 };
+        pace.sample(0, Some(share(0)));
+        assert_eq!(pace.left_seconds(0, share(0)), None, "nothing can be told yet");
+        // A hundredth a second, then ten times as fast.
+        assert_eq!(pace.left_seconds(SECOND, share(1)), Some(99));
+        for (at, done) in [(2, 2), (4, 4), (6, 24), (8, 44)] {
+            pace.sample(at * SECOND, Some(share(done)));
+        }
+        assert_eq!(pace.left_seconds(8 * SECOND, share(44)), Some(5));
+        // Another one begins.
+        pace.sample(9 * SECOND, Some(share(1)));
+        assert_eq!(pace.left_seconds(9 * SECOND, share(1)), None);
+        pace.sample(10 * SECOND, None);
+        assert!(pace.first.is_none());
+    }
+}
