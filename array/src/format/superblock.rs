@@ -100,6 +100,16 @@ pub struct Member {
     pub cursor: u64,
 }
 
+impl Member {
+    /// It is lost in `epoch`, with everything up to `batch` on it. One that was being filled has no more than when it failed before.
+    pub(crate) fn fail(&mut self, epoch: u32, batch: u64) {
+        if self.state == MemberState::Active {
+            (self.failed_epoch, self.failed_batch) = (epoch, batch);
+        }
+        (self.state, self.cursor) = (MemberState::Failed, 0);
+    }
+}
+
 /// What an array uses that not every program knows, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Features {

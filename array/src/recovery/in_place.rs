@@ -184,12 +184,9 @@ pub(super) fn open<M: Memory>(
     let mut superblock = superblock.clone();
     superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
     superblock.update = assembly.update + 1;
-    for (member, position) in superblock.members.iter_mut().zip(&site.positions) {
-        if position.is_none() && member.state != MemberState::Failed {
-            member.state = MemberState::Failed;
-            member.failed_epoch = superblock.epoch;
-        }
-    }
+    let epoch = superblock.epoch;
+    let members = superblock.members.iter_mut().zip(&site.positions);
+    members.filter(|(_, position)| position.is_none()).for_each(|(member, _)| member.fail(epoch, 0));
     if !opening.read_only {
         write_all(site.media, &superblock, &site.positions)?;
     }

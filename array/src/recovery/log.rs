@@ -152,14 +152,9 @@ pub(super) fn open<M: Memory>(
     end_epoch(&mut superblock.ended, checkpoint.header.epoch, EndedEpoch { epoch: last_epoch, last: ended });
     superblock.epoch = last_epoch + 1;
     superblock.update = assembly.update + 1;
-    for (member, _) in superblock.members.iter_mut().zip(positions).filter(|(_, position)| position.is_none())
-    {
-        if member.state != MemberState::Failed {
-            member.state = MemberState::Failed;
-            member.failed_epoch = superblock.epoch;
-            member.failed_batch = promised;
-        }
-    }
+    let epoch = superblock.epoch;
+    let members = superblock.members.iter_mut().zip(positions);
+    members.filter(|(_, position)| position.is_none()).for_each(|(member, _)| member.fail(epoch, promised));
     let durable = log.durable_mut();
     durable.superblock = superblock.clone();
     durable.resume_births(superblock.epoch);

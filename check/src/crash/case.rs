@@ -22,6 +22,18 @@ pub struct Strike {
     pub choice: u64,
 }
 
+/// An element comes back into the array that serves without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comeback {
+    /// Before this event of its era, or as soon as the array can take it.
+    pub event: u64,
+    /// Which element.
+    pub element: u16,
+    /// Whether another one comes in its place, with whatever is on it.
+    pub is_another: bool,
+}
+
 /// An opening in which power is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,6 +67,12 @@ pub struct Era {
     /// Elements that go wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strikes: Vec<Strike>,
+    /// Elements that come back, or are replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comebacks: Vec<Comeback>,
+    /// Events before which a scrub begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scrubs: Vec<u64>,
     /// What is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Ask>,
@@ -71,6 +89,8 @@ impl Era {
             absent: Vec::new(),
             cuts: Vec::new(),
             strikes: Vec::new(),
+            comebacks: Vec::new(),
+            scrubs: Vec::new(),
             asks: Vec::new(),
         }
     }
@@ -86,6 +106,9 @@ pub struct Case {
     pub shape: Shape,
     /// What happens to it.
     pub eras: Vec<Era>,
+    /// Whether all that it is without come back, or are replaced, before it is read for the last time.
+    #[serde(default)]
+    pub mends: bool,
 }
 
 impl Case {

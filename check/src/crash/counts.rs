@@ -31,6 +31,14 @@ pub struct Counts {
     pub replayed: u64,
     /// Elements that went wrong.
     pub wrongs: u64,
+    /// Elements that came into the array, anew or again.
+    pub comebacks: u64,
+    /// Of those: the ones that were whole in the end.
+    pub rebuilt: u64,
+    /// Losses of power while an element was rebuilt.
+    pub while_rebuilding: u64,
+    /// Scrubs that came to their end.
+    pub scrubs: u64,
     /// Requests asked.
     pub asked: u64,
     /// Operations that ended while arrays served.
@@ -53,6 +61,10 @@ impl Counts {
         self.dropped += other.dropped;
         self.replayed += other.replayed;
         self.wrongs += other.wrongs;
+        self.comebacks += other.comebacks;
+        self.rebuilt += other.rebuilt;
+        self.while_rebuilding += other.while_rebuilding;
+        self.scrubs += other.scrubs;
         self.asked += other.asked;
         self.events += other.events;
     }
@@ -72,6 +84,10 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} that dropped something begun", self.dropped)?;
         writeln!(f, "{:>12} batches and records that counted behind a checkpoint", self.replayed)?;
         writeln!(f, "{:>12} elements that went wrong", self.wrongs)?;
+        writeln!(f, "{:>12} elements that came back or were replaced", self.comebacks)?;
+        writeln!(f, "{:>12} of them whole in the end", self.rebuilt)?;
+        writeln!(f, "{:>12} losses of power while an element was rebuilt", self.while_rebuilding)?;
+        writeln!(f, "{:>12} scrubs", self.scrubs)?;
         write!(f, "{:>12} requests, {} operations", self.asked, self.events)
     }
 }

@@ -2,10 +2,9 @@
 
 use stripewise_base::prng::Prng;
 
-use super::case::{Case, Cut, Era, Strike};
+use super::case::{Case, Comeback, Cut, Era, Strike};
 use super::elements::Wrong;
 use super::keep::Keep;
-use super::life::mask;
 use super::shape::{Kind, Shape};
 use crate::case::{Ask, What};
 
@@ -38,18 +37,20 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     let parity = kind.parity() as u16;
     // More than twice the parity: any elements may be absent that parity bears.
     let elements = 2 * parity + 1 + draw.one_of(&[0, 0, 1, 1, 2, 3]);
+    let groups = if draw.percent(15) { 2 } else { 1 };
     let page_bytes = draw.one_of(&[512, 512, 1024, 1024, 4096]);
     if kind.is_in_place() {
         // Superblocks, a journal of four records of the greatest size, table and data.
         let data = draw.one_of(&[16, 24, 40]);
         return Shape {
             kind,
-            elements: elements.max(3),
+            elements: elements.max(3) * groups,
             page_bytes,
             pages: 2 * 4096_u32.div_ceil(page_bytes) + 132 + 4 + data,
             segment_rows: draw.one_of(&[1, 1, 2, 4]),
             groups_segments: draw.percent(50),
             wait_ns: 0,
+            groups,
         };
     }
     let segment_rows = draw.one_of(if parity == 1 { &[4, 4, 6, 8] } else { &[6, 6, 8, 8] });
@@ -57,20 +58,20 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
     let pages = 2 * 4096_u32.div_ceil(page_bytes) + 32 + segment_rows * draw.one_of(&[16, 20, 24]);
     Shape {
         kind,
-        elements,
+        elements: elements * groups,
         page_bytes,
         pages,
         segment_rows,
         groups_segments: draw.percent(30),
         wait_ns: draw.one_of(&[0, 0, 3_000, 20_000]),
+        groups,
     }
 }
 
 /// The case of a seed, for an array of `sectors` sectors.
 pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     let mut draw = Draw(Prng::stream(seed, 0x6372_6173));
-    let mut spare = shape.kind.parity();
-    let mut lost = 0;
+    let mut lost = 0u64;
     let eras = 1 + draw.one_of(&[0, 1, 1, 2, 2, 3]);
     // Most requests go to a few pages, so that versions meet.
     let page = u64::from(shape.page_bytes) / 512;
@@ -93,29 +94,42 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
             let cut = |draw: &mut Draw| Cut { after: draw.below(80), keep: Keep::Seed(draw.seed()) };
             era.cuts = (0..draw.one_of(&[1, 1, 2])).map(|_| cut(&mut draw)).collect();
         }
-        // Those that were lost may stay away, or come back stale.
+        // Those that were lost may stay away, come back stale, or into the array again.
         era.absent =
             (0..shape.elements).filter(|element| lost & 1 << element != 0 && draw.percent(50)).collect();
-        while spare > 0 && draw.percent(if nth == 0 { 10 } else { 35 }) {
+        let parity = shape.kind.parity();
+        while lost.count_ones() < parity && draw.percent(if nth == 0 { 10 } else { 35 }) {
             let element = draw.below(shape.elements.into()) as u16;
             if lost & 1 << element == 0 {
-                (spare, lost) = (spare - 1, lost | 1 << element);
+                lost |= 1 << element;
                 era.absent.push(element);
             }
         }
-        if spare > 0 && draw.percent(20) {
+        if lost.count_ones() < parity && draw.percent(20) {
             let element = draw.below(shape.elements.into()) as u16;
             let event = draw.below(8 * count + 1);
             if lost & 1 << element == 0 {
-                (spare, lost) = (spare - 1, lost | 1 << element);
-                let wrong = draw.one_of(&Wrong::ALL);
+                lost |= 1 << element;
+                let wrong =
+                    draw.one_of(if shape.kind.has_checksums() { &Wrong::ALL[..] } else { &Wrong::TOLD });
                 era.strikes.push(Strike { event, element, wrong, choice: draw.seed() });
             }
         }
-        debug_assert_eq!(mask(&era.absent) & !lost, 0);
+        for element in 0..shape.elements {
+            if lost & 1 << element != 0 && draw.percent(30) {
+                let (event, is_another) = (draw.below(8 * count + 1), draw.percent(50));
+                era.comebacks.push(Comeback { event, element, is_another });
+                // It may be whole when the next one goes; whether it is, the life finds out.
+                lost &= !(u64::from(draw.percent(60)) << element);
+            }
+        }
+        if draw.percent(15) {
+            era.scrubs.push(draw.below(8 * count + 1));
+        }
         all.push(era);
     }
-    Case { seed, shape, eras: all }
+    let mends = draw.percent(50);
+    Case { seed, shape, eras: all, mends }
 }
 
 fn ask(draw: &mut Draw, from: u64, window: u64, page: u64) -> Ask {

@@ -42,6 +42,9 @@ impl Wrong {
         Self::Unwritable,
         Self::Unflushable,
     ];
+
+    /// Those that an element tells of.
+    pub(crate) const TOLD: [Self; 4] = [Self::Lost, Self::Unreadable, Self::Unwritable, Self::Unflushable];
 }
 
 /// A write that was answered and that no flush has covered.
@@ -234,6 +237,23 @@ impl Elements {
             _ => one.armed = Some((wrong, choice)),
         }
         true
+    }
+
+    /// Whether an element never answers again.
+    pub(crate) fn is_lost(&self, element: u16) -> bool {
+        self.each[element as usize].is_lost
+    }
+
+    /// Another element comes in the place of one, with the same on it, or with zeros or anything else on all pages.
+    pub(crate) fn replace(&mut self, element: u16, choice: u64) {
+        let one = &mut self.each[element as usize];
+        (one.is_lost, one.armed) = (false, None);
+        one.unreadable.clear();
+        one.changes.clear();
+        if let Some(byte) = [None, Some(0), Some(0xA5)][(choice % 3) as usize] {
+            let content: Content = vec![byte; self.page_bytes].into();
+            one.durable.fill(content);
+        }
     }
 
     /// Power was lost: nothing is under way, and what is armed stays.

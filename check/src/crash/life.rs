@@ -1,15 +1,18 @@
 //! The life of an array: opened, read, asked, and cut off, again and again; and what must hold every time.
 
+use std::collections::BTreeSet;
+
+use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{Bug, OpenError, Opened};
 use stripewise_base::prng::Prng;
 
-use super::case::{Case, Cut, Era};
+use super::case::{Case, Comeback, Cut, Era};
 use super::counts::Counts;
 use super::desk::Desk;
 use super::elements::{Elements, InFlight};
 use super::keep::Keep;
 use super::offer::Offer;
-use super::server::Server;
+use super::server::{FLUSH, Server};
 use super::shape::Shape;
 use super::subject::Subject;
 use crate::model::Model;
@@ -29,14 +32,19 @@ pub(crate) struct Life {
     lost: u64,
     /// Elements without which the array was opened: nothing of them may be read.
     outdated: u64,
+    /// Elements that went wrong, and those of them in whose place another has come. That counts when the other is whole: until
+    /// superblocks tell of it, the one that went wrong may be taken for what it was.
+    wronged: u64,
+    replaced: u64,
+    /// Elements that came into the array again and may be in it or not when it is opened.
+    coming: u64,
+    /// Pages of rows in which parity may not be that of the data, in arrays with a write hole.
+    holes: BTreeSet<u32>,
+    /// Whether all that it is without come back in the end.
+    mends: bool,
     random: Prng,
     bug: Option<Bug>,
     pub(crate) counts: Counts,
-}
-
-/// A mask of elements.
-pub(crate) fn mask(elements: &[u16]) -> u64 {
-    elements.iter().fold(0, |mask, element| mask | 1 << element)
 }
 
 /// All sets of at most `most` of `count` elements that are not in `without`, the empty one first.
@@ -64,6 +72,11 @@ impl Life {
             model: Model::new(0),
             lost: 0,
             outdated: 0,
+            wronged: 0,
+            replaced: 0,
+            coming: 0,
+            holes: BTreeSet::new(),
+            mends: false,
             random: Prng::stream(seed, 0x6C69_6665),
             bug,
             counts: Counts::default(),
@@ -101,6 +114,9 @@ impl Life {
         let is_torn = torn.into_iter().any(|((one, pick), (next, other))| {
             (one.element, one.page) == (next.element, next.page) && (*pick == 0) != (*other == 0)
         });
+        if self.shape.kind.has_hole() {
+            self.holes.extend(undecided.iter().map(|one| one.page));
+        }
         self.elements.lose_power(&undecided, |nth| picks[nth]);
         self.model.power_lost(false);
         self.counts.crashes += 1;
@@ -142,6 +158,7 @@ impl Life {
         self.counts.dropped += u64::from(opened.dropped > 0);
         self.counts.replayed += opened.replayed;
         self.outdated |= missing;
+        self.coming &= !missing;
         Ok(Some((subject, missing)))
     }
 
@@ -184,15 +201,69 @@ impl Life {
         let seed = self.random.next_u64();
         let mut server = Server::new(subject, desk, self.model.clone(), depth, seed);
         server.may_be_full = self.lost != 0;
+        server.resume();
+        let rebuilt = server.coming.map_or(0, |coming| 1 << coming.element);
+        let whole = self.coming & !rebuilt;
+        for element in (0..self.shape.elements).filter(|element| whole & 1 << element != 0) {
+            self.is_whole(element);
+        }
+        let unknown = self.unknown(&server);
+        unknown.iter().for_each(|&sector| server.model.restarted(sector, None));
         let found = server.read_all()?;
-        for (sector, found) in (0..).zip(found) {
+        for (sector, found) in (0..).zip(found).filter(|(sector, _)| !unknown.contains(sector)) {
             server.model.restarted(sector, found);
         }
+        self.note(&mut server)?;
         Ok(server)
+    }
+
+    /// The sectors that may hold anything: those of lost elements in rows whose parity may be wrong.
+    fn unknown<S: Subject>(&self, server: &Server<S>) -> BTreeSet<u64> {
+        if self.lost == 0 || self.holes.is_empty() {
+            return BTreeSet::new();
+        }
+        let is_unknown =
+            |element: u16, page: u32| self.lost & 1 << element != 0 && self.holes.contains(&page);
+        let pages = server.homes().filter(|&(element, page, _)| is_unknown(element, page));
+        let sectors = u64::from(self.shape.page_bytes) / SECTOR as u64;
+        pages.flat_map(|(.., first)| first..first + sectors).collect()
+    }
+
+    /// `element` is in the array, and has all that it should.
+    fn is_whole(&mut self, element: u16) {
+        self.coming &= !(1 << element);
+        self.lost &= !(1 << element) | self.wronged;
+        self.counts.rebuilt += 1;
+    }
+
+    /// Takes note of what `server` has come to.
+    fn note<S: Subject>(&mut self, server: &mut Server<S>) -> Result<(), String> {
+        if server.has_flushed {
+            self.holes.clear();
+        }
+        if let Some(coming) = server.coming.take_if(|coming| coming.is_whole) {
+            self.wronged &= !(self.replaced & 1 << coming.element);
+            self.is_whole(coming.element);
+        }
+        if let Some(ScrubCounts { bad, lost, .. }) = server.take_scrubbed() {
+            self.counts.scrubs += 1;
+            if self.counts.wrongs == 0 && bad + lost > 0 {
+                return Err(format!(
+                    "a scrub finds {bad} bad pages and {lost} losses where nothing went wrong"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether these elements may be lost beside those that are.
+    fn is_bearable(&self, elements: u64) -> bool {
+        (self.lost | elements).count_ones() <= self.shape.kind.parity()
     }
 
     /// Power is lost while `server` serves.
     fn end<S: Subject>(&mut self, server: Server<S>, keep: Keep) {
+        self.counts.while_rebuilding += u64::from(server.coming.is_some_and(|coming| !coming.is_written));
         let (desk, model) = server.into_parts();
         let in_flight = desk.in_flight();
         (self.elements, self.model) = (desk.elements, model);
@@ -201,7 +272,11 @@ impl Life {
 
     /// What comes before the requests of an era.
     pub(crate) fn enter<S: Subject>(&mut self, era: &Era) -> Result<Server<S>, String> {
-        let absent = mask(&era.absent);
+        let mut absent = 0;
+        for element in era.absent.iter().map(|element| 1 << element) {
+            // Those that were lost before may have come to nothing in this life.
+            absent |= if self.is_bearable(absent | element) { element } else { 0 };
+        }
         for &cut in &era.cuts {
             if let Some((subject, missing)) = self.open::<S>(absent, Some(cut))? {
                 // It needed fewer writes than that, so power is lost right behind it.
@@ -219,6 +294,7 @@ impl Life {
         }
         let mut server = self.begin::<S>(absent, era.depth)?;
         server.ask(&era.asks);
+        server.comebacks.clone_from(&era.comebacks);
         self.counts.asked += era.asks.len() as u64;
         Ok(server)
     }
@@ -231,14 +307,51 @@ impl Life {
         event: u64,
     ) -> Result<bool, String> {
         for strike in era.strikes.iter().filter(|strike| strike.event == event) {
-            if server.desk.elements.go_wrong(strike.element, strike.wrong, strike.choice) {
-                self.lost |= 1 << strike.element;
+            let bit = 1 << strike.element;
+            if self.is_bearable(bit)
+                && server.desk.elements.go_wrong(strike.element, strike.wrong, strike.choice)
+            {
+                self.lost |= bit;
+                self.wronged |= bit;
+                self.replaced &= !bit;
                 self.counts.wrongs += 1;
                 server.may_be_full = true;
             }
         }
+        if era.scrubs.contains(&event) {
+            server.scrub();
+        }
+        self.comes_back(server, event);
         self.counts.events += 1;
-        server.step()
+        let goes_on = server.step()?;
+        self.note(server)?;
+        Ok(goes_on)
+    }
+
+    /// Takes an element in that is to come before `event`, if it can.
+    fn comes_back<S: Subject>(&mut self, server: &mut Server<S>, event: u64) {
+        let Some(one) = server.take_comeback(event, self.counts.comebacks) else { return };
+        let bit = 1 << one.element;
+        self.counts.comebacks += 1;
+        self.outdated &= !bit;
+        self.coming |= bit;
+        // It may have failed in memory alone.
+        self.lost |= bit;
+        self.replaced = self.replaced & !bit | if one.is_another { bit } else { 0 };
+    }
+
+    /// All that the array is without come back, or others in their place.
+    fn mend<S: Subject>(&mut self, server: &mut Server<S>) -> Result<(), String> {
+        server.finish_rebuild(EVENTS)?;
+        self.note(server)?;
+        for element in 0..self.shape.elements {
+            let is_another = self.wronged & 1 << element != 0 || self.random.chance(1, 2);
+            server.comebacks = vec![Comeback { event: 0, element, is_another }];
+            self.comes_back(server, 0);
+            server.finish_rebuild(EVENTS)?;
+            self.note(server)?;
+        }
+        Ok(())
     }
 
     /// A whole era.
@@ -261,6 +374,12 @@ impl Life {
         Ok(())
     }
 
+    /// The life of `case`.
+    pub(crate) fn whole<S: Subject>(&mut self, case: &Case) -> Result<(), String> {
+        self.mends = case.mends;
+        self.eras::<S>(&case.eras)
+    }
+
     /// The eras, then the last opening, and everything read once more without any elements that the array can do without.
     pub(crate) fn eras<S: Subject>(&mut self, eras: &[Era]) -> Result<(), String> {
         for (nth, era) in eras.iter().enumerate() {
@@ -268,9 +387,12 @@ impl Life {
         }
         let named = |what: String| format!("after the last era: {what}");
         let mut server = self.begin::<S>(0, 1).map_err(named)?;
-        let flush = crate::Ask { gap_ns: 0, what: crate::What::Flush, sector: 0, sectors: 0 };
-        server.ask(&[flush]);
+        if self.mends {
+            self.mend(&mut server).map_err(named)?;
+        }
+        server.ask(&[FLUSH]);
         server.finish(EVENTS).map_err(named)?;
+        self.note(&mut server).map_err(named)?;
         self.end(server, Keep::Nothing);
         let sets: Vec<u64> = sets(self.shape.elements, self.spare(), self.lost).collect();
         for set in sets {
@@ -280,12 +402,4 @@ impl Life {
         }
         Ok(())
     }
-}
-
-/// Whether the elements that `case` takes away or lets go wrong are within what its parity bears.
-pub(crate) fn is_bearable(case: &Case) -> bool {
-    let of =
-        |era: &Era| mask(&era.absent) | era.strikes.iter().fold(0, |mask, strike| mask | 1 << strike.element);
-    let lost = case.eras.iter().fold(0, |lost, era| lost | of(era));
-    lost.count_ones() <= case.shape.kind.parity()
 }

@@ -243,11 +243,12 @@ fn shape() -> Shape {
         segment_rows: 2,
         groups_segments: false,
         wait_ns: 0,
+        groups: 1,
     }
 }
 
 fn live<S: Subject>(case: &Case) -> Result<(), String> {
-    Life::new::<S>(&case.shape, case.seed, None)?.eras::<S>(&case.eras)
+    Life::new::<S>(&case.shape, case.seed, None)?.whole::<S>(case)
 }
 
 /// The first of `seeds` whose case breaks a promise, and which.

@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stripewise_array::{Array, Bug, PageMemory};
 
-pub use case::{Case, Cut, Era, Strike};
+pub use case::{Case, Comeback, Cut, Era, Strike};
 pub use counts::Counts;
 pub use elements::Wrong;
 pub use keep::Keep;
@@ -72,7 +72,7 @@ impl Checker {
     /// When there can be no such array.
     pub fn drawn(&mut self, seed: u64, kinds: &[Kind]) -> Result<Case, Broken> {
         let shape = draw::shape(seed, kinds);
-        let case = Case { seed, shape: shape.clone(), eras: Vec::new() };
+        let case = Case { seed, shape: shape.clone(), eras: Vec::new(), mends: false };
         let sectors = self.array(&shape).map_err(|what| Broken { case, what })?.model.sectors();
         Ok(draw::case(seed, shape, sectors))
     }
@@ -83,7 +83,7 @@ impl Checker {
     /// The first promise that was broken; a panic is one too.
     pub fn case(&mut self, case: &Case) -> Result<Counts, String> {
         let mut life = self.array(&case.shape)?.reseeded(case.seed);
-        guarded(move || life.eras::<Checked>(&case.eras).map(|()| life.counts))
+        guarded(move || life.whole::<Checked>(case).map(|()| life.counts))
     }
 
     /// Lives the life of a seed.
@@ -107,8 +107,10 @@ impl Checker {
         told: &mut dyn FnMut(&Counts),
     ) -> Result<Counts, Broken> {
         let shape = small::shape(kind);
-        let whole =
-            |what| Broken { case: Case { seed: 0, shape: small::shape(kind), eras: Vec::new() }, what };
+        let whole = |what| Broken {
+            case: Case { seed: 0, shape: small::shape(kind), eras: Vec::new(), mends: false },
+            what,
+        };
         let array = self.array(&shape).map_err(whole)?;
         let result = guarded(|| Ok(small::enumerate::<Checked>(array, &shape, script, effort, told)));
         result.map_err(whole)?

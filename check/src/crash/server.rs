@@ -1,10 +1,13 @@
 //! A controller that serves while somebody asks: its operations end in an order that a seed decides, and what it answers is
 //! held against the model.
 
-use stripewise_array::{Acknowledgement, HostRequest, RequestKind, SubmitError};
+use stripewise_array::format::Uuid;
+use stripewise_array::placement::elastic::ScrubCounts;
+use stripewise_array::{Acknowledgement, HostRequest, Rejoining, RequestKind, SubmitError};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
+use super::case::Comeback;
 use super::desk::Desk;
 use super::subject::Subject;
 use crate::case::{Ask, What};
@@ -17,6 +20,16 @@ const TICK_NS: Nanos = 1_000;
 /// Sectors of a request that reads everything.
 const STRIDE: u64 = 37;
 
+/// How far an element is that came into the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Coming {
+    pub(crate) element: u16,
+    /// Everything is on it.
+    pub(crate) is_written: bool,
+    /// A flush that was submitted later is over: it is one like any other.
+    pub(crate) is_whole: bool,
+}
+
 /// A request under way.
 #[derive(Clone, Debug)]
 struct Asked {
@@ -26,6 +39,8 @@ struct Asked {
     floors: Vec<Update>,
     /// Of trims: a write of the same pages was under way, and either of the two may be the later one.
     is_advice: bool,
+    /// Of flushes: whether the element that came is written.
+    is_behind: bool,
 }
 
 /// A controller, its elements, and what it was asked.
@@ -41,9 +56,26 @@ pub(crate) struct Server<S> {
     /// Whether an update may fail because there is no space.
     pub(crate) may_be_full: bool,
     page_sectors: u64,
+    /// Elements that are to come into the array.
+    pub(crate) comebacks: Vec<Comeback>,
+    /// The element that came last, while it is not known to be whole for good.
+    pub(crate) coming: Option<Coming>,
+    /// Whether a scrub is under way.
+    is_scrubbing: bool,
+    /// Whether anything was flushed since it was asked.
+    pub(crate) has_flushed: bool,
     /// What every sector was found to hold, when all are read back.
     found: Option<Vec<Option<Found>>>,
 }
+
+impl Coming {
+    fn new(element: u16) -> Self {
+        Self { element, is_written: false, is_whole: false }
+    }
+}
+
+/// A request that flushes.
+pub(crate) const FLUSH: Ask = Ask { gap_ns: 0, what: What::Flush, sector: 0, sectors: 0 };
 
 impl<S: Subject> Server<S> {
     pub(crate) fn new(subject: S, desk: Desk, model: Model, depth: u32, seed: u64) -> Self {
@@ -59,6 +91,10 @@ impl<S: Subject> Server<S> {
             random: Prng::stream(seed, 0x7365_7276),
             may_be_full: false,
             page_sectors,
+            comebacks: Vec::new(),
+            coming: None,
+            is_scrubbing: false,
+            has_flushed: false,
             found: None,
         }
     }
@@ -102,6 +138,7 @@ impl<S: Subject> Server<S> {
             !self.desk.acknowledged.is_empty()
         };
         self.desk.wrong.take().map_or(Ok(()), Err)?;
+        self.look_at_coming();
         self.look()?;
         Ok(goes_on)
     }
@@ -139,6 +176,93 @@ impl<S: Subject> Server<S> {
         self.ask(&reads);
         self.finish(100_000)?;
         Ok(self.found.take().unwrap_or_default())
+    }
+
+    /// Lets the array go on with what opening it has begun.
+    pub(crate) fn resume(&mut self) {
+        self.subject.resume(self.now, &mut self.desk);
+        self.coming = self.subject.rebuilding().map(Coming::new);
+    }
+
+    /// The elements and pages where pages of hosts always lie, and the first sector of each.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = (u16, u32, u64)> + '_ {
+        let pages = self.model.sectors() / self.page_sectors;
+        (0..pages).filter_map(|page| {
+            let (element, at) = self.subject.home(page)?;
+            Some((element, at, page * self.page_sectors))
+        })
+    }
+
+    /// The next element that is to come before `event`, and can, is in the array from now on.
+    pub(crate) fn take_comeback(&mut self, event: u64, choice: u64) -> Option<Comeback> {
+        if self.subject.rebuilding().is_some() || self.coming.is_some_and(|coming| !coming.is_whole) {
+            return None;
+        }
+        let Desk { elements, flights, .. } = &self.desk;
+        let can_come = |one: &Comeback| {
+            one.event <= event
+                && self.subject.is_without(one.element)
+                && (one.is_another || !elements.is_lost(one.element))
+                && flights.iter().all(|flight| flight.operation.element != one.element)
+        };
+        let nth = self.comebacks.iter().position(can_come)?;
+        let one = self.comebacks.remove(nth);
+        let mut how = Rejoining::Returned;
+        if one.is_another {
+            self.desk.elements.replace(one.element, choice);
+            let element =
+                Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
+            how = Rejoining::Replacement { element, pages: self.desk.elements.pages() };
+        }
+        self.desk.absent &= !(1 << one.element);
+        if !self.subject.rejoin(self.now, one.element, how, &mut self.desk) {
+            self.desk.absent |= 1 << one.element;
+            return None;
+        }
+        self.coming = Some(Coming::new(one.element));
+        Some(one)
+    }
+
+    /// Looks how far the element is that came.
+    fn look_at_coming(&mut self) {
+        let Some(coming) = &mut self.coming else { return };
+        if self.subject.is_without(coming.element) {
+            self.coming = None;
+        } else {
+            coming.is_written |= self.subject.rebuilding() != Some(coming.element);
+        }
+    }
+
+    /// Begins a scrub.
+    pub(crate) fn scrub(&mut self) {
+        self.subject.scrub(self.now, &mut self.desk);
+        self.is_scrubbing = self.subject.scrubbed().1;
+    }
+
+    /// What the scrub did that has come to its end since the last call.
+    pub(crate) fn take_scrubbed(&mut self) -> Option<ScrubCounts> {
+        let (counts, goes_on) = self.subject.scrubbed();
+        let is_over = self.is_scrubbing && !goes_on;
+        self.is_scrubbing = goes_on;
+        is_over.then_some(counts)
+    }
+
+    /// Steps until the element that came is whole, or out again.
+    ///
+    /// # Errors
+    /// The promise that was broken; one of them is that rebuilding ends.
+    pub(crate) fn finish_rebuild(&mut self, mut limit: u64) -> Result<(), String> {
+        while self.coming.is_some_and(|coming| !coming.is_whole) {
+            limit = limit.checked_sub(1).ok_or("no end in sight of a rebuild")?;
+            if self.coming.is_some_and(|coming| coming.is_written) && self.is_idle() {
+                self.ask(&[FLUSH]);
+            }
+            if !self.step()? && self.is_idle() && self.desk.flights.is_empty() {
+                let is_written = self.coming.is_none_or(|coming| coming.is_written);
+                is_written.then_some(()).ok_or("a rebuild stands still")?;
+            }
+        }
+        Ok(())
     }
 
     /// The controller's elements and the model, when power goes.
@@ -180,7 +304,7 @@ impl<S: Subject> Server<S> {
     }
 
     fn prepare(&mut self, ask: Ask) -> (Asked, Box<[u8]>) {
-        let mut asked = Asked { ask, update: 0, floors: Vec::new(), is_advice: false };
+        let mut asked = Asked { ask, update: 0, floors: Vec::new(), is_advice: false, is_behind: false };
         let sectors = ask.sector..ask.sector + ask.sectors;
         let bytes = ask.sectors as usize * SECTOR;
         let mut payload = Box::default();
@@ -202,6 +326,7 @@ impl<S: Subject> Server<S> {
                 asked.is_advice = self.meets_a_write(&ask);
             }
             What::Flush => {
+                asked.is_behind = self.coming.is_some_and(|coming| coming.is_written);
                 asked.floors = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
             }
         }
@@ -234,7 +359,13 @@ impl<S: Subject> Server<S> {
             match asked.ask.what {
                 What::Trim if asked.is_advice => {}
                 What::Write | What::Trim => self.model.acknowledged(asked.update),
-                What::Flush => self.model.flushed(&asked.floors),
+                What::Flush => {
+                    self.has_flushed = true;
+                    if let Some(coming) = self.coming.as_mut().filter(|_| asked.is_behind) {
+                        coming.is_whole = true;
+                    }
+                    self.model.flushed(&asked.floors);
+                }
                 What::Read => self.check(&asked, &payload).map_err(|what| format!("{}: {what}", words()))?,
             }
         }

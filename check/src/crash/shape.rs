@@ -21,8 +21,7 @@ pub enum Kind {
     Journal5,
     /// RAID-6 in place, the redo journal.
     Journal6,
-    /// RAID-5 in place, the intent bitmap. Power is all that it loses: what it loses with an element beside power is its row
-    /// `hole` of the contract.
+    /// RAID-5 in place, the intent bitmap. It has a write hole: row `hole` of the contract.
     Bitmap5,
 }
 
@@ -44,15 +43,24 @@ impl Kind {
     /// Elements of a stripe that may be lost.
     pub fn parity(self) -> u32 {
         match self {
-            Self::Log5 | Self::Journal5 => 1,
+            Self::Log5 | Self::Journal5 | Self::Bitmap5 => 1,
             Self::Log6 | Self::Journal6 => 2,
-            Self::Bitmap5 => 0,
         }
     }
 
     /// Whether chunks are rewritten where they lie.
     pub(crate) fn is_in_place(self) -> bool {
         matches!(self, Self::Journal5 | Self::Journal6 | Self::Bitmap5)
+    }
+
+    /// Whether a row that was under update when power was lost, and loses a chunk too, may have anything there.
+    pub(crate) fn has_hole(self) -> bool {
+        self == Self::Bitmap5
+    }
+
+    /// Whether each page is held against a checksum: what elements return without a word is found.
+    pub fn has_checksums(self) -> bool {
+        self != Self::Bitmap5
     }
 
     /// Whether a trim of whole pages is a version like a write.
@@ -90,6 +98,13 @@ pub struct Shape {
     pub groups_segments: bool,
     /// Nanoseconds after which a chunk leaves alone; 0 lets it wait.
     pub wait_ns: u64,
+    /// Parity groups that the elements form.
+    #[serde(default = "one")]
+    pub groups: u16,
+}
+
+fn one() -> u16 {
+    1
 }
 
 impl Shape {
@@ -99,6 +114,7 @@ impl Shape {
             Scheme::from_toml("", "name = \"crashes\"").expect("a scheme needs a name only");
         scheme.metadata = Metadata::On;
         scheme.geometry.level = if self.kind.parity() == 2 { Level::Raid6 } else { Level::Raid5 };
+        scheme.geometry.groups = self.groups.into();
         scheme.queues.requests = 16;
         scheme.queues.plans = 8;
         if self.kind.is_in_place() {

@@ -2,13 +2,12 @@
 
 use super::case::{Case, Era};
 use super::keep::Keep;
-use super::life::is_bearable;
 
 /// A smaller case for which `fails` still holds, tried at most `tries` times.
 pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool) -> Case {
     let mut best = case.clone();
     let mut attempt = |best: &mut Case, candidate: Case| {
-        if tries == 0 || candidate == *best || !is_bearable(&candidate) {
+        if tries == 0 || candidate == *best {
             return false;
         }
         tries -= 1;
@@ -45,6 +44,8 @@ pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -
                 is_smaller |= attempt(&mut best, candidate);
             }
         }
+        let simpler = Case { mends: false, ..best.clone() };
+        is_smaller |= attempt(&mut best, simpler);
         if !is_smaller {
             return best;
         }
@@ -52,7 +53,7 @@ pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -
 }
 
 /// What makes an era simpler.
-const SIMPLER: [fn(&mut Era); 11] = [
+const SIMPLER: [fn(&mut Era); 14] = [
     |era| era.crash = None,
     |era| era.crash = era.crash.map(|crash| crash / 2),
     |era| era.crash = era.crash.map(|crash| crash.saturating_sub(1)),
@@ -60,6 +61,9 @@ const SIMPLER: [fn(&mut Era); 11] = [
     |era| era.keep = Keep::Everything,
     |era| era.depth = 1,
     |era| era.twice = false,
+    |era| era.scrubs.clear(),
+    |era| era.comebacks.truncate(era.comebacks.len().saturating_sub(1)),
+    |era| era.comebacks.iter_mut().for_each(|one| one.event /= 2),
     |era| era.absent.truncate(era.absent.len().saturating_sub(1)),
     |era| era.cuts.truncate(era.cuts.len().saturating_sub(1)),
     |era| era.strikes.truncate(era.strikes.len().saturating_sub(1)),

@@ -6,7 +6,7 @@ use super::case::{Case, Cut, Era};
 use super::counts::Counts;
 use super::keep::{Keep, states};
 use super::life::{Life, sets};
-use super::server::Server;
+use super::server::{FLUSH, Server};
 use super::shape::{Kind, Shape};
 use super::subject::Subject;
 use crate::case::{Ask, What};
@@ -98,8 +98,6 @@ impl std::str::FromStr for Script {
     }
 }
 
-const FLUSH: Ask = Ask { gap_ns: 0, what: What::Flush, sector: 0, sectors: 0 };
-
 fn write(sector: u64, sectors: u64) -> Ask {
     Ask { gap_ns: 0, what: What::Write, sector, sectors }
 }
@@ -135,6 +133,7 @@ pub(crate) fn shape(kind: Kind) -> Shape {
             segment_rows: 1,
             groups_segments: false,
             wait_ns: 0,
+            groups: 1,
         };
     }
     Shape {
@@ -145,6 +144,7 @@ pub(crate) fn shape(kind: Kind) -> Shape {
         segment_rows: if kind.parity() == 2 { 6 } else { 4 },
         groups_segments: false,
         wait_ns: 0,
+        groups: 1,
     }
 }
 
@@ -163,7 +163,8 @@ pub(crate) fn enumerate<S: Subject>(
     let before = Era { asks: script.before(page, sectors), depth: script.depth(), ..Era::calm() };
     let era = Era { asks: script.asks(page, sectors), depth: script.depth(), ..Era::calm() };
     let prefix: &[Era] = if before.asks.is_empty() { &[] } else { &[before] };
-    let case = |eras: &[Era]| Case { seed: 0, shape: shape.clone(), eras: [prefix, eras].concat() };
+    let case =
+        |eras: &[Era]| Case { seed: 0, shape: shape.clone(), eras: [prefix, eras].concat(), mends: false };
     let mut life = proto.reseeded(0);
     let mut counts = Counts::default();
     life.counts = Counts::default();

@@ -1,8 +1,9 @@
 //! Who is checked: a controller that can be created, opened and asked.
 
+use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
-    Array, Bug, HostRequest, OpenError, Opened, Opening, OperationId, Outcome, PageMemory, SubmitError,
-    Timing,
+    Array, Bug, HostRequest, OpenError, Opened, Opening, OperationId, Outcome, PageMemory, Rejoining,
+    SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -41,6 +42,37 @@ pub(crate) trait Subject: Sized {
 
     /// Bytes that it offers.
     fn bytes(&self) -> u64;
+
+    /// Goes on with what opening the array has begun.
+    fn resume(&mut self, _now: Nanos, _desk: &mut Desk) {}
+
+    /// Takes `element` in, which it serves without. False if it does not now.
+    fn rejoin(&mut self, _now: Nanos, _element: u16, _how: Rejoining, _desk: &mut Desk) -> bool {
+        false
+    }
+
+    /// The element that is being made whole.
+    fn rebuilding(&self) -> Option<u16> {
+        None
+    }
+
+    /// Whether it does without `element`.
+    fn is_without(&self, _element: u16) -> bool {
+        false
+    }
+
+    /// Begins a scrub.
+    fn scrub(&mut self, _now: Nanos, _desk: &mut Desk) {}
+
+    /// What the last scrub did, and whether it goes on.
+    fn scrubbed(&self) -> (ScrubCounts, bool) {
+        (ScrubCounts::default(), false)
+    }
+
+    /// The element and page of a page of hosts that always lies there.
+    fn home(&self, _page: u64) -> Option<(u16, u32)> {
+        None
+    }
 }
 
 impl Subject for Array<PageMemory> {
@@ -91,5 +123,34 @@ impl Subject for Array<PageMemory> {
 
     fn bytes(&self) -> u64 {
         self.capacity()
+    }
+
+    fn resume(&mut self, now: Nanos, desk: &mut Desk) {
+        self.resume(now, desk);
+    }
+
+    fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining, desk: &mut Desk) -> bool {
+        self.rejoin(now, element, how, desk).is_ok()
+    }
+
+    fn rebuilding(&self) -> Option<u16> {
+        self.rebuilding().map(|(element, ..)| element)
+    }
+
+    fn is_without(&self, element: u16) -> bool {
+        self.is_failed(element)
+    }
+
+    fn scrub(&mut self, now: Nanos, desk: &mut Desk) {
+        self.scrub(now, desk);
+    }
+
+    fn scrubbed(&self) -> (ScrubCounts, bool) {
+        self.scrub_counts()
+    }
+
+    fn home(&self, page: u64) -> Option<(u16, u32)> {
+        let (element, _, at) = self.homes(page * u64::from(self.geometry().page_bytes))?;
+        Some((element, at))
     }
 }

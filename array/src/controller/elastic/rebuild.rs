@@ -49,6 +49,16 @@ pub enum RejoinError {
         /// Pages that it needs.
         needed: u32,
     },
+    /// Identifiers tell elements apart.
+    #[error(
+        "it has the identifier {element}, which element {number} has or had; give a replacement a new one"
+    )]
+    Twin {
+        /// The identifier.
+        element: Uuid,
+        /// Whose it is.
+        number: u16,
+    },
     /// The array has no format on its elements.
     #[error("elements come back into arrays with metadata = \"on\" alone")]
     NoMetadata,
@@ -81,12 +91,13 @@ impl<M: Memory> Array<M> {
         self.check_rejoin(element, how)?;
         self.advance(now);
         let durable = self.elastic_mut().durable_mut();
-        let member = &mut durable.superblock.members[element as usize];
         if let Rejoining::Replacement { element: uuid, pages } = how {
+            let member = &mut durable.superblock.members[element as usize];
             member.element = uuid;
             member.failed_batch = 0;
             durable.back[element as usize] = pages - durable.layout.superblock_pages;
         }
+        let member = &mut durable.superblock.members[element as usize];
         member.state = MemberState::Rebuilding;
         member.cursor = 0;
         durable.is_news = true;
@@ -114,7 +125,12 @@ impl<M: Memory> Array<M> {
             Rejoining::Replacement { pages, .. } if pages < needed => {
                 Err(RejoinError::TooSmall { pages, needed })
             }
-            Rejoining::Replacement { .. } | Rejoining::Returned => Ok(()),
+            Rejoining::Replacement { element, .. } => {
+                let members = &self.elastic().durable().superblock.members;
+                let twin = members.iter().position(|its| its.element == element);
+                twin.map_or(Ok(()), |twin| Err(RejoinError::Twin { element, number: twin as u16 }))
+            }
+            Rejoining::Returned => Ok(()),
         }
     }
 

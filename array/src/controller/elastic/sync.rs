@@ -432,16 +432,8 @@ impl<M: Memory> Array<M> {
             durable.is_news = false;
             durable.superblock.update += 1;
             let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
-            for (member, _) in
-                durable.superblock.members.iter_mut().zip(&failed).filter(|(_, failed)| **failed)
-            {
-                if member.state != MemberState::Failed {
-                    member.state = MemberState::Failed;
-                    member.cursor = 0;
-                    member.failed_epoch = epoch;
-                    member.failed_batch = horizon;
-                }
-            }
+            let members = durable.superblock.members.iter_mut().zip(&failed);
+            members.filter(|(_, failed)| **failed).for_each(|(member, _)| member.fail(epoch, horizon));
         }
         let pages = durable.layout.superblock_pages;
         let page_bytes = durable.superblock.page_bytes as usize;
