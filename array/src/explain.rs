@@ -33,6 +33,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Redo => "do again what was interrupted:",
         Purpose::Record => "journal",
         Purpose::Clean => "free records of the journal",
+        Purpose::Members => "write superblocks",
     };
     let hold = match plan.hold {
         Hold::None => "not held",

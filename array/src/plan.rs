@@ -41,11 +41,11 @@ pub enum Purpose {
     Collect,
     /// Making the parity of a row that of its data after a loss of power.
     Resync,
-    /// Making what a stripe of the log has on an element that is being rebuilt.
+    /// Making what a stripe of the log, or a row, has on an element that is being rebuilt.
     Rebuild,
     /// Writing a copy of a summary anew, from another.
     Recopy,
-    /// Reading a whole stripe of the log, and moving it if a part of it is bad.
+    /// Reading a whole stripe of the log, and moving it if a part of it is bad; or a row, and repairing it.
     Scrub,
     /// Writing the summary of a batch of stripes of the log.
     Summary,
@@ -57,6 +57,8 @@ pub enum Purpose {
     Record,
     /// Freeing records of the redo journal.
     Clean,
+    /// Writing superblocks that tell of an element of an array in place.
+    Members,
 }
 
 /// One step of a plan.

@@ -312,3 +312,43 @@ fn reading_an_array_read_only_repairs_nothing() {
     assert_eq!((found.bad, found.repaired), (1, 0));
     assert!(*host.disk() == before, "nothing was written");
 }
+
+/// An element that fails while it is rebuilt has what it had when it failed before, and not all that was durable since.
+#[test]
+fn invariant_j_an_element_that_fails_while_it_is_rebuilt_gets_everything_when_it_is_back_once_more() {
+    for is_power_lost in [false, true] {
+        let mut host = host(400);
+        let chunks = host.capacity();
+        host.disk().elements[1].is_gone = true;
+        let mut host = host.lose_power();
+        (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+        host.flush();
+        host.disk().elements[1].is_gone = false;
+        host.rejoin(1, Rejoining::Returned);
+        // Until superblocks tell that it is being rebuilt.
+        host.flush();
+        assert!(host.array.rebuilding().is_some());
+        host.disk().elements[1].is_gone = true;
+        if is_power_lost {
+            host = host.lose_power();
+        } else {
+            host.fail(1);
+            host.flush();
+        }
+        host.disk().elements[1].is_gone = false;
+        host.rejoin(1, Rejoining::Returned);
+        host.finish_rebuild();
+        host.flush();
+        host.disk().elements[2].is_gone = true;
+        let mut host = host.lose_power();
+        (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
+    }
+}
+
+#[test]
+fn invariant_n_a_replacement_with_the_identifier_of_a_member_is_refused() {
+    let mut host = host(400);
+    host.fail(2);
+    let twin = Rejoining::Replacement { element: Uuid([1; 16]), pages: 400 };
+    assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { element: Uuid([1; 16]), number: 0 }));
+}

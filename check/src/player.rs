@@ -424,7 +424,8 @@ impl Host<PageMemory> for Player {
             | Purpose::Scrub
             | Purpose::Discard
             | Purpose::Record
-            | Purpose::Clean => {}
+            | Purpose::Clean
+            | Purpose::Members => {}
             Purpose::Resync => self.seen.resyncs += 1,
             Purpose::Redo => self.seen.redone += 1,
             Purpose::Trim | Purpose::Flush | Purpose::Destage => self.seen.others += 1,

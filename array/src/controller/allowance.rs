@@ -21,9 +21,7 @@ impl<M: Memory> Array<M> {
 
     /// Whether an element is being rebuilt, or a scrub goes on, and nothing more is allowed.
     pub fn wants_allowance(&self) -> bool {
-        let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
-        let is_walking = durable.is_some_and(|durable| durable.scrub.is_some() || durable.rebuild.is_some());
-        is_walking && !self.is_allowed()
+        self.is_walking() && !self.is_allowed()
     }
 
     /// Whether a plan that nobody waits for may begin. It may take more than is left, which the next ones wait for.

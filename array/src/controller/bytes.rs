@@ -192,6 +192,7 @@ impl<M: Memory> Array<M> {
         }
         self.fold_deltas(plan);
         match self.plans[plan as usize].purpose {
+            Purpose::Rebuild | Purpose::Scrub if self.members.is_some() => self.combine_row(plan),
             Purpose::Append => self.encode_stripe(plan),
             Purpose::Merge | Purpose::Collect | Purpose::Rebuild | Purpose::Scrub => self.decode_stripe(plan),
             Purpose::Read if self.elastic.is_some() => self.decode_stripe(plan),
@@ -220,7 +221,8 @@ impl<M: Memory> Array<M> {
             | Purpose::Summary
             | Purpose::Sync
             | Purpose::Record
-            | Purpose::Clean => {}
+            | Purpose::Clean
+            | Purpose::Members => {}
         }
     }
 
@@ -276,7 +278,7 @@ impl<M: Memory> Array<M> {
 
     /// Makes the old content of missing members that the plan needs from that of the others, of which the versions
     /// count that parity covers.
-    fn decode(&mut self, plan: u32) {
+    pub(super) fn decode(&mut self, plan: u32) {
         let late = self.late_of_read(plan);
         let slot = &self.plans[plan as usize];
         let (place, missing) = (slot.place, slot.missing);
@@ -319,6 +321,7 @@ impl<M: Memory> Array<M> {
         let slot = &self.plans[plan as usize];
         let needed = match slot.purpose {
             Purpose::Read => slot.wanted & !self.late_of_read(plan),
+            Purpose::Rebuild | Purpose::Scrub => slot.wanted,
             _ => slot.partial | (self.geometry.data_members() & !(slot.wanted | slot.dirty)),
         };
         slot.missing & needed
@@ -552,7 +555,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Parity of the whole row: new content where there is any, else the old. What a short row has no page for is zeros.
-    fn encode_parity_pages(&mut self, plan: u32) {
+    pub(super) fn encode_parity_pages(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
         let (place, updated, routine) = (slot.place, slot.wanted | slot.dirty, slot.decision.routine);
         let mut row = [NONE; MEMBERS_MAX as usize];

@@ -69,7 +69,11 @@ impl<M: Memory> Array<M> {
 
     /// Writes the bitmap for all that wait. False when nobody does, or it is being written.
     pub(super) fn write_intent<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        if self.intent.as_ref().is_none_or(|intent| intent.work.is_under_way || intent.waiting.is_empty()) {
+        if self
+            .intent
+            .as_ref()
+            .is_none_or(|intent| intent.work.is_under_way || intent.waiting.is_empty() && !intent.has_news)
+        {
             return false;
         }
         let Some(mut intent) = self.intent.take() else { return false };
@@ -81,7 +85,7 @@ impl<M: Memory> Array<M> {
             }
         }
         let failed = self.failed_elements();
-        let is_news = failed != intent.missing;
+        let is_news = failed != intent.missing || std::mem::take(&mut intent.has_news);
         intent.next_missing = failed;
         let plan = intent.plan;
         self.clear_own(plan, Purpose::Record);

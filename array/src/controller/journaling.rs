@@ -42,16 +42,16 @@ impl<M: Memory> Array<M> {
     /// Writes the next record, with as many of the updates that wait as it has room for. False when there is nothing to write,
     /// no room, or one under way.
     pub(super) fn write_record<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        if self
-            .journal
-            .as_ref()
-            .is_none_or(|journal| journal.record.is_under_way || journal.waiting.is_empty())
-        {
+        if self.journal.as_ref().is_none_or(|journal| {
+            journal.record.is_under_way || journal.waiting.is_empty() && !journal.wants_record
+        }) {
             return false;
         }
         let Some(mut journal) = self.journal.take() else { return false };
         let images = self.gather_updates(&mut journal);
-        let is_idle = journal.updates.is_empty() && !journal.ring.has_news();
+        // By a record without updates that tells of no freed room, others must still have some.
+        let is_told = journal.wants_record && journal.ring.has_room(0);
+        let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
             self.make_record(&mut journal, images);
         }
@@ -70,8 +70,9 @@ impl<M: Memory> Array<M> {
         journal.is_full = false;
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
-            let (written, zeroed) = self.changes_behind(plan);
-            let failed = self.members_on_failed(plan);
+            let (written, zeroed, unwritten) = self.changes_behind(plan);
+            // One that failed meanwhile has nothing of it either.
+            let failed = self.members_on_failed(plan) | unwritten;
             let count = (written | zeroed).count_ones() as usize;
             let more = (written & !failed).count_ones();
             if journal.entries.len() + count > journal.layout.entries_max() as usize {
@@ -111,8 +112,8 @@ impl<M: Memory> Array<M> {
     }
 
     /// Members of its row that `plan` writes behind its current step, and those of which it makes zeros; with those that it would
-    /// if their elements were not missing.
-    fn changes_behind(&self, plan: u32) -> (u64, u64) {
+    /// if their elements had not been missing when its steps were made, which come last.
+    fn changes_behind(&self, plan: u32) -> (u64, u64, u64) {
         let slot = &self.plans[plan as usize];
         let base = (plan * self.stride) as usize;
         let (mut written, mut zeroed) = (0, 0);
@@ -127,16 +128,17 @@ impl<M: Memory> Array<M> {
                 }
             }
         }
-        let failed = if self.any_failed { self.members_on_failed(plan) } else { 0 };
+        let changed = if slot.purpose == Purpose::Trim { self.geometry.all_members() } else { slot.wanted };
+        let unwritten = changed & !(written | zeroed);
         if slot.purpose == Purpose::Trim {
-            zeroed |= failed;
+            zeroed |= unwritten;
         } else {
-            written |= slot.wanted & failed;
+            written |= unwritten;
         }
         if self.has_bug(Bug::JournalWithoutParity) {
             written &= !self.geometry.parity_members();
         }
-        (written, zeroed)
+        (written, zeroed, unwritten)
     }
 
     /// Makes the steps of the plan that writes the record of what was gathered.
@@ -146,6 +148,7 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].record = begun.number;
         }
         journal.record.is_under_way = true;
+        journal.wants_record = false;
         let missing = if self.has_bug(Bug::MissingNotJournaled) { 0 } else { self.failed_elements() };
         self.fill_record(journal, begun, missing);
         let targets = self.copies_of(journal, begun.number);
@@ -261,19 +264,36 @@ impl<M: Memory> Array<M> {
         if journal.cleaning.is_under_way {
             return false;
         }
-        if journal.freeing.until == 0 {
-            let is_wanted = journal.ring.is_half_full() || journal.is_full;
+        if journal.freeing.until.is_none() {
+            let is_wanted = journal.ring.is_half_full() || journal.is_full || journal.wants_table;
             let unwritten = usize::from(journal.record.is_under_way);
-            let Some(until) = journal.ring.finished(unwritten).filter(|_| is_wanted) else { return false };
+            let none = journal.wants_table.then(|| journal.ring.tail() - 1);
+            let until = journal.ring.finished(unwritten).or(none).filter(|_| is_wanted);
+            if until.is_none() {
+                return false;
+            }
             journal.freeing.until = until;
             journal.freeing.pages.extend_from_slice(journal.table.changed());
+            journal.freeing.is_whole = journal.wants_table;
+            if journal.wants_table
+                && let Some(rebuild) = self.rebuild_in_place()
+            {
+                rebuild.begin_table();
+            }
         }
         let Some(mut journal) = self.journal.take() else { return false };
         let plan = self.make_cleaning(&mut journal);
         if plan.is_none() {
-            let until = std::mem::take(&mut journal.freeing.until);
             journal.freeing.is_flushing = false;
-            journal.ring.free(until);
+            if let Some(until) = journal.freeing.until.take() {
+                journal.ring.free(until);
+            }
+            if std::mem::take(&mut journal.freeing.is_whole) {
+                journal.wants_table = false;
+                if let Some(rebuild) = self.rebuild_in_place() {
+                    rebuild.end_table();
+                }
+            }
         }
         self.journal = Some(journal);
         if let Some(plan) = plan {

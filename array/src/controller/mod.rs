@@ -14,6 +14,7 @@ mod absorbing;
 mod allowance;
 mod bytes;
 mod caching;
+mod coordinating;
 mod cut;
 mod destaging;
 mod elastic;
@@ -21,20 +22,25 @@ mod encoding;
 mod finish;
 mod gathering;
 mod getters;
+mod going_on;
 mod hedge;
 mod intent;
 mod issue;
 mod journaling;
 mod late;
 mod logging;
+mod members;
 mod reads;
 mod redirect;
+mod rejoin;
 mod restart;
 mod run;
 mod updates;
+mod walks;
 mod zones;
 
-pub use elastic::{RejoinError, Rejoining, StripeMember, StripeView};
+pub use elastic::{StripeMember, StripeView};
+pub use rejoin::{RejoinError, Rejoining};
 use std::collections::VecDeque;
 use zones::Internal;
 
@@ -42,12 +48,12 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 
 use crate::cache::Cache;
-use crate::coordination::{Activity, Ahead, Coordination};
+use crate::coordination::Coordination;
 use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, SyncFifo};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::holds::{Holds, NONE};
-use crate::journal::{Intent, Journal};
+use crate::journal::{Intent, Journal, Members};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
@@ -59,7 +65,7 @@ use crate::placement::parity_logging::ParityLog;
 use crate::placement::{FirstWrites, PartialWrites, PlacementPolicy};
 use crate::plan::{Attachment, Plan, Slot};
 use crate::read::Reads;
-use crate::recovery::{Identity, superblock_of_log};
+use crate::recovery::{Identity, superblock_in_place, superblock_of_log};
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
@@ -140,6 +146,7 @@ pub struct Array<M: Memory> {
     zones: Option<Zones>,
     journal: Option<Journal>,
     intent: Option<Intent>,
+    members: Option<Members>,
     /// The controller's own request, which has the slot behind those of hosts, and room for its bytes while it has none.
     internal: Internal,
     spare_payload: Option<M::Host>,
@@ -180,6 +187,11 @@ impl<M: Memory> Array<M> {
         let stride = if metadata.is_some() { stride.max(2 * elements.count) } else { stride };
         // Behind the plans of hosts are those of the journal, for which nobody waits.
         let own_plans = if metadata.is_some() { crate::journal::PLANS } else { 0 };
+        let members = metadata.map(|layout| {
+            let unnamed = Identity::unnamed(elements.count);
+            let superblock = superblock_in_place(scheme, &elements, &geometry, &layout, &unnamed);
+            Members::new(superblock, plans + crate::journal::PLANS - 1)
+        });
         let intent = metadata.filter(|_| !scheme.has_redo_journal());
         let intent = intent.map(|layout| Intent::new(layout, geometry.groups, plans));
         let journal = layout.map(|layout| Journal::new(layout, geometry.groups, plans, M::CARRIES_DATA));
@@ -257,6 +269,7 @@ impl<M: Memory> Array<M> {
             zones,
             journal,
             intent,
+            members,
             internal: Internal::Idle,
             spare_payload: None,
             window: Window::new(
@@ -426,29 +439,6 @@ impl<M: Memory> Array<M> {
         self.settle(driver);
     }
 
-    /// Whether elements are to collect garbage only when they are permitted to, see [`Driver::permit_gc`], and how far from
-    /// having to a plane asks for it.
-    pub fn gc_control(&self) -> Option<Ahead> {
-        self.coordination.as_ref().map(|_| self.scheme.coordination.asks_ahead())
-    }
-
-    fn activity(&self) -> Activity {
-        match (self.under_way, self.loads.busy()) {
-            (0, 0) => Activity::Resting { since: self.last_active },
-            (0, _) => Activity::Draining,
-            _ => Activity::Serving,
-        }
-    }
-
-    /// An element without permission to collect needs it, or one with it finished a block.
-    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
-        self.advance(now);
-        let activity = self.activity();
-        if let Some(coordination) = &mut self.coordination {
-            coordination.heard(now, element, activity, driver);
-        }
-    }
-
     /// An element that refused an operation may take one now.
     #[inline]
     pub fn element_ready(&mut self, element: u16) {
@@ -539,8 +529,7 @@ impl<M: Memory> Array<M> {
                 && !self.settle_one(driver)
                 && !self.commit_one(driver)
                 && !self.sync_one(driver)
-                && !self.rebuild_one(driver)
-                && !self.scrub_one(driver)
+                && !self.walk_one(driver)
                 && !self.discard_one(driver)
                 && self.woken.is_empty()
                 && !self.destage_due(driver)

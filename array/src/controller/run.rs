@@ -92,6 +92,8 @@ impl<M: Memory> Array<M> {
                 self.build_append(plan);
                 Ok(())
             }
+            Purpose::Rebuild if self.members.is_some() => self.build_rebuilt_row(plan),
+            Purpose::Scrub if self.members.is_some() => self.build_scrubbed_row(plan),
             Purpose::Rebuild => self.build_rebuild(plan),
             Purpose::Scrub => self.build_scrub(plan),
             Purpose::Recopy => self.build_recopy(plan),
@@ -137,7 +139,9 @@ impl<M: Memory> Array<M> {
                 self.build_flush(plan);
                 Ok(())
             }
-            Purpose::Record | Purpose::Clean => unreachable!("the journal makes the steps of its own plans"),
+            Purpose::Record | Purpose::Clean | Purpose::Members => {
+                unreachable!("the journal makes the steps of its own plans")
+            }
         };
         if D::OBSERVES {
             let base = (plan * self.stride) as usize;
@@ -190,6 +194,8 @@ impl<M: Memory> Array<M> {
             if self.any_failed
                 && self.failed[operation.element as usize]
                 && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleElementRead))
+                // Superblocks go to an element that is to come before it is in the array.
+                && self.plans[plan as usize].purpose != Purpose::Members
             {
                 // The element failed after the steps were made: only writes come to this.
                 self.plans[plan as usize].outstanding -= 1;
@@ -369,7 +375,7 @@ impl<M: Memory> Array<M> {
             }
             // What was to be written may be lost now.
             Purpose::Destage => return self.begin(plan, driver),
-            Purpose::Rebuild | Purpose::Recopy => self.gave_up_rebuild(plan),
+            Purpose::Rebuild | Purpose::Recopy | Purpose::Members => self.gave_up_rebuild(plan),
             Purpose::Read
             | Purpose::Scrub
             | Purpose::Summary
@@ -402,6 +408,7 @@ impl<M: Memory> Array<M> {
             log.lose(element);
         }
         self.elastic_lost(element);
+        self.member_lost(element);
         self.queues.reopen(element);
         while let Some(id) = self.queues.take_any(element, &mut self.slots) {
             self.slots[id as usize].gc_ns = 0;
@@ -434,6 +441,7 @@ impl<M: Memory> Array<M> {
             }
             Purpose::Read => self.log_read(plan),
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
+            Purpose::Rebuild | Purpose::Scrub if self.members.is_some() => self.row_walked(plan),
             Purpose::Rebuild | Purpose::Recopy => self.rebuilt(plan),
             Purpose::Scrub => self.scrubbed(plan),
             Purpose::Discard => self.discarded(),
@@ -442,6 +450,7 @@ impl<M: Memory> Array<M> {
             Purpose::Record if self.intent.is_some() => return self.intent_written(),
             Purpose::Record => return self.record_written(plan),
             Purpose::Clean => return self.cleaned(plan),
+            Purpose::Members => return self.members_told(plan),
             Purpose::Flush => {
                 if let Some(intent) = &mut self.intent {
                     intent.flush_over();
@@ -489,6 +498,9 @@ impl<M: Memory> Array<M> {
             return 0;
         }
         let (plan, nth) = (id / self.stride, id % self.stride);
+        if let Some(members) = self.members.as_ref().filter(|members| plan == members.plan) {
+            return members.work.pages[nth as usize];
+        }
         if let Some(journal) = self.journal.as_ref().filter(|journal| plan >= journal.plan) {
             return journal.page_of(plan, nth);
         }

@@ -288,6 +288,7 @@ impl<M: Memory> Array<M> {
         if !self.has_bug(Bug::LostDeltasIgnored) {
             lost |= self.lost_in_log(slot.row);
         }
+        lost |= self.stale_members(plan);
         if self.any_failed {
             for member in 0..self.geometry.members {
                 if self.failed[self.geometry.element(slot.place, member) as usize] {

@@ -275,6 +275,13 @@ impl Geometry {
         }
     }
 
+    /// The row on page `page`, counted from the first of the data, of the elements of `group`.
+    pub fn row_of(&self, group: u32, page: u32) -> u64 {
+        let chunk_pages = u64::from(self.chunk_pages);
+        let (local, in_chunk) = (u64::from(page) / chunk_pages, u64::from(page) % chunk_pages);
+        (local * u64::from(self.groups) + u64::from(group)) * chunk_pages + in_chunk
+    }
+
     /// The element that holds `member` of the row at `place`; members `0..data` are data, then comes parity.
     #[inline]
     pub fn element(&self, place: Place, member: u32) -> u16 {

@@ -41,6 +41,8 @@ pub(crate) struct Intent {
     /// The plan that writes the bitmap.
     pub(crate) plan: u32,
     pub(crate) work: Work,
+    /// Whether it is to be written though nobody waits for it: an element came into the array.
+    pub(crate) has_news: bool,
     /// What the bitmap on its way says of missing elements.
     pub(crate) next_missing: u64,
 }
@@ -70,6 +72,7 @@ impl Intent {
             ready: VecDeque::new(),
             plan,
             work: Work::default(),
+            has_news: false,
             next_missing: 0,
         }
     }

@@ -4,6 +4,7 @@
 //! several updates share a record, and its flush, as in group commit.
 
 mod intent;
+mod members;
 mod ring;
 mod section;
 mod table;
@@ -11,6 +12,7 @@ mod table;
 use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
+pub(crate) use members::{Members, News, Rebuild, Rows, Stage, Telling};
 pub(crate) use ring::{Begun, Ring};
 pub use section::{JournalPolicy, JournalSection, MEMBERS};
 pub(crate) use table::Checksums;
@@ -19,8 +21,8 @@ use crate::format::in_place::InPlaceLayout;
 use crate::format::{RedoEntry, Uuid, crc32c};
 use crate::memory::PageId;
 
-/// Plans of the journal's own: one writes records, one frees them.
-pub(crate) const PLANS: u32 = 2;
+/// Plans of the journal's own: one writes records, one frees them, one writes superblocks.
+pub(crate) const PLANS: u32 = 3;
 
 /// What the journal's own plans do, apart from their operations.
 #[derive(Debug, Default)]
@@ -35,10 +37,12 @@ pub(crate) struct Work {
 /// How far the freeing of records is.
 #[derive(Debug, Default)]
 pub(crate) struct Freeing {
-    /// Records up to this one are freed when it is over; 0 while nothing is.
-    pub(crate) until: u64,
+    /// Records up to this one are freed when it is over.
+    pub(crate) until: Option<u64>,
     /// Pages of the table that are to be written for that.
     pub(crate) pages: Vec<u32>,
+    /// Whether these are all pages that had changed when they were wanted.
+    pub(crate) is_whole: bool,
     /// Whether all is written, and the elements are flushed.
     pub(crate) is_flushing: bool,
 }
@@ -55,6 +59,10 @@ pub(crate) struct Journal {
     pub(crate) waiting: VecDeque<u32>,
     /// Plans whose record is durable.
     pub(crate) ready: VecDeque<u32>,
+    /// Whether a record is to be written that tells which elements are missing now.
+    pub(crate) wants_record: bool,
+    /// Whether all pages of the table that changed are to be written.
+    pub(crate) wants_table: bool,
     /// Whether the first that waits finds no room.
     pub(crate) is_full: bool,
     /// The plan that writes records, and the one behind it, which frees them.
@@ -83,6 +91,8 @@ impl Journal {
             epoch: 1,
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
+            wants_record: false,
+            wants_table: false,
             is_full: false,
             plan,
             record: Work::default(),

@@ -120,6 +120,11 @@ impl Ring {
         self.tail = number + 1;
     }
 
+    /// The first record that is still needed.
+    pub(crate) fn tail(&self) -> u64 {
+        self.tail
+    }
+
     /// Whether more is freed than any record says.
     pub(crate) fn has_news(&self) -> bool {
         self.live.back().is_some_and(|newest| newest.tail < self.tail)

@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
                 number: geometry.code_index(place, member),
                 element,
                 page: place.page,
-                is_filled: true,
+                is_filled: !self.is_stale_in_place(element, place.page),
                 chunk,
                 is_live: chunk.is_some(),
                 checksum: self.checksum_in_place(element, place.page),

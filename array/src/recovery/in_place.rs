@@ -4,11 +4,11 @@ use super::assemble::Assembly;
 use super::in_place_intent as intents;
 use super::in_place_journal::Found;
 use super::in_place_table as tables;
-use super::superblocks::{superblock_of, write_all, write_and_flush};
+use super::superblocks::{superblock_in_place, write_all, write_and_flush};
 use super::{DamagedCopy, Identity, OpenError, Opened, Opening};
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
-use crate::format::{MemberState, Placement, Structure, Superblock, Uuid};
+use crate::format::{Structure, Superblock, Uuid, superblock_pages};
 use crate::geometry::Geometry;
 use crate::journal::Checksums;
 use crate::media::{At, Media};
@@ -97,15 +97,7 @@ pub(super) fn create(
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
     let layout = layout_of(scheme, elements, geometry)?;
-    let superblock = Superblock {
-        placement: Placement::InPlace,
-        data: layout.data,
-        journal: layout.journal,
-        table: layout.table,
-        bitmap: layout.intent,
-        bitmap_pages: layout.region_pages,
-        ..superblock_of(scheme, elements, geometry, identity)
-    };
+    let superblock = superblock_in_place(scheme, elements, geometry, &layout, identity);
     superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
     let mut site = Site {
@@ -199,6 +191,10 @@ pub(super) fn open<M: Memory>(
             array.take_out(element as u16);
         }
     }
+    let span = superblock_pages(superblock.page_bytes);
+    let last = |position: &Option<u16>| position.map_or(superblock.pages, |at| media.size(at).0) - span;
+    let back = opened.positions.iter().map(last).collect();
+    array.begin_members(superblock.clone(), back);
     if let Some(table) = table {
         array.begin_journal(superblock.array, superblock.epoch, table);
     }

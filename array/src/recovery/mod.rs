@@ -23,7 +23,7 @@ use watched::Watched;
 
 pub use check::{Checked, Trouble};
 pub use damage::DamagedCopy;
-pub(crate) use superblocks::superblock_of_log;
+pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
 
 /// What an array is known by.
 #[derive(Clone, Debug, PartialEq, Eq)]

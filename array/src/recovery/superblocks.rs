@@ -1,6 +1,7 @@
 //! Superblocks: what a new array's says, reading all of them, and writing them so that one copy of each is always whole.
 
 use super::{Identity, OpenError};
+use crate::format::in_place::InPlaceLayout;
 use crate::format::layout::Layout;
 use crate::format::{
     Area, Copy, Features, FormatError, Member, MemberState, Placement, SUPERBLOCK_BYTES, Superblock,
@@ -31,8 +32,27 @@ pub(crate) fn superblock_of_log(
     }
 }
 
+/// The superblock of an empty array in place.
+pub(crate) fn superblock_in_place(
+    scheme: &Scheme,
+    elements: &Elements,
+    geometry: &Geometry,
+    layout: &InPlaceLayout,
+    identity: &Identity,
+) -> Superblock {
+    Superblock {
+        placement: Placement::InPlace,
+        data: layout.data,
+        journal: layout.journal,
+        table: layout.table,
+        bitmap: layout.intent,
+        bitmap_pages: layout.region_pages,
+        ..superblock_of(scheme, elements, geometry, identity)
+    }
+}
+
 /// What superblocks of all placements say, without the areas.
-pub(crate) fn superblock_of(
+fn superblock_of(
     scheme: &Scheme,
     elements: &Elements,
     geometry: &Geometry,

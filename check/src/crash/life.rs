@@ -36,6 +36,8 @@ pub(crate) struct Life {
     /// superblocks tell of it, the one that went wrong may be taken for what it was.
     wronged: u64,
     replaced: u64,
+    /// Elements that hold nothing of what they had: they cannot come back as what they were.
+    wiped: u64,
     /// Elements that came into the array again and may be in it or not when it is opened.
     coming: u64,
     /// Pages of rows in which parity may not be that of the data, in arrays with a write hole.
@@ -74,6 +76,7 @@ impl Life {
             outdated: 0,
             wronged: 0,
             replaced: 0,
+            wiped: 0,
             coming: 0,
             holes: BTreeSet::new(),
             mends: false,
@@ -243,6 +246,7 @@ impl Life {
         }
         if let Some(coming) = server.coming.take_if(|coming| coming.is_whole) {
             self.wronged &= !(self.replaced & 1 << coming.element);
+            self.wiped &= !(1 << coming.element);
             self.is_whole(coming.element);
         }
         if let Some(ScrubCounts { bad, lost, .. }) = server.take_scrubbed() {
@@ -330,8 +334,12 @@ impl Life {
 
     /// Takes an element in that is to come before `event`, if it can.
     fn comes_back<S: Subject>(&mut self, server: &mut Server<S>, event: u64) {
+        for one in &mut server.comebacks {
+            one.is_another |= self.wiped & 1 << one.element != 0;
+        }
         let Some(one) = server.take_comeback(event, self.counts.comebacks) else { return };
         let bit = 1 << one.element;
+        self.wiped |= if one.is_another { bit } else { 0 };
         self.counts.comebacks += 1;
         self.outdated &= !bit;
         self.coming |= bit;
@@ -351,7 +359,9 @@ impl Life {
             server.finish_rebuild(EVENTS)?;
             self.note(server)?;
         }
-        Ok(())
+        server.scrub();
+        server.finish_scrub(EVENTS)?;
+        self.note(server)
     }
 
     /// A whole era.

@@ -226,10 +226,11 @@ impl<S: Subject> Server<S> {
     /// Looks how far the element is that came.
     fn look_at_coming(&mut self) {
         let Some(coming) = &mut self.coming else { return };
-        if self.subject.is_without(coming.element) {
+        let is_rebuilt = self.subject.rebuilding() == Some(coming.element);
+        if self.subject.is_without(coming.element) && !is_rebuilt {
             self.coming = None;
         } else {
-            coming.is_written |= self.subject.rebuilding() != Some(coming.element);
+            coming.is_written |= !is_rebuilt;
         }
     }
 
@@ -261,6 +262,18 @@ impl<S: Subject> Server<S> {
                 let is_written = self.coming.is_none_or(|coming| coming.is_written);
                 is_written.then_some(()).ok_or("a rebuild stands still")?;
             }
+        }
+        Ok(())
+    }
+
+    /// Steps until the scrub is over.
+    ///
+    /// # Errors
+    /// The promise that was broken; one of them is that it ends.
+    pub(crate) fn finish_scrub(&mut self, mut limit: u64) -> Result<(), String> {
+        while self.subject.scrubbed().1 {
+            limit = limit.checked_sub(1).ok_or("no end in sight of a scrub")?;
+            self.step()?;
         }
         Ok(())
     }

@@ -13,7 +13,6 @@ mod sync;
 mod throttle;
 mod view;
 
-pub use rebuild::{RejoinError, Rejoining};
 pub use view::{StripeMember, StripeView};
 
 use super::Array;
@@ -41,12 +40,12 @@ enum Written {
 impl<M: Memory> Array<M> {
     /// The elastic placement; only asked for where there is one.
     #[inline]
-    fn elastic(&self) -> &Elastic {
+    pub(super) fn elastic(&self) -> &Elastic {
         self.elastic.as_ref().expect("only asked for under the elastic placement")
     }
 
     #[inline]
-    fn elastic_mut(&mut self) -> &mut Elastic {
+    pub(super) fn elastic_mut(&mut self) -> &mut Elastic {
         self.elastic.as_mut().expect("only asked for under the elastic placement")
     }
 

@@ -4,10 +4,11 @@
 //! power does not begin it anew.
 
 use super::super::Array;
+use super::super::rejoin::{RejoinError, Rejoining, check_twin};
 use super::super::updates::TooManyLost;
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::format::{MemberState, Uuid};
+use crate::format::MemberState;
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
@@ -17,52 +18,6 @@ use crate::plan::{Purpose, Step};
 
 /// Plans of a walk that are under way at once.
 const PLANS_OF_WALK: u32 = 4;
-
-/// What comes into the array in the place of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rejoining {
-    /// One of which nothing is known, of so many pages.
-    Replacement {
-        /// Its identifier.
-        element: Uuid,
-        /// Pages that it has.
-        pages: u32,
-    },
-    /// The one that was there before it failed, or was absent: it has what was durable then.
-    Returned,
-}
-
-/// Why an element cannot come into the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RejoinError {
-    /// It would change nothing.
-    #[error("element {0} is in the array; take it out first")]
-    Active(u16),
-    /// Another is being rebuilt.
-    #[error("element {0} is being rebuilt; wait for its end")]
-    Busy(u16),
-    /// Not every page of the array has a place there.
-    #[error("it has {pages} pages, and the array takes {needed} of each element; use a larger one")]
-    TooSmall {
-        /// Pages that it has.
-        pages: u32,
-        /// Pages that it needs.
-        needed: u32,
-    },
-    /// Identifiers tell elements apart.
-    #[error(
-        "it has the identifier {element}, which element {number} has or had; give a replacement a new one"
-    )]
-    Twin {
-        /// The identifier.
-        element: Uuid,
-        /// Whose it is.
-        number: u16,
-    },
-    /// The array has no format on its elements.
-    #[error("elements come back into arrays with metadata = \"on\" alone")]
-    NoMetadata,
-}
 
 impl Rebuild {
     fn new(element: u16, cursor: u32) -> Self {
@@ -77,19 +32,8 @@ impl Rebuild {
 }
 
 impl<M: Memory> Array<M> {
-    /// Brings `element` back into the array, whole in the end. See [`Self::rebuilding`].
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn rejoin<D: Driver<M>>(
-        &mut self,
-        now: u64,
-        element: u16,
-        how: Rejoining,
-        driver: &mut D,
-    ) -> Result<(), RejoinError> {
-        self.check_rejoin(element, how)?;
-        self.advance(now);
+    /// `element`, which may, comes into the log.
+    pub(in super::super) fn rejoin_log(&mut self, element: u16, how: Rejoining) {
         let durable = self.elastic_mut().durable_mut();
         if let Rejoining::Replacement { element: uuid, pages } = how {
             let member = &mut durable.superblock.members[element as usize];
@@ -102,36 +46,18 @@ impl<M: Memory> Array<M> {
         member.cursor = 0;
         durable.is_news = true;
         self.begin_rebuild(element, 0);
-        self.settle(driver);
-        Ok(())
     }
 
-    /// Whether [`Self::rejoin`] would take an element now.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn check_rejoin(&self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
-        if !self.is_kept() {
-            return Err(RejoinError::NoMetadata);
+    /// Whether `element` may come into the log.
+    pub(in super::super) fn check_log_member(&self, how: Rejoining) -> Result<(), RejoinError> {
+        let durable = self.elastic().durable();
+        if self.read_only {
+            return Err(RejoinError::ReadOnly);
         }
-        if !self.failed[element as usize] {
-            return Err(RejoinError::Active(element));
-        }
-        if let Some(rebuild) = &self.elastic().durable().rebuild {
+        if let Some(rebuild) = &durable.rebuild {
             return Err(RejoinError::Busy(rebuild.element));
         }
-        let needed = self.element_pages();
-        match how {
-            Rejoining::Replacement { pages, .. } if pages < needed => {
-                Err(RejoinError::TooSmall { pages, needed })
-            }
-            Rejoining::Replacement { element, .. } => {
-                let members = &self.elastic().durable().superblock.members;
-                let twin = members.iter().position(|its| its.element == element);
-                twin.map_or(Ok(()), |twin| Err(RejoinError::Twin { element, number: twin as u16 }))
-            }
-            Rejoining::Returned => Ok(()),
-        }
+        check_twin(&durable.superblock, how)
     }
 
     /// Goes on with rebuilding `element` from segment `cursor` on.

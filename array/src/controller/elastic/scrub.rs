@@ -6,40 +6,11 @@ use super::super::{Array, members};
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
-use crate::placement::elastic::durable::{ScrubCounts, Walk};
+use crate::placement::elastic::durable::Walk;
 use crate::placement::elastic::{Home, Role};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
-    /// Begins to read everything that the log has, and to repair what is bad, unless the array is read-only. See
-    /// [`Self::scrub_counts`].
-    pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
-        self.advance(now);
-        if self.is_kept() {
-            let durable = self.elastic_mut().durable_mut();
-            durable.scrub = Some(Walk::default());
-            durable.scrubbed = ScrubCounts::default();
-            self.settle(driver);
-        }
-    }
-
-    /// How far a scrub is: segments that were looked at, and those that there are. Nothing if none goes on.
-    pub fn scrubbing(&self) -> Option<(u32, u32)> {
-        let log = self.elastic.as_ref()?;
-        let walk = log.durable.as_ref()?.scrub?;
-        Some((walk.segment, log.segments.count()))
-    }
-
-    /// Stops a scrub; what it began goes on to its end.
-    pub fn stop_scrub(&mut self) {
-        let log = self.elastic.as_mut();
-        if let Some(walk) =
-            log.and_then(|log| log.durable.as_mut()).and_then(|durable| durable.scrub.as_mut())
-        {
-            walk.segment = u32::MAX;
-        }
-    }
-
     fn scrub_walk(&mut self) -> Option<&mut Walk> {
         self.elastic_mut().durable_mut().scrub.as_mut()
     }

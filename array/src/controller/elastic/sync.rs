@@ -9,7 +9,7 @@ use super::super::Array;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::checkpoint::{self, body_bytes};
-use crate::format::{CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
+use crate::format::{CheckpointHeader, Commit, Copy, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};

@@ -2,7 +2,7 @@
 
 use super::super::Array;
 use crate::memory::{Memory, PageId};
-use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts, ScrubCounts};
+use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts};
 use crate::plan::Purpose;
 
 /// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
@@ -26,19 +26,6 @@ impl<M: Memory> Array<M> {
     pub fn metadata_counts(&self) -> MetadataCounts {
         let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
         durable.map_or_else(MetadataCounts::default, |durable| durable.counts)
-    }
-
-    /// The element that is being rebuilt, with the segments that are done and those that there are.
-    pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
-        let log = self.elastic.as_ref()?;
-        let rebuild = log.durable.as_ref()?.rebuild.as_ref()?;
-        Some((rebuild.element, rebuild.walk.segment, log.segments.count()))
-    }
-
-    /// What the last scrub did, and whether it goes on.
-    pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
-        let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
-        durable.map_or_else(Default::default, |durable| (durable.scrubbed, durable.scrub.is_some()))
     }
 
     /// Bytes of hosts that the log holds on its elements; none without a log, where every page has its place.

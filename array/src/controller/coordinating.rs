@@ -1,0 +1,33 @@
+//! Elements that collect garbage with permission: news of them.
+
+use stripewise_base::Nanos;
+
+use super::Array;
+use crate::coordination::{Activity, Ahead};
+use crate::driver::Driver;
+use crate::memory::Memory;
+
+impl<M: Memory> Array<M> {
+    /// Whether elements are to collect garbage only when they are permitted to, see [`Driver::permit_gc`], and how far from
+    /// having to a plane asks for it.
+    pub fn gc_control(&self) -> Option<Ahead> {
+        self.coordination.as_ref().map(|_| self.scheme.coordination.asks_ahead())
+    }
+
+    pub(super) fn activity(&self) -> Activity {
+        match (self.under_way, self.loads.busy()) {
+            (0, 0) => Activity::Resting { since: self.last_active },
+            (0, _) => Activity::Draining,
+            _ => Activity::Serving,
+        }
+    }
+
+    /// An element without permission to collect needs it, or one with it finished a block.
+    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
+        self.advance(now);
+        let activity = self.activity();
+        if let Some(coordination) = &mut self.coordination {
+            coordination.heard(now, element, activity, driver);
+        }
+    }
+}

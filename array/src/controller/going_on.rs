@@ -1,0 +1,83 @@
+//! What goes on by itself in an array with metadata, as observers see it: an element that is made whole, and scrub.
+
+use super::Array;
+use crate::driver::Driver;
+use crate::journal::{News, Rows};
+use crate::memory::Memory;
+use crate::placement::elastic::ScrubCounts;
+use crate::placement::elastic::durable::{Durable, Walk};
+
+impl<M: Memory> Array<M> {
+    fn durable(&self) -> Option<&Durable> {
+        self.elastic.as_ref()?.durable.as_deref()
+    }
+
+    /// The element that is being rebuilt, with the segments (log) or rows (in place) that are done, and those that there are.
+    pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
+        if let Some(members) = &self.members {
+            let all = short(self.rows_of_group());
+            let rebuilt = members.rebuild.map(|rebuild| (rebuild.element, short(rebuild.rows.cursor), all));
+            let comes = members.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
+            return rebuilt.or(comes.map(|telling| (telling.element, 0, all)));
+        }
+        let rebuild = self.durable()?.rebuild.as_ref()?;
+        Some((rebuild.element, rebuild.walk.segment, self.elastic().segments.count()))
+    }
+
+    /// Begins to read everything that an array with metadata has, and to repair what is bad, unless it is read-only; a scrub that
+    /// goes on already goes on. See [`Self::scrub_counts`].
+    pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
+        self.advance(now);
+        if self.scrub_counts().1 {
+            return;
+        }
+        let rows = self.geometry.rows();
+        if let Some(members) = &mut self.members {
+            members.scrub = Some(Rows::new(0, rows));
+            members.scrubbed = ScrubCounts::default();
+        } else if self.is_kept() {
+            let durable = self.elastic_mut().durable_mut();
+            durable.scrub = Some(Walk::default());
+            durable.scrubbed = ScrubCounts::default();
+        }
+        self.settle(driver);
+    }
+
+    /// How far a scrub is: segments (log) or rows (in place) that were looked at, and those that there are. Nothing if none goes on.
+    pub fn scrubbing(&self) -> Option<(u32, u32)> {
+        if let Some(members) = &self.members {
+            return members.scrub.map(|rows| (short(rows.cursor), short(self.geometry.rows())));
+        }
+        let walk = self.durable()?.scrub?;
+        Some((walk.segment, self.elastic().segments.count()))
+    }
+
+    /// Stops a scrub; what it began goes on to its end.
+    pub fn stop_scrub(&mut self) {
+        if let Some(rows) = self.members.as_mut().and_then(|members| members.scrub.as_mut()) {
+            rows.stop();
+        }
+        let log = self.elastic.as_mut().and_then(|log| log.durable.as_mut());
+        if let Some(walk) = log.and_then(|durable| durable.scrub.as_mut()) {
+            walk.segment = u32::MAX;
+        }
+    }
+
+    /// What the last scrub did, and whether it goes on.
+    pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
+        match (&self.members, self.durable()) {
+            (Some(members), _) => (members.scrubbed, members.scrub.is_some()),
+            (None, Some(durable)) => (durable.scrubbed, durable.scrub.is_some()),
+            (None, None) => Default::default(),
+        }
+    }
+
+    /// Whether an element is being rebuilt, or a scrub goes on.
+    pub(super) fn is_walking(&self) -> bool {
+        self.rebuilding().is_some() || self.scrub_counts().1
+    }
+}
+
+fn short(rows: u64) -> u32 {
+    rows.try_into().unwrap_or(u32::MAX)
+}

@@ -1,0 +1,230 @@
+//! Elements that come into an array in place: superblocks tell of them before anything is written to them, then of what
+//! they have, and that they are whole.
+
+use super::Array;
+use super::rejoin::{RejoinError, Rejoining, check_twin};
+use crate::driver::Driver;
+use crate::format::{Copy, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use crate::journal::{Members, News, Stage, Telling};
+use crate::memory::Memory;
+use crate::operation::OperationKind;
+use crate::plan::Purpose;
+
+impl<M: Memory> Array<M> {
+    /// The members of an array that is opened, as its superblocks have them, with the first page of each back copy.
+    pub(crate) fn begin_members(&mut self, superblock: Superblock, back: Vec<u32>) {
+        let rows = self.rows_of_group();
+        let Some(members) = &mut self.members else { return };
+        let is_rebuilt = |number: &usize| superblock.members[*number].state == MemberState::Rebuilding;
+        let rebuilt =
+            (0..superblock.members.len()).find(|number| is_rebuilt(number) && !self.failed[*number]);
+        if let Some(number) = rebuilt {
+            members.begin_rebuild(number as u16, superblock.members[number].cursor, rows, false);
+        }
+        (members.superblock, members.back) = (superblock, back);
+    }
+
+    /// Rows of a group: pages of the data.
+    pub(super) fn rows_of_group(&self) -> u64 {
+        self.geometry.rows() / u64::from(self.geometry.groups)
+    }
+
+    /// Whether `element` may come into the array in place.
+    pub(super) fn check_member(&self, members: &Members, how: Rejoining) -> Result<(), RejoinError> {
+        if self.read_only {
+            return Err(RejoinError::ReadOnly);
+        }
+        let coming = members.telling.map(|telling| telling.element);
+        if let Some(other) = coming.or(members.rebuild.map(|rebuild| rebuild.element)) {
+            return Err(RejoinError::Busy(other));
+        }
+        check_twin(&members.superblock, how)
+    }
+
+    /// `element`, which may, comes into the array in place.
+    pub(super) fn rejoin_in_place(&mut self, element: u16, how: Rejoining) {
+        self.queues.reopen(element);
+        let failed = self.failed_elements();
+        let Some(members) = &mut self.members else { return };
+        if let Rejoining::Replacement { element: uuid, pages } = how {
+            members.superblock.members[element as usize].element = uuid;
+            members.back[element as usize] = pages - superblock_pages(members.superblock.page_bytes);
+        }
+        let news = News::Comes { is_returned: how == Rejoining::Returned };
+        members.telling = Some(Telling { element, news, stage: Stage::Clear, begun: 0, failed });
+    }
+
+    /// An element failed: nothing is made of it any more.
+    pub(super) fn member_lost(&mut self, element: u16) {
+        let Some(members) = &mut self.members else { return };
+        members.rebuild.take_if(|rebuild| rebuild.element == element);
+        members.telling.take_if(|telling| telling.element == element);
+    }
+
+    /// Goes one step on with telling superblocks of an element. False when there is nothing to be done now.
+    pub(super) fn tell_members<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let failed = self.failed_elements();
+        let Some(members) = self.members.as_mut().filter(|_| !self.read_only) else { return false };
+        if members.work.is_under_way {
+            return false;
+        }
+        let Some(telling) = members.telling else {
+            let Some((element, news)) = members.news() else { return false };
+            members.telling = Some(Telling { element, news, stage: Stage::Settle, begun: 0, failed });
+            return true;
+        };
+        if telling.stage == Stage::Clear && members.rebuilding > 0 {
+            // What was on its way to it when it failed is not to come behind this.
+            return false;
+        }
+        let Some(mut members) = self.members.take() else { return false };
+        let is_begun = self.begin_stage(&mut members, telling);
+        let plan = members.plan;
+        self.members = Some(members);
+        if is_begun {
+            self.run(plan, driver);
+        } else {
+            self.next_stage(telling);
+        }
+        true
+    }
+
+    /// Makes a plan of what is left of a stage. False when that is nothing.
+    fn begin_stage(&mut self, members: &mut Members, telling: Telling) -> bool {
+        let Telling { element, stage, begun, failed, news } = telling;
+        if stage == Stage::Front && begun == 0 {
+            members.begin_update(element, news, failed);
+        }
+        let span = superblock_pages(members.superblock.page_bytes);
+        let takes_part = |other: &u16| *other == element || failed >> other & 1 == 0;
+        let all = (0..self.elements.count as u16).filter(takes_part);
+        let flushes = self.elements.volatile_cache;
+        let flush = |element| (OperationKind::Flush, element, 0);
+        let write = |element, page| (OperationKind::Write, element, page);
+        let back = &members.back;
+        let operations: Vec<(OperationKind, u16, u32)> = match stage {
+            Stage::Clear => (span..self.geometry.first_page).map(|page| write(element, page)).collect(),
+            Stage::Settle => [element].into_iter().filter(|_| flushes).map(flush).collect(),
+            Stage::Front => all.flat_map(|other| (0..span).map(move |page| write(other, page))).collect(),
+            Stage::Back => all
+                .flat_map(|other| (0..span).map(move |page| write(other, back[other as usize] + page)))
+                .collect(),
+            Stage::FlushFront | Stage::FlushBack => all.filter(|_| flushes).map(flush).collect(),
+        };
+        let left = &operations[(begun as usize).min(operations.len())..];
+        let now = &left[..left.len().min(self.stride as usize)];
+        if now.is_empty() {
+            return false;
+        }
+        for (nth, &(kind, element, _)) in (begun..).zip(now) {
+            let mut buffer = 0;
+            if M::CARRIES_DATA && kind == OperationKind::Write {
+                buffer = self.memory.take();
+                members.work.owned.push(buffer);
+                let bytes = self.memory.bytes_mut(buffer);
+                bytes.fill(0);
+                if stage != Stage::Clear {
+                    let copy = if stage == Stage::Front { Copy::Front } else { Copy::Back };
+                    encode_page(&mut members.superblock, (element, nth % span), copy, bytes);
+                }
+            }
+            members.work.pages.push(buffer);
+        }
+        members.work.is_under_way = true;
+        if let Some(telling) = &mut members.telling {
+            telling.begun += now.len() as u32;
+        }
+        self.clear_own(members.plan, Purpose::Members);
+        self.plans[members.plan as usize].gave_up = false;
+        self.push_own(members.plan, now.iter().copied());
+        true
+    }
+
+    /// A part of a stage is over.
+    pub(super) fn members_told(&mut self, plan: u32) {
+        self.plans[plan as usize].is_under_way = false;
+        let gave_up = self.plans[plan as usize].gave_up;
+        let now = self.failed_elements();
+        let Some(members) = &mut self.members else { return };
+        members.work.is_under_way = false;
+        members.work.pages.clear();
+        members.work.owned.drain(..).for_each(|page| self.memory.give(page));
+        let Some(telling) = members.telling.as_mut().filter(|_| gave_up) else { return };
+        if telling.failed != now {
+            // Others failed, and the superblocks are to say so.
+            let stage = if telling.stage == Stage::Clear { Stage::Clear } else { Stage::Settle };
+            (telling.failed, telling.stage, telling.begun) = (now, stage, 0);
+            return;
+        }
+        // It is the one that was to come, and it does not.
+        let epoch = members.superblock.epoch;
+        members.superblock.members[telling.element as usize].fail(epoch, 0);
+        members.telling = None;
+    }
+
+    /// A stage is over.
+    fn next_stage(&mut self, telling: Telling) {
+        let stage = match telling.stage {
+            Stage::Clear => Stage::Settle,
+            Stage::Settle => Stage::Front,
+            Stage::Front => Stage::FlushFront,
+            Stage::FlushFront => Stage::Back,
+            Stage::Back => Stage::FlushBack,
+            Stage::FlushBack => return self.news_told(telling),
+        };
+        if let Some(members) = &mut self.members {
+            members.telling = Some(Telling { stage, begun: 0, ..telling });
+        }
+    }
+
+    /// Superblocks tell of an element.
+    fn news_told(&mut self, Telling { element, news, .. }: Telling) {
+        let rows = self.rows_of_group();
+        let Some(members) = &mut self.members else { return };
+        members.telling = None;
+        match news {
+            News::Comes { is_returned } => {
+                members.begin_rebuild(element, 0, rows, is_returned);
+                self.failed[element as usize] = false;
+                self.any_failed = self.failed.contains(&true);
+                self.welcome(element);
+            }
+            News::Done(rows) => {
+                if let Some(rebuild) = &mut members.rebuild {
+                    rebuild.noted = rows;
+                }
+            }
+            News::Whole => members.rebuild = None,
+        }
+    }
+
+    /// `element` gets its copies of metadata, and the newest of all others is not to call it missing.
+    fn welcome(&mut self, element: u16) {
+        if let Some(journal) = &mut self.journal {
+            journal.wants_record = true;
+            let (group, position) = self.geometry.position_of(element.into());
+            for page in 0..journal.table.pages() {
+                let (its, number) = journal.table.locate(page);
+                let mut places =
+                    (0..journal.layout.copies).map(|copy| journal.layout.copy_at(number, copy, 0));
+                if its == group && places.any(|(its, _)| its == position) {
+                    journal.table.mark(page);
+                }
+            }
+        }
+        if let Some(intent) = &mut self.intent {
+            intent.has_news = true;
+        }
+    }
+}
+
+/// Writes page `page` of the superblock of `element` over `into`.
+fn encode_page(superblock: &mut Superblock, (element, page): (u16, u32), copy: Copy, into: &mut [u8]) {
+    superblock.number = element;
+    superblock.element = superblock.members[element as usize].element;
+    let mut bytes = [0; SUPERBLOCK_BYTES];
+    superblock.encode(copy, &mut bytes);
+    let from = page as usize * into.len();
+    let part = &bytes[from..SUPERBLOCK_BYTES.min(from + into.len())];
+    into[..part.len()].copy_from_slice(part);
+}

@@ -1,0 +1,107 @@
+//! Elements that come into an array which serves without them: what may come, and what may not.
+
+use super::Array;
+use crate::driver::Driver;
+use crate::format::{Superblock, Uuid};
+use crate::memory::Memory;
+
+/// What comes into the array in the place of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejoining {
+    /// One of which nothing is known, of so many pages.
+    Replacement {
+        /// Its identifier.
+        element: Uuid,
+        /// Pages that it has.
+        pages: u32,
+    },
+    /// The one that was there before it failed, or was absent: it has what was durable then.
+    Returned,
+}
+
+/// Why an element cannot come into the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RejoinError {
+    /// It would change nothing.
+    #[error("element {0} is in the array; take it out first")]
+    Active(u16),
+    /// Another is being rebuilt.
+    #[error("element {0} is being rebuilt; wait for its end")]
+    Busy(u16),
+    /// Not every page of the array has a place there.
+    #[error("it has {pages} pages, and the array takes {needed} of each element; use a larger one")]
+    TooSmall {
+        /// Pages that it has.
+        pages: u32,
+        /// Pages that it needs.
+        needed: u32,
+    },
+    /// Identifiers tell elements apart.
+    #[error(
+        "it has the identifier {element}, which element {number} has or had; give a replacement a new one"
+    )]
+    Twin {
+        /// The identifier.
+        element: Uuid,
+        /// Whose it is.
+        number: u16,
+    },
+    /// Nothing is written to the array.
+    #[error("the array was opened to be read alone; open it for writing")]
+    ReadOnly,
+    /// The array has no format on its elements.
+    #[error("elements come back into arrays with metadata = \"on\" alone")]
+    NoMetadata,
+}
+
+impl<M: Memory> Array<M> {
+    /// Brings `element` back into the array, whole in the end. See [`Self::rebuilding`].
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn rejoin<D: Driver<M>>(
+        &mut self,
+        now: u64,
+        element: u16,
+        how: Rejoining,
+        driver: &mut D,
+    ) -> Result<(), RejoinError> {
+        self.check_rejoin(element, how)?;
+        self.advance(now);
+        if self.is_kept() {
+            self.rejoin_log(element, how);
+        } else {
+            self.rejoin_in_place(element, how);
+        }
+        self.settle(driver);
+        Ok(())
+    }
+
+    /// Whether [`Self::rejoin`] would take an element now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_rejoin(&self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
+        if !self.is_kept() && self.members.is_none() {
+            return Err(RejoinError::NoMetadata);
+        }
+        if !self.failed[element as usize] {
+            return Err(RejoinError::Active(element));
+        }
+        let needed = self.element_pages();
+        match (how, &self.members) {
+            (Rejoining::Replacement { pages, .. }, _) if pages < needed => {
+                Err(RejoinError::TooSmall { pages, needed })
+            }
+            (_, Some(members)) => self.check_member(members, how),
+            (_, None) => self.check_log_member(how),
+        }
+    }
+}
+
+/// Whether a replacement has an identifier that no member has.
+pub(super) fn check_twin(superblock: &Superblock, how: Rejoining) -> Result<(), RejoinError> {
+    let Rejoining::Replacement { element, .. } = how else { return Ok(()) };
+    let twin = superblock.members.iter().position(|its| its.element == element);
+    twin.map_or(Ok(()), |twin| Err(RejoinError::Twin { element, number: twin as u16 }))
+}

@@ -1,0 +1,229 @@
+//! Walks over the rows of an array in place: one makes an element whole, the other reads everything and repairs what is
+//! bad. Each holds its rows while it works on them.
+
+use super::updates::TooManyLost;
+use super::{Array, members};
+use crate::driver::Driver;
+use crate::format::crc32c;
+use crate::holds::{Hold, NONE};
+use crate::journal::Rebuild;
+use crate::memory::Memory;
+use crate::operation::{Class, OperationKind};
+use crate::plan::{Plan, Purpose, Step};
+
+impl<M: Memory> Array<M> {
+    /// Goes one step on with what goes on by itself. False if there is nothing to be done now.
+    pub(super) fn walk_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if self.members.is_some() {
+            return self.resync.is_none()
+                && (self.tell_members(driver) || self.rebuild_row(driver) || self.scrub_row(driver));
+        }
+        self.rebuild_one(driver) || self.scrub_one(driver)
+    }
+
+    /// Makes what the element that is rebuilt has of the next row.
+    fn rebuild_row<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let has_plan = self.free_plan != NONE && self.is_allowed() && !self.read_only;
+        let Some(members) = &mut self.members else { return false };
+        let Some(rebuild) = members.rebuild.as_mut().filter(|rebuild| !rebuild.is_halted) else {
+            return false;
+        };
+        if rebuild.wants_table() && self.journal.as_ref().is_none_or(|journal| !journal.wants_table) {
+            match &mut self.journal {
+                Some(journal) => journal.wants_table = true,
+                None => {
+                    rebuild.begin_table();
+                    rebuild.end_table();
+                }
+            }
+            return true;
+        }
+        if !has_plan || !rebuild.rows.has_next() {
+            return false;
+        }
+        let (element, page) = (rebuild.element, rebuild.rows.begin());
+        members.rebuilding += 1;
+        self.spend(self.geometry.members);
+        let (group, _) = self.geometry.position_of(element.into());
+        let plan = self.take_plan(self.geometry.row_of(group, page as u32), Purpose::Rebuild);
+        self.plans[plan as usize].wanted = self.members_on(plan, element);
+        self.acquire(plan, Hold::Exclusive, driver);
+        true
+    }
+
+    /// The element that is rebuilt, when all pages of the table that changed are about to be on the elements, or are.
+    pub(super) fn rebuild_in_place(&mut self) -> Option<&mut Rebuild> {
+        self.members.as_mut()?.rebuild.as_mut()
+    }
+
+    /// Reads the next row, and repairs it.
+    fn scrub_row<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let has_plan = self.free_plan != NONE && self.is_allowed();
+        let Some(members) = &mut self.members else { return false };
+        let Some(scrub) = &mut members.scrub else { return false };
+        if scrub.is_over() {
+            members.scrub = None;
+            return true;
+        }
+        if !has_plan || !scrub.has_next() {
+            return false;
+        }
+        let row = scrub.begin();
+        self.spend(self.geometry.members);
+        let plan = self.take_plan(row, Purpose::Scrub);
+        self.acquire(plan, Hold::Exclusive, driver);
+        true
+    }
+
+    /// The members of the plan's row that `element` has, as a mask.
+    fn members_on(&self, plan: u32, element: u16) -> u64 {
+        let place = self.plans[plan as usize].place;
+        let is_its = |&member: &u32| self.geometry.element(place, member) == element;
+        (0..self.geometry.members).find(is_its).map_or(0, |member| 1 << member)
+    }
+
+    /// The members of the plan's row on the element that is rebuilt, if it has not got there.
+    #[inline]
+    pub(super) fn stale_members(&self, plan: u32) -> u64 {
+        let Some(members) = self.members.as_ref().filter(|members| members.rebuild.is_some()) else {
+            return 0;
+        };
+        let page = self.plans[plan as usize].place.page - self.geometry.first_page;
+        members.stale_at(page).map_or(0, |element| self.members_on(plan, element))
+    }
+
+    /// Whether what `element` has on `page` is not to be read.
+    pub(crate) fn is_stale_in_place(&self, element: u16, page: u32) -> bool {
+        let page = page - self.geometry.first_page;
+        self.members.as_ref().is_some_and(|members| members.stale_at(page) == Some(element))
+    }
+
+    /// Members that the plan cannot use. Once everything is read again if that seems to be too many.
+    fn bearable_losses(&mut self, plan: u32) -> Result<u64, TooManyLost> {
+        let lost = self.lost_members(plan);
+        if lost.count_ones() <= self.geometry.parity() {
+            self.plans[plan as usize].missing = lost;
+            return Ok(lost);
+        }
+        let slot = &mut self.plans[plan as usize];
+        if slot.lost == 0 || slot.looked_again {
+            return Err(TooManyLost);
+        }
+        (slot.looked_again, slot.lost) = (true, 0);
+        self.bearable_losses(plan)
+    }
+
+    /// The steps of a row that is rebuilt: reading the rest, decoding, writing. What an element came back with is looked at first.
+    pub(super) fn build_rebuilt_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        let Plan { place, wanted, lost, .. } = self.plans[plan as usize];
+        let rebuild = self.members.as_ref().and_then(|members| members.rebuild);
+        let is_returned = rebuild.is_some_and(|rebuild| rebuild.is_returned);
+        // While it was away nobody knew the checksums of its parity.
+        let is_known = wanted & self.geometry.parity_members() == 0;
+        if is_returned && is_known && self.journal.is_some() && lost & wanted == 0 {
+            self.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
+            self.plans[plan as usize].acknowledge_here();
+            return Ok(());
+        }
+        let lost = self.bearable_losses(plan)?;
+        let sources = self.sources(lost);
+        self.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
+        self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        self.push_operations(plan, wanted, OperationKind::Write, |_| Class::Repair, place);
+        self.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// The steps of a row that is scrubbed: reading all of it, and writing parity that is not that of its data; or, when a
+    /// part of it was found to be bad, decoding that and writing it.
+    pub(super) fn build_scrubbed_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        let lost = self.bearable_losses(plan)?;
+        let bad = self.plans[plan as usize].lost & !self.members_on_failed(plan);
+        let place = self.plans[plan as usize].place;
+        self.plans[plan as usize].wanted = bad;
+        let sources = if bad == 0 { self.geometry.all_members() & !lost } else { self.sources(lost) };
+        self.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
+        self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        let writes = M::CARRIES_DATA && !self.read_only;
+        if bad != 0 && writes {
+            self.push_operations(plan, bad, OperationKind::Write, |_| Class::Repair, place);
+        } else if bad == 0 && writes && lost == 0 {
+            if self.writes_ahead() {
+                self.plans[plan as usize].push_step(Step::Journal);
+            }
+            let parity = self.geometry.parity_members();
+            self.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
+        }
+        if let Some(members) = self.members.as_mut().filter(|_| bad == 0) {
+            members.scrubbed.pages += u64::from(sources.count_ones());
+        }
+        self.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// The bytes of a row of a walk: decodes what is to be written, or compares parity with that of the data.
+    pub(super) fn combine_row(&mut self, plan: u32) {
+        self.decode(plan);
+        let Plan { purpose, missing, wanted, .. } = self.plans[plan as usize];
+        if purpose == Purpose::Rebuild && wanted & self.geometry.parity_members() != 0 {
+            return self.note_parity(plan, wanted);
+        }
+        if !self.verify_decoded(plan) || purpose != Purpose::Scrub || wanted != 0 {
+            return;
+        }
+        let mut wrong = 0;
+        if missing == 0 {
+            self.encode_parity_pages(plan);
+            let bytes = |page: Option<u32>| page.map(|page| self.memory.bytes(page));
+            let is_wrong = |&member: &u32| {
+                bytes(self.content_of_new(plan, member)) != bytes(self.content_of_old(plan, member))
+            };
+            let parity = members(self.geometry.parity_members());
+            wrong = parity.filter(is_wrong).fold(0, |mask, member| mask | 1 << member);
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.dirty = wrong;
+        if wrong == 0 || self.read_only {
+            slot.end_here();
+        }
+    }
+
+    /// The checksums of parity that was made anew for an element. Nobody knew them while it was missing.
+    fn note_parity(&mut self, plan: u32, parity: u64) {
+        let place = self.plans[plan as usize].place;
+        for member in members(parity) {
+            let checksum = self.content_of_old(plan, member).map(|page| crc32c(self.memory.bytes(page)));
+            let (group, position) = self.geometry.position_of(self.geometry.element(place, member).into());
+            if let (Some(journal), Some(checksum)) = (&mut self.journal, checksum) {
+                journal.table.set(group, place.page - self.geometry.first_page, position, checksum);
+            }
+        }
+    }
+
+    /// A row of a walk is over.
+    pub(super) fn row_walked(&mut self, plan: u32) {
+        let Plan { purpose, row, place, gave_up, lost, dirty, .. } = self.plans[plan as usize];
+        let bad = (lost & !self.members_on_failed(plan)) | dirty;
+        let has_checksums = self.journal.is_some();
+        let repairs = !self.read_only && !gave_up;
+        let Some(members) = &mut self.members else { return };
+        if purpose == Purpose::Scrub {
+            members.scrubbed.bad += u64::from(bad.count_ones());
+            members.scrubbed.repaired += u64::from(repairs) * u64::from(bad.count_ones());
+            members.scrubbed.lost += u64::from(gave_up);
+            if let Some(scrub) = &mut members.scrub {
+                scrub.done(row);
+            }
+            return;
+        }
+        members.rebuilding -= 1;
+        let Some(rebuild) = &mut members.rebuild else { return };
+        rebuild.failed += u64::from(gave_up);
+        if gave_up && !has_checksums {
+            // It stays behind the cursor: so nobody takes for its content what the element happens to have.
+            rebuild.is_halted = true;
+            return;
+        }
+        rebuild.rows.done(u64::from(place.page - self.geometry.first_page));
+    }
+}

@@ -1,0 +1,275 @@
+//! The members of an array in place while it serves: what superblocks say of them, the element that is being made whole, and
+//! walks over all rows.
+
+use super::Work;
+use crate::format::{MemberState, Superblock};
+use crate::placement::elastic::ScrubCounts;
+
+/// Plans of a walk that are under way at once.
+const PLANS_OF_WALK: u32 = 4;
+
+/// Rows of a walk between the first that is not over and the last that was begun: one bit of a word for each.
+const ROWS_AHEAD: u64 = 64;
+
+/// Rows after which superblocks are told how far rebuilding is. A loss of power has so many done again; an update of all
+/// superblocks is four flushes and two pages an element beside them.
+const ROWS_NOTED: u64 = 1024;
+
+/// A walk over rows, which end in any order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// All rows before this one are over.
+    pub(crate) cursor: u64,
+    /// The next to be begun.
+    next: u64,
+    pub(crate) end: u64,
+    /// Rows from the cursor on that are over, one bit each.
+    over: u64,
+    under_way: u32,
+}
+
+impl Rows {
+    pub(crate) fn new(cursor: u64, end: u64) -> Self {
+        Self { cursor, next: cursor, end, over: 0, under_way: 0 }
+    }
+
+    /// Whether another row may be begun.
+    pub(crate) fn has_next(&self) -> bool {
+        self.next < self.end && self.next < self.cursor + ROWS_AHEAD && self.under_way < PLANS_OF_WALK
+    }
+
+    /// Begins the next row.
+    pub(crate) fn begin(&mut self) -> u64 {
+        self.under_way += 1;
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// `row`, which was begun, is over.
+    pub(crate) fn done(&mut self, row: u64) {
+        self.under_way -= 1;
+        self.over |= 1 << (row - self.cursor);
+        let over = self.over.trailing_ones();
+        self.cursor += u64::from(over);
+        self.over = self.over.checked_shr(over).unwrap_or(0);
+    }
+
+    /// Whether all rows are over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.cursor == self.end
+    }
+
+    /// Begins no more rows.
+    pub(crate) fn stop(&mut self) {
+        self.end = self.next;
+    }
+}
+
+/// An element that is being made whole, row by row: what it has of rows behind the cursor is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rebuild {
+    pub(crate) element: u16,
+    pub(crate) rows: Rows,
+    /// Rows that superblocks know to be done.
+    pub(crate) noted: u64,
+    /// Rows that could not be made.
+    pub(crate) failed: u64,
+    /// Whether what it has of a row is kept if it has the row's checksum.
+    pub(crate) is_returned: bool,
+    /// Whether a row could not be made that nothing but its being behind the cursor tells from one that was.
+    pub(crate) is_halted: bool,
+    /// Rows that were done when the table of checksums was last begun to be written as a whole, and those of the time before that:
+    /// for them the table is on the elements, with all copies that this one has of it.
+    pub(crate) tabling: u64,
+    pub(crate) tabled: u64,
+    /// Whether that was behind the last row.
+    pub(crate) has_table: bool,
+}
+
+/// What superblocks are to tell of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// It comes into the array, to be made whole.
+    Comes { is_returned: bool },
+    /// So many rows of it are made.
+    Done(u64),
+    /// It is whole.
+    Whole,
+}
+
+/// What has to be done, in this order, before the news is durable; each when all before it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The element that comes has no metadata of the past.
+    Clear,
+    /// What was written to the element is durable.
+    Settle,
+    Front,
+    FlushFront,
+    Back,
+    FlushBack,
+}
+
+/// Superblocks that are being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Telling {
+    pub(crate) element: u16,
+    pub(crate) news: News,
+    pub(crate) stage: Stage,
+    /// Operations of the stage that were begun.
+    pub(crate) begun: u32,
+    /// Elements that were failed when the superblocks were made, one bit each.
+    pub(crate) failed: u64,
+}
+
+/// Members, and what is made of them.
+#[derive(Debug)]
+pub(crate) struct Members {
+    /// The superblock as the elements have it, or soon will; that of each differs in its number and identifier.
+    pub(crate) superblock: Superblock,
+    /// Of each element the first page of the superblock's back copy.
+    pub(crate) back: Vec<u32>,
+    /// The plan that writes superblocks.
+    pub(crate) plan: u32,
+    pub(crate) work: Work,
+    pub(crate) telling: Option<Telling>,
+    pub(crate) rebuild: Option<Rebuild>,
+    /// Plans of rebuilding under way, those for an element that failed since among them.
+    pub(crate) rebuilding: u32,
+    pub(crate) scrub: Option<Rows>,
+    pub(crate) scrubbed: ScrubCounts,
+}
+
+impl Rebuild {
+    /// Whether the table should be on the elements before anything else: superblocks are to tell of what is done, and it has the
+    /// checksums of that.
+    pub(crate) fn wants_table(&self) -> bool {
+        let Self { rows, noted, tabled, has_table, .. } = *self;
+        rows.is_over() && !has_table || rows.cursor >= noted + ROWS_NOTED && tabled < noted + ROWS_NOTED
+    }
+
+    /// The table is about to be written.
+    pub(crate) fn begin_table(&mut self) {
+        self.tabling = self.rows.cursor;
+    }
+
+    /// It is on the elements.
+    pub(crate) fn end_table(&mut self) {
+        self.tabled = self.tabling;
+        self.has_table = self.tabled == self.rows.end;
+    }
+}
+
+impl Members {
+    /// All members of a new array; its plan has the number `plan`.
+    pub(crate) fn new(superblock: Superblock, plan: u32) -> Self {
+        let pages = crate::format::superblock_pages(superblock.page_bytes);
+        Self {
+            back: vec![superblock.pages - pages; superblock.members.len()],
+            superblock,
+            plan,
+            work: Work::default(),
+            telling: None,
+            rebuild: None,
+            rebuilding: 0,
+            scrub: None,
+            scrubbed: ScrubCounts::default(),
+        }
+    }
+
+    /// Begins to make `element` whole from row `cursor` of `rows` on.
+    pub(crate) fn begin_rebuild(&mut self, element: u16, cursor: u64, rows: u64, is_returned: bool) {
+        self.rebuild = Some(Rebuild {
+            element,
+            rows: Rows::new(cursor.min(rows), rows),
+            noted: cursor,
+            failed: 0,
+            is_returned,
+            is_halted: false,
+            tabling: cursor,
+            tabled: cursor,
+            has_table: false,
+        });
+    }
+
+    /// The element that is being made whole, if what it has of `page`, counted from the first of the data, is not to be read.
+    #[inline]
+    pub(crate) fn stale_at(&self, page: u32) -> Option<u16> {
+        let rebuild = self.rebuild.as_ref().filter(|rebuild| u64::from(page) >= rebuild.rows.cursor)?;
+        Some(rebuild.element)
+    }
+
+    /// What superblocks should tell next, if anything.
+    pub(crate) fn news(&self) -> Option<(u16, News)> {
+        let rebuild = self.rebuild.as_ref()?;
+        if rebuild.tabled == rebuild.rows.end && rebuild.has_table {
+            return Some((rebuild.element, News::Whole));
+        }
+        (rebuild.tabled >= rebuild.noted + ROWS_NOTED)
+            .then_some((rebuild.element, News::Done(rebuild.tabled)))
+    }
+
+    /// Begins an update of the superblocks; elements of `failed`, a mask, take no part.
+    pub(crate) fn begin_update(&mut self, element: u16, news: News, failed: u64) {
+        let epoch = self.superblock.epoch;
+        self.superblock.update += 1;
+        for (number, member) in self.superblock.members.iter_mut().enumerate() {
+            if number == usize::from(element) {
+                match news {
+                    News::Comes { .. } => (member.state, member.cursor) = (MemberState::Rebuilding, 0),
+                    News::Done(rows) => member.cursor = rows,
+                    News::Whole => {
+                        member.state = MemberState::Active;
+                        (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
+                    }
+                }
+            } else if failed >> number & 1 != 0 {
+                member.fail(epoch, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_cursor_of_a_walk_is_behind_the_first_row_that_is_not_over(
+            end in 0..200u64,
+            picks in prop::collection::vec(any::<prop::sample::Index>(), 400),
+        ) {
+            let mut rows = Rows::new(0, end);
+            let (mut begun, mut over) = (Vec::new(), std::collections::BTreeSet::new());
+            for pick in picks {
+                if rows.has_next() {
+                    begun.push(rows.begin());
+                } else if !begun.is_empty() {
+                    let row = begun.swap_remove(pick.index(begun.len()));
+                    rows.done(row);
+                    over.insert(row);
+                }
+                prop_assert!(begun.len() <= PLANS_OF_WALK as usize);
+                prop_assert_eq!((0..end).find(|row| !over.contains(row)).unwrap_or(end), rows.cursor);
+            }
+            prop_assert!(rows.is_over());
+        }
+    }
+
+    #[test]
+    fn a_word_of_rows_that_end_from_the_last_one_on() {
+        let mut rows = Rows::new(10, 1000);
+        let first = rows.begin();
+        for row in 11..10 + ROWS_AHEAD {
+            assert!(rows.has_next());
+            assert_eq!(rows.begin(), row);
+            rows.done(row);
+            assert_eq!(rows.cursor, 10);
+        }
+        assert!(!rows.has_next(), "the first one is {ROWS_AHEAD} rows behind");
+        rows.done(first);
+        assert_eq!(rows.cursor, 10 + ROWS_AHEAD);
+    }
+}
