@@ -43,7 +43,8 @@ impl<M: Memory> Array<M> {
         self.settle(driver);
     }
 
-    /// How far a scrub is: segments (log) or rows (in place) that were looked at, and those that there are. Nothing if none goes on.
+    /// How far a scrub is: segments (log) or rows (in place) that were looked at, and those that there are. Nothing if none
+    /// goes on.
     pub fn scrubbing(&self) -> Option<(u32, u32)> {
         if let Some(members) = &self.members {
             return members.scrub.map(|rows| (short(rows.cursor), short(self.geometry.rows())));

@@ -113,7 +113,8 @@ impl<M: Memory> Array<M> {
         self.bearable_losses(plan)
     }
 
-    /// The steps of a row that is rebuilt: reading the rest, decoding, writing. What an element came back with is looked at first.
+    /// The steps of a row that is rebuilt: reading the rest, decoding, writing. What an element came back with is looked at
+    /// first.
     pub(super) fn build_rebuilt_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let Plan { place, wanted, lost, .. } = self.plans[plan as usize];
         let rebuild = self.members.as_ref().and_then(|members| members.rebuild);

@@ -101,7 +101,8 @@ pub struct Member {
 }
 
 impl Member {
-    /// It is lost in `epoch`, with everything up to `batch` on it. One that was being filled has no more than when it failed before.
+    /// It is lost in `epoch`, with everything up to `batch` on it. One that was being filled has no more than when it failed
+    /// before.
     pub(crate) fn fail(&mut self, epoch: u32, batch: u64) {
         if self.state == MemberState::Active {
             (self.failed_epoch, self.failed_batch) = (epoch, batch);

@@ -78,9 +78,9 @@ pub(crate) struct Rebuild {
     pub(crate) is_returned: bool,
     /// Whether a row could not be made that nothing but its being behind the cursor tells from one that was.
     pub(crate) is_halted: bool,
-    /// Rows that were done when the table of checksums was last begun to be written as a whole, and those of the time before that:
-    /// for them the table is on the elements, with all copies that this one has of it.
+    /// Rows that were done when all of the table of checksums was begun to be written last.
     pub(crate) tabling: u64,
+    /// Rows that were done when it was begun that is on the elements, with the copies that this one has of it.
     pub(crate) tabled: u64,
     /// Whether that was behind the last row.
     pub(crate) has_table: bool,
