@@ -48,6 +48,11 @@ pub trait Backend {
     /// An operation that is over.
     fn take(&mut self, memory: &mut Pages) -> Option<Ended>;
 
+    /// Whether operations are over when they are taken, so that taking one takes no time.
+    fn is_over_before_taken(&self) -> bool {
+        false
+    }
+
     /// Operations that were started and not taken.
     fn in_flight(&self) -> usize;
 

@@ -52,6 +52,19 @@ pub enum FileTrouble {
         /// Size of the first file.
         first_bytes: u64,
     },
+    /// It is a block device that something else has: a mounted file system, swap, another array.
+    #[error("is a block device that is in use; unmount it, or stop what has it")]
+    Busy,
+    /// It is a block device whose blocks are larger than pages.
+    #[error(
+        "has blocks of {block_bytes} bytes, and the array has pages of {page_bytes}; use pages at least as large"
+    )]
+    Blocks {
+        /// Its logical block.
+        block_bytes: u32,
+        /// The page.
+        page_bytes: u32,
+    },
     /// The operating system refused.
     #[error("{0}")]
     Io(#[from] io::Error),

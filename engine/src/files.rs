@@ -3,13 +3,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
     Advice, FallocateFlags, FlockOperation, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, flock,
+    ioctl_blksszget,
 };
 use rustix::io::{Errno, pread};
 use stripewise_array::Memory;
@@ -87,8 +88,7 @@ impl ElementFile {
     /// When it is missing or in use, when its size is not made of pages, and what the operating system refuses.
     pub fn open(path: &Path, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
-        let opened = OpenOptions::new().read(true).write(true).open(path);
-        let mut file = opened.map_err(|error| fail(missing_or(error)))?;
+        let mut file = open_alone(path, page_bytes).map_err(fail)?;
         lock(&file, FlockOperation::NonBlockingLockExclusive).map_err(fail)?;
         // The end and not the metadata: those of a block device say zero.
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
@@ -222,6 +222,28 @@ fn pages_of(bytes: u64, page_bytes: u32) -> Result<u32, FileTrouble> {
         return Err(wrong);
     }
     u32::try_from(bytes / u64::from(page_bytes)).map_err(|_| wrong)
+}
+
+/// Opens a file, or a block device that nothing else has and whose blocks are no larger than pages.
+fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
+    let is_device = std::fs::metadata(path).map_err(missing_or)?.file_type().is_block_device();
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    if is_device {
+        // Of a block device the kernel takes this for: nobody else, be it a mounted file system.
+        options.custom_flags(OFlags::EXCL.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::BUSY) => FileTrouble::Busy,
+        _ => missing_or(error),
+    })?;
+    if is_device {
+        let block_bytes = ioctl_blksszget(&file).map_err(io::Error::from)?;
+        if block_bytes > page_bytes {
+            return Err(FileTrouble::Blocks { block_bytes, page_bytes });
+        }
+    }
+    Ok(file)
 }
 
 /// What kept a file from being opened.

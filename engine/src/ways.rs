@@ -1,5 +1,6 @@
 //! The ways in which operations reach files.
 
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::Duration;
@@ -15,8 +16,8 @@ use crate::ring::Ring;
 /// Files and block devices, reached in the best way that there is.
 #[derive(Debug)]
 pub enum Files {
-    /// One blocking call after the other.
-    Plain(Plain<ElementFile>),
+    /// One blocking call after the other, and why not the other way if that was asked for.
+    Plain(Plain<ElementFile>, Option<io::Error>),
     /// Many at once.
     Ring(Box<Ring>),
 }
@@ -25,7 +26,7 @@ pub enum Files {
 macro_rules! either {
     ($files:expr, $way:ident => $what:expr) => {
         match $files {
-            Files::Plain($way) => $what,
+            Files::Plain($way, _) => $what,
             Files::Ring($way) => $what,
         }
     };
@@ -35,12 +36,23 @@ impl Files {
     /// Over these files, some of which may be absent, with pages of so many bytes.
     pub fn new(files: Vec<Option<ElementFile>>, page_bytes: u32, options: &Options) -> Self {
         if options.way == Way::Plain {
-            return Self::Plain(Plain::new(files, options.order));
+            return Self::Plain(Plain::new(files, options.order), None);
         }
         match Ring::new(files, page_bytes, options.timeout) {
             Ok(ring) => Self::Ring(Box::new(ring)),
-            Err((_, files)) => Self::Plain(Plain::new(files, options.order)),
+            Err((error, files)) => Self::Plain(Plain::new(files, options.order), Some(error)),
         }
+    }
+}
+
+impl Files {
+    /// Why there is no ring though one was asked for: the system has no io_uring, or forbids it.
+    pub fn remark(&self) -> Option<String> {
+        let Self::Plain(_, Some(error)) = self else { return None };
+        Some(format!(
+            "io_uring is not to be had ({error}), so blocking calls are used, which are slower; allow it \
+                      (kernel.io_uring_disabled, seccomp filters of containers)"
+        ))
     }
 }
 
@@ -61,6 +73,10 @@ impl Backend for Files {
     #[inline]
     fn take(&mut self, memory: &mut Pages) -> Option<Ended> {
         either!(self, way => way.take(memory))
+    }
+
+    fn is_over_before_taken(&self) -> bool {
+        either!(self, way => way.is_over_before_taken())
     }
 
     fn in_flight(&self) -> usize {

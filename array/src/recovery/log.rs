@@ -278,7 +278,9 @@ fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
 
 /// Puts what was found into an empty log. Returns the chunks that are lost.
 fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> {
-    let batches = || walk.named.iter().chain(walk.later.values());
+    let mut ordered: Vec<_> = walk.named.iter().chain(walk.later.values()).collect();
+    ordered.sort_unstable_by_key(|batch| batch.header.batch);
+    let batches = || ordered.iter().copied();
     let segment_slots = log.segment_slots();
     let segments = log.segments.count();
     for number in 0..segments {
@@ -313,7 +315,8 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
                 continue;
             }
             let is_newer = match log.home(entry.chunk) {
-                Home::Slot(before) => entry.birth > log.durable().births[before as usize],
+                // Of one birth the later was moved: what it was moved from may be damaged, or about to be overwritten.
+                Home::Slot(before) => entry.birth >= log.durable().births[before as usize],
                 _ => true,
             };
             if is_newer {

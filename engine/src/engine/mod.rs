@@ -206,10 +206,13 @@ impl<B: Backend> Engine<B> {
         self.array.dispatch(&mut self.desk);
         self.desk.backend.submit(self.array.memory());
         let mut is_anything = false;
+        let mut now = self.clock.now();
         for _ in 0..B::BATCH {
             let Some(over) = self.desk.take(self.array.memory()) else { break };
             let took_ns = self.clock.tick(over.took_ns);
-            let now = self.clock.now();
+            if !self.desk.backend.is_over_before_taken() {
+                now = self.clock.now();
+            }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
             self.array.completed(now, over.id, over.outcome, timing, &mut self.desk);
             if self.desk.take_refusal(over.element) {
@@ -263,7 +266,9 @@ impl<B: Backend> Engine<B> {
         self.set_rate(Rate::BytesPerSecond(0));
         while self.step() {}
         if !self.is_read_only {
-            self.array.drain(self.clock.now(), &mut self.desk);
+            let now = self.clock.now();
+            self.array.drain(now, &mut self.desk);
+            self.array.checkpoint(now, &mut self.desk);
             while self.step() {}
             self.flush()?;
             // What a flush leads to may go on behind it.

@@ -36,6 +36,11 @@ impl Known {
 }
 
 impl Engine<Files> {
+    /// What whoever runs the array should know: that operations reach its files in the slower way, and why.
+    pub fn remark(&self) -> Option<String> {
+        self.desk.backend.remark()
+    }
+
     /// Makes new element files of `element_bytes` each, and an array over them that reads as zeros. Of one with
     /// metadata nothing is written; [`stripewise_array::create`] makes such a one.
     ///

@@ -77,7 +77,7 @@ impl Kernel {
         let submitter = ring.submitter();
         let mut probe = Probe::new();
         submitter.register_probe(&mut probe)?;
-        let codes = [opcode::Readv::CODE, opcode::Writev::CODE, opcode::Fsync::CODE, opcode::Fallocate::CODE];
+        let codes = [opcode::Read::CODE, opcode::Write::CODE, opcode::Fsync::CODE, opcode::Fallocate::CODE];
         if !codes.iter().all(|&code| probe.is_supported(code)) || !ring.params().is_feature_ext_arg() {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -151,8 +151,8 @@ impl Kernel {
     /// When the system does not take what was prepared before.
     ///
     /// # Safety
-    /// `pieces`, and the memory that they name, stay where they are, and nobody else writes to the memory, nor reads
-    /// what is being read into it, until the answer has come.
+    /// The memory that `pieces` name stays where it is, and nobody else writes to it, nor reads what is being read into
+    /// it, until the answer has come. So does the list itself, if there are several.
     pub(super) unsafe fn push(
         &mut self,
         tag: u64,
@@ -184,6 +184,13 @@ impl Kernel {
             }
             (Action::Write, &[Piece { at, bytes }], Some(slab)) => {
                 opcode::WriteFixed::new(file, at as *const u8, bytes as u32, slab).offset(offset).build()
+            }
+            // Of one piece no address of the list is told: only of several it has to stay where it is.
+            (Action::Read, &[Piece { at, bytes }], None) => {
+                opcode::Read::new(file, at as *mut u8, bytes as u32).offset(offset).build()
+            }
+            (Action::Write, &[Piece { at, bytes }], None) => {
+                opcode::Write::new(file, at as *const u8, bytes as u32).offset(offset).build()
             }
             (Action::Read, _, Some(slab)) if self.has_fixed_vectors => {
                 opcode::ReadvFixed::new(file, vector, count, slab).offset(offset).build()
@@ -239,6 +246,11 @@ impl Kernel {
             Err(error) if error.raw_os_error() == Some(libc::ETIME) || is_passing(&error) => Ok(()),
             result => result.map(drop),
         }
+    }
+
+    /// Whether there are answers.
+    pub(super) fn has_answers(&mut self) -> bool {
+        !self.ring.completion().is_empty()
     }
 
     /// The next answer: its tag, and bytes or a negative error number.

@@ -8,6 +8,8 @@
 
 mod kernel;
 mod runs;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,6 +32,8 @@ const RUN_PAGES: usize = 256;
 const TRIES: u32 = 4;
 /// How often it is asked whether anything has timed out.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// And while much is under way, after how many turns the clock is looked at for that.
+const TURNS: u32 = 64;
 /// What is written where a file system makes no holes; as long as the longest page.
 static ZEROS: Zeros = Zeros([0; 32 << 10]);
 
@@ -66,7 +70,10 @@ pub struct Ring {
     in_flight: usize,
     page_bytes: u32,
     limit: Duration,
+    /// A reading of the clock that does for a batch.
+    now: Instant,
     asked_at: Instant,
+    turns: u32,
 }
 
 impl std::fmt::Debug for Ring {
@@ -104,7 +111,9 @@ impl Ring {
             in_flight: 0,
             page_bytes,
             limit,
+            now: Instant::now(),
             asked_at: Instant::now(),
+            turns: 0,
         };
         for (element, file) in (0..).zip(files) {
             if let Some(file) = file {
@@ -116,6 +125,7 @@ impl Ring {
 
     /// Makes runs of what was started, and hands them on.
     fn make_runs(&mut self, memory: &mut Pages) {
+        self.now = Instant::now();
         // The kernel is told of pages by address: those that lie side by side on an element become one run.
         let mut started = std::mem::take(&mut self.started);
         started.sort_unstable_by_key(|one| (one.operation.element, one.operation.kind, one.operation.page));
@@ -125,8 +135,11 @@ impl Ring {
                 let (before, after) = (&before.operation, &after.operation);
                 (before.element, before.kind, before.page + 1) == (after.element, after.kind, after.page)
             };
-            let is_single = first.operation.kind == OperationKind::Flush;
-            let most = if is_single { 1 } else { RUN_PAGES };
+            let most = match first.operation.kind {
+                OperationKind::Read | OperationKind::Write => RUN_PAGES,
+                OperationKind::Trim => usize::MAX,
+                OperationKind::Flush => 1,
+            };
             let behind = rest.iter().zip(&rest[1..]).take_while(|&(before, after)| follows((before, after)));
             let count = (1 + behind.count()).min(most);
             let (one, others) = rest.split_at(count);
@@ -146,9 +159,12 @@ impl Ring {
             }
             return;
         };
-        let run = self.runs.take(open, started, self.page_bytes, memory);
+        let run = self.runs.take(open, started, self.now, self.page_bytes, memory);
         if let Some(open) = &mut self.open[open] {
             open.in_flight += 1;
+            if started[0].operation.kind == OperationKind::Trim && !open.makes_holes {
+                self.runs.get_mut(run).write_zeros(&ZEROS.0, self.page_bytes);
+            }
         }
         self.push(run);
     }
@@ -161,14 +177,14 @@ impl Ring {
         let action = match run.kind {
             OperationKind::Read => Action::Read,
             OperationKind::Write => Action::Write,
-            OperationKind::Trim if open.makes_holes => {
+            OperationKind::Trim if run.pieces_left().is_empty() => {
                 Action::Trim(run.left() as u64 * u64::from(self.page_bytes))
             }
             OperationKind::Trim => Action::Write,
             OperationKind::Flush => Action::Flush,
         };
-        // SAFETY: the pieces are the run's until its answer has come, and lie on the heap. Their memory is pages that the
-        // controller gave away until their operations are reported as over, or that were exchanged for others when they timed
+        // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come. Their memory
+        // is pages that the controller gave away until their operations are reported as over, or that were exchanged for others when they timed
         // out; or zeros that nobody writes. The memory outlives the ring: `Engine` drops it later, and dropping a
         // ring waits for all answers.
         let pushed = unsafe {
@@ -186,6 +202,9 @@ impl Ring {
 
     /// Takes in what the kernel answers.
     fn reap(&mut self, memory: &mut Pages) {
+        if self.kernel.has_answers() {
+            self.now = Instant::now();
+        }
         while let Some((tag, answer)) = self.kernel.pop() {
             self.answered(tag as u32, answer, memory);
         }
@@ -248,7 +267,7 @@ impl Ring {
     /// A run of several pages is tried page by page, so that an error is of the page that has it; a single one failed.
     fn part(&mut self, number: u32, error: impl Fn() -> io::Error, memory: &mut Pages) {
         let run = self.runs.get(number);
-        let took_ns = run.age_ns();
+        let took_ns = run.age_ns(self.now);
         if run.left() == 1 || run.kind == OperationKind::Flush {
             let done: Vec<Started> = run.started.clone();
             let failed = run.done;
@@ -270,7 +289,7 @@ impl Ring {
 
     fn succeed(&mut self, number: u32, memory: &mut Pages) {
         let run = self.runs.get(number);
-        let took_ns = run.age_ns();
+        let took_ns = run.age_ns(self.now);
         let ended = run.started.iter().map(|one| Ended {
             id: one.id,
             operation: one.operation,
@@ -302,14 +321,13 @@ impl Ring {
     /// Gives up what has taken too long: its operations have timed out, and their pages are exchanged for others, because the
     /// kernel may use them yet.
     fn give_up(&mut self, memory: &mut Pages) {
-        let now = Instant::now();
-        if now.duration_since(self.asked_at) < PATIENCE {
+        if self.now.duration_since(self.asked_at) < PATIENCE.min(self.limit) {
             return;
         }
-        self.asked_at = now;
-        for number in self.runs.older_than(now, self.limit) {
+        self.asked_at = self.now;
+        for number in self.runs.older_than(self.now, self.limit) {
             let run = self.runs.get_mut(number);
-            let took_ns = run.age_ns();
+            let took_ns = run.age_ns(self.now);
             for one in run.abandon(memory) {
                 self.end(&one, Err(io::ErrorKind::TimedOut.into()), took_ns);
             }
@@ -345,7 +363,11 @@ impl Backend for Ring {
             debug_assert!(false, "the ring takes nothing: {error}");
         }
         self.reap(memory);
-        self.give_up(memory);
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(TURNS) || self.ended.is_empty() {
+            self.now = Instant::now();
+            self.give_up(memory);
+        }
     }
 
     #[inline]
@@ -353,6 +375,10 @@ impl Backend for Ring {
         let ended = self.ended.pop_front()?;
         self.in_flight -= 1;
         Some(ended)
+    }
+
+    fn is_over_before_taken(&self) -> bool {
+        true
     }
 
     fn in_flight(&self) -> usize {

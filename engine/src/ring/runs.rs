@@ -57,9 +57,9 @@ impl Run {
         }
     }
 
-    /// Since when it is in flight.
-    pub(super) fn age_ns(&self) -> Nanos {
-        self.begun.elapsed().as_nanos() as Nanos
+    /// How long it is in flight.
+    pub(super) fn age_ns(&self, now: Instant) -> Nanos {
+        now.duration_since(self.begun).as_nanos() as Nanos
     }
 
     /// Whether nobody waits for it any more.
@@ -102,10 +102,10 @@ impl Runs {
         &mut self,
         open: usize,
         started: &[Started],
+        begun: Instant,
         page_bytes: u32,
         memory: &mut Pages,
     ) -> u32 {
-        let begun = Instant::now();
         let kind = started[0].operation.kind;
         let number = self.free.pop().unwrap_or_else(|| {
             self.runs.push(Run {
@@ -165,6 +165,12 @@ impl Runs {
     /// Runs that are under way.
     pub(super) fn count(&self) -> usize {
         self.runs.len() - self.free.len()
+    }
+
+    /// The most that were ever under way.
+    #[cfg(test)]
+    pub(super) fn most(&self) -> usize {
+        self.runs.len()
     }
 
     /// Runs that are under way longer than `limit`, and wanted.

@@ -23,7 +23,10 @@ impl<M: Memory> Array<M> {
         if walk.segment >= log.segments.count() {
             let is_over = walk.under_way == 0;
             if is_over {
-                self.elastic_mut().durable_mut().scrub = None;
+                let durable = self.elastic_mut().durable_mut();
+                durable.scrub = None;
+                // What was moved is not to be found where it was again.
+                durable.sync.is_asked |= durable.scrubbed.repaired > 0;
             }
             return is_over;
         }

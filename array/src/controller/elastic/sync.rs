@@ -60,6 +60,15 @@ impl<M: Memory> Array<M> {
         self.elastic().durable().sync.phase
     }
 
+    /// Asks for a checkpoint: what was moved off damaged stripes is durable with it, and the next opening has little to do.
+    pub fn checkpoint<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
+        self.advance(now);
+        if self.is_kept() && !self.read_only && self.elastic.is_some() {
+            self.elastic_mut().durable_mut().sync.is_asked = true;
+            self.settle(driver);
+        }
+    }
+
     /// Begins if anybody asks for it.
     fn begin_sync(&mut self) -> bool {
         let wants_checkpoint = self.wants_checkpoint();
@@ -102,7 +111,8 @@ impl<M: Memory> Array<M> {
         // A collection that is held back until a checkpoint gives space.
         let is_awaited = log.wants_collection && !log.may_collect();
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
-        collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16) || is_long
+        let is_due = collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16);
+        is_due || is_long || durable.sync.is_asked
     }
 
     /// Lets everything leave memory; when nothing is left there, that is the moment.
@@ -188,6 +198,7 @@ impl<M: Memory> Array<M> {
             durable.sync.buries |= !durable.tombstones.is_empty();
             durable.tombstones.clear();
             durable.opened = 0;
+            durable.sync.is_asked = false;
             self.draw_body();
         } else if durable.sync.horizon == durable.horizon && !durable.is_news {
             // Nothing is new.

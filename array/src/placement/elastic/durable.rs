@@ -72,6 +72,8 @@ pub(crate) struct Sync {
     pub(crate) waiting: Vec<u32>,
     pub(crate) joined: Vec<u32>,
     pub(crate) is_checkpoint: bool,
+    /// Whether a checkpoint was asked for, be there need of one or not.
+    pub(crate) is_asked: bool,
     /// Whether tombstones of that moment are in the checkpoint alone: flushes wait for it.
     pub(crate) buries: bool,
     /// The elements that the checkpoint is written to, and its header.

@@ -1,0 +1,162 @@
+use stripewise_array::{Class, Memory};
+
+use super::*;
+use crate::store::outcome_of;
+
+const PAGE: usize = 4096;
+
+/// A ring over one file of so many pages; none, with a message, where the system has no ring.
+fn ring(pages: u64, limit: Duration) -> Option<(tempfile::TempDir, Ring, Pages)> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = ElementFile::create(&folder.path().join("element"), pages * PAGE as u64, PAGE as u32).unwrap();
+    match Ring::new(vec![Some(file)], PAGE as u32, limit) {
+        Ok(ring) => Some((folder, ring, Pages::new(PAGE as u32))),
+        Err((error, _)) => {
+            println!("skipped: no io_uring: {error}");
+            None
+        }
+    }
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn operation(kind: OperationKind, page: u32) -> Operation {
+    Operation { kind, page, class: Class::HostRead, ..Operation::default() }
+}
+
+/// Carries operations out together; how each ended, by its number.
+fn all(
+    ring: &mut Ring,
+    memory: &mut Pages,
+    operations: &[(OperationKind, u32, PageId)],
+) -> Vec<io::Result<()>> {
+    for (id, &(kind, page, buffer)) in (0..).zip(operations) {
+        ring.start(id, &operation(kind, page), buffer, memory);
+    }
+    let mut results: Vec<Option<io::Result<()>>> = operations.iter().map(|_| None).collect();
+    while ring.in_flight() > 0 {
+        ring.submit(memory);
+        while let Some(ended) = ring.take(memory) {
+            let before = results[ended.id as usize].replace(ended.result);
+            assert!(before.is_none(), "operation {} ended twice", ended.id);
+        }
+        if ring.in_flight() > 0 {
+            ring.wait(None);
+        }
+    }
+    results.into_iter().map(|result| result.expect("it ended")).collect()
+}
+
+#[test]
+fn pages_side_by_side_in_any_order_and_apart_keep_their_content() {
+    let Some((_folder, mut ring, mut memory)) = ring(2000, LONG) else { return };
+    // Every second page of a part, all of another, and more than a run takes.
+    let places: Vec<u32> = (0..40).map(|nth| nth * 2).chain(100..140).chain(500..1900).rev().collect();
+    let writes: Vec<_> = places
+        .iter()
+        .map(|&page| {
+            let buffer = memory.take();
+            memory.page_mut(buffer).fill((page % 251) as u8);
+            (OperationKind::Write, page, buffer)
+        })
+        .collect();
+    assert!(all(&mut ring, &mut memory, &writes).iter().all(Result::is_ok));
+    assert!(all(&mut ring, &mut memory, &[(OperationKind::Flush, 0, 0)])[0].is_ok());
+    writes.iter().for_each(|&(_, _, buffer)| memory.give(buffer));
+    let reads: Vec<_> = places.iter().map(|&page| (OperationKind::Read, page, memory.take())).collect();
+    assert!(all(&mut ring, &mut memory, &reads).iter().all(Result::is_ok));
+    for &(_, page, buffer) in &reads {
+        assert!(memory.page(buffer).iter().all(|&byte| byte == (page % 251) as u8), "page {page}");
+    }
+    let runs = ring.runs.most();
+    assert!(runs < places.len() / 2, "{runs} runs for {} pages", places.len());
+}
+
+#[test]
+fn trimmed_pages_read_as_zeros_and_their_neighbours_stay() {
+    let Some((_folder, mut ring, mut memory)) = ring(64, LONG) else { return };
+    for makes_holes in [true, false] {
+        let buffer = memory.take();
+        memory.page_mut(buffer).fill(9);
+        let writes: Vec<_> = (0..64).map(|page| (OperationKind::Write, page, buffer)).collect();
+        assert!(all(&mut ring, &mut memory, &writes).iter().all(Result::is_ok));
+        if let Some(open) = &mut ring.open[0] {
+            open.makes_holes = makes_holes;
+        }
+        let trims: Vec<_> = (10..30).map(|page| (OperationKind::Trim, page, 0)).collect();
+        assert!(all(&mut ring, &mut memory, &trims).iter().all(Result::is_ok));
+        for (page, byte) in [(9, 9), (10, 0), (29, 0), (30, 9)] {
+            assert!(all(&mut ring, &mut memory, &[(OperationKind::Read, page, buffer)])[0].is_ok());
+            assert!(memory.page(buffer).iter().all(|&found| found == byte), "page {page}");
+        }
+        memory.give(buffer);
+    }
+}
+
+#[test]
+fn of_a_run_over_the_end_of_a_file_that_was_cut_the_rest_fails_page_by_page() {
+    let Some((folder, mut ring, mut memory)) = ring(32, LONG) else { return };
+    let file = std::fs::OpenOptions::new().write(true).open(folder.path().join("element")).unwrap();
+    file.set_len(20 * PAGE as u64 + 100).unwrap();
+    let reads: Vec<_> = (10..30).map(|page| (OperationKind::Read, page, memory.take())).collect();
+    for ((_, page, _), result) in reads.iter().zip(all(&mut ring, &mut memory, &reads)) {
+        match result {
+            Ok(()) => assert!(*page < 20, "page {page} is not there"),
+            Err(error) => {
+                assert!(*page >= 20, "page {page}: {error}");
+                assert_eq!(outcome_of(&error), stripewise_array::Outcome::Corrupt);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_element_that_was_closed_does_nothing_and_lets_its_file_go() {
+    let Some((folder, mut ring, mut memory)) = ring(8, LONG) else { return };
+    let buffer = memory.take();
+    ring.start(0, &operation(OperationKind::Write, 3), buffer, &mut memory);
+    ring.submit(&mut memory);
+    ring.close(0);
+    while ring.take(&mut memory).is_none() {
+        ring.wait(None);
+        ring.submit(&mut memory);
+    }
+    let error = all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)]).pop().unwrap().unwrap_err();
+    assert_eq!(outcome_of(&error), stripewise_array::Outcome::Gone);
+    let file = ElementFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
+    ring.put(0, file);
+    assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)])[0].is_ok());
+}
+
+/// The page of an operation that has timed out is not given to anybody else before the kernel is done with it.
+#[test]
+fn what_times_out_keeps_its_memory_until_it_returns() {
+    let Some((_folder, mut ring, mut memory)) = ring(4096, LONG) else { return };
+    let buffer = memory.take();
+    let writes: Vec<_> = (0..4096).map(|page| (OperationKind::Write, page, buffer)).collect();
+    assert!(all(&mut ring, &mut memory, &writes).iter().all(Result::is_ok));
+    memory.give(buffer);
+    ring.limit = Duration::ZERO;
+    let reads: Vec<_> = (0..512).map(|page| (page * 8, memory.take())).collect();
+    for (id, &(page, buffer)) in (0..).zip(&reads) {
+        ring.start(id, &operation(OperationKind::Read, page), buffer, &mut memory);
+    }
+    ring.make_runs(&mut memory);
+    ring.kernel.enter(false).unwrap();
+    ring.now = Instant::now();
+    ring.give_up(&mut memory);
+    for _ in &reads {
+        let error = ring.take(&mut memory).expect("whatever the kernel does").result.unwrap_err();
+        assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
+    }
+    assert_eq!((ring.in_flight(), memory.in_use()), (0, 2 * reads.len()));
+    reads.iter().for_each(|&(_, buffer)| memory.page_mut(buffer).fill(5));
+    // All is back in the end, and the pages are the caller's alone.
+    while ring.runs.count() > 0 {
+        ring.wait(None);
+        ring.reap(&mut memory);
+    }
+    assert_eq!(memory.in_use(), reads.len());
+    assert!(reads.iter().all(|&(_, buffer)| memory.page(buffer) == [5; PAGE]), "the kernel wrote elsewhere");
+    assert!(ring.take(&mut memory).is_none(), "they ended once");
+}
