@@ -183,10 +183,10 @@ impl Ring {
             OperationKind::Trim => Action::Write,
             OperationKind::Flush => Action::Flush,
         };
-        // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come. Their memory
-        // is pages that the controller gave away until their operations are reported as over, or that were exchanged for others when they timed
-        // out; or zeros that nobody writes. The memory outlives the ring: `Engine` drops it later, and dropping a
-        // ring waits for all answers.
+        // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come. Their
+        // memory is pages that the controller gave away until their operations are reported as over, or that were exchanged
+        // for others when they timed out; or zeros that nobody writes. The memory outlives the ring: `Engine` drops it
+        // later, and dropping a ring waits for all answers.
         let pushed = unsafe {
             self.kernel.push(number.into(), open.target, action, offset, run.pieces_left(), run.tries > 0)
         };
