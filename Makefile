@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -72,6 +72,9 @@ bench-hotness: ## Measure time and memory of hot data identification beside an e
 
 bench-durable: ## Measure metadata's share of writes, recovery and checkpoints of arrays that are opened again
 	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-durable
+
+bench-engine: ## Measure the engine over files in memory beside plain io_uring
+	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-engine
 
 bench-elastic: ## Measure eSAP and WAS beside RAID-5 in place, over arrays of many sizes
 	$(CARGO) run --release --locked -p stripewise-sim --example elastic

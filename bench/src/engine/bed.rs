@@ -1,0 +1,117 @@
+//! An array over files of a folder, and files beside them for what it is compared with.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use stripewise_array::{Identity, Opening, Scheme, create};
+use stripewise_base::prng::Prng;
+use stripewise_engine::{ElementFile, Engine, FileMedia, Options, random_uuid};
+use tempfile::TempDir;
+
+use crate::Arguments;
+use crate::load::{Load, Pattern, drive};
+
+/// Bytes of a page, and of a small request.
+pub(crate) const PAGE_BYTES: u32 = 4096;
+
+/// The share of the array that is filled.
+const FILLED_PERCENT: u64 = 80;
+
+pub(crate) struct Bed {
+    folder: TempDir,
+    scheme: Scheme,
+    count: u16,
+    element_bytes: u64,
+}
+
+impl Bed {
+    /// New files in the folder that is named.
+    pub(crate) fn new(arguments: &Arguments, scheme: Scheme) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("stripewise-bench-").tempdir_in(&arguments.folder)?;
+        Ok(Self { folder, scheme, count: arguments.elements, element_bytes: arguments.mib << 20 })
+    }
+
+    fn path(&self, nth: u16) -> PathBuf {
+        self.folder.path().join(format!("element-{nth:02}"))
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        (0..self.count).map(|nth| self.path(nth)).collect()
+    }
+
+    /// Files of the same sizes that no array has, written whole.
+    pub(crate) fn plain_files(&self) -> Result<Vec<PathBuf>> {
+        let paths: Vec<PathBuf> =
+            (0..self.count).map(|nth| self.folder.path().join(format!("plain-{nth:02}"))).collect();
+        for path in &paths {
+            let block = vec![0x5a; 1 << 20];
+            let mut file = std::fs::File::create(path)?;
+            for _ in 0..self.element_bytes >> 20 {
+                std::io::Write::write_all(&mut file, &block)?;
+            }
+            file.sync_all()?;
+        }
+        Ok(paths)
+    }
+
+    /// A file for an element that is to be replaced.
+    pub(crate) fn replacement(&self) -> Result<ElementFile> {
+        let path = self.folder.path().join("replacement");
+        let _ = std::fs::remove_file(&path);
+        Ok(ElementFile::create(&path, self.element_bytes, PAGE_BYTES)?)
+    }
+
+    /// The file of an element that was taken out, or another one in its place.
+    pub(crate) fn create(&self) -> Result<Engine> {
+        for path in self.paths() {
+            let _ = std::fs::remove_file(path);
+        }
+        let files = ElementFile::create_all(&self.paths(), self.element_bytes, PAGE_BYTES)?;
+        let mut media = FileMedia::new(files, PAGE_BYTES);
+        let elements = media.elements();
+        let identity = Identity {
+            array: random_uuid()?,
+            elements: (0..self.count).map(|_| random_uuid()).collect::<Result<_, _>>()?,
+            name: "bench".into(),
+        };
+        create(&self.scheme, elements, &identity, &mut media)?;
+        drop(media);
+        self.open()
+    }
+
+    /// Opens the array as it lies there.
+    pub(crate) fn open(&self) -> Result<Engine> {
+        let media = FileMedia::open(&self.paths(), PAGE_BYTES)?;
+        let options = Options { page_bytes: PAGE_BYTES, ..Options::default() };
+        let (engine, _) = Engine::resume(&self.scheme, media, options, Opening::default())
+            .with_context(|| format!("the array in {}", self.folder.path().display()))?;
+        Ok(engine)
+    }
+
+    /// Fills an array and overwrites it at random until collection has found its pace.
+    pub(crate) fn fill(&self, engine: &mut Engine) -> Result<()> {
+        let large =
+            Load { pattern: Pattern::Sequential, write: true, bytes: 1 << 20, depth: 8, ..self.load(engine) };
+        let mut random = Prng::stream(1, 0);
+        drive(engine, &Load { count: large.span / large.bytes as u64, ..large }, &mut random)?;
+        let small = Load { write: true, count: 2 * large.span / u64::from(PAGE_BYTES), ..self.load(engine) };
+        drive(engine, &small, &mut random)?;
+        engine.flush()?;
+        Ok(())
+    }
+
+    /// Small random reads of what is filled, 32 at a time.
+    pub(crate) fn load(&self, engine: &Engine) -> Load {
+        // Whole MiB, so that large requests end where it does.
+        let span = (engine.capacity() * FILLED_PERCENT / 100) >> 20 << 20;
+        Load {
+            pattern: Pattern::Random,
+            write: false,
+            bytes: PAGE_BYTES as usize,
+            depth: 32,
+            count: 0,
+            span,
+            flush_every: 0,
+        }
+    }
+}

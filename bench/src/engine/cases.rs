@@ -1,0 +1,276 @@
+//! What is measured, and what each is compared with.
+
+use std::fs::File;
+
+use anyhow::{Result, ensure};
+use comfy_table::Table;
+use stripewise_base::prng::Prng;
+use stripewise_engine::Engine;
+use stripewise_study::SchemeSpec;
+
+use crate::Arguments;
+use crate::bed::{Bed, PAGE_BYTES};
+use crate::load::{Load, Pattern, Taken, Watch, drive};
+use crate::raw;
+
+/// A case: a load on the array, and what it is held against.
+struct Case {
+    name: &'static str,
+    load: Load,
+    against: Against,
+}
+
+/// What a case is compared with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Against {
+    /// The same requests by io_uring, over as many files.
+    Files,
+    /// The same by io_uring, of which a stripe's parity takes its part.
+    FilesLessParity,
+    /// The same to one file, which is flushed as often.
+    OneFile,
+    /// The same load on the whole array.
+    Whole,
+}
+
+/// Measures all cases and prints them.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let spec = SchemeSpec::parse(&arguments.scheme)?;
+    let scheme = stripewise_study::scheme(&spec.document, &spec.settings)?;
+    let bed = Bed::new(arguments, scheme)?;
+    let plain: Vec<File> = bed.plain_files()?.iter().map(raw::open).collect::<Result<_>>()?;
+    let mut engine = bed.create()?;
+    println!(
+        "{} over {} files of {} MiB in {}, by {}: {:.0} MiB",
+        arguments.scheme,
+        arguments.elements,
+        arguments.mib,
+        arguments.folder.display(),
+        engine.status().way,
+        engine.capacity() as f64 / f64::from(1 << 20),
+    );
+    let mut report = Report::new(arguments);
+    report.counts_without_collection(&bed, &mut engine)?;
+    bed.fill(&mut engine)?;
+    for case in cases(&bed.load(&engine), arguments.requests) {
+        if case.against != Against::Whole {
+            report.case(&case, &mut engine, &plain)?;
+        }
+    }
+    report.degraded(&bed, &mut engine)?;
+    report.maintenance(&bed, engine)?;
+    println!("{}", report.table);
+    report.notes.iter().for_each(|note| println!("{note}"));
+    Ok(())
+}
+
+fn cases(small: &Load, requests: u64) -> Vec<Case> {
+    let small = Load { count: requests, ..*small };
+    let large =
+        Load { pattern: Pattern::Sequential, bytes: 1 << 20, depth: 8, count: requests / 200, ..small };
+    let write = |load: Load| Load { write: true, ..load };
+    let alone = |load: Load| Load { depth: 1, count: load.count / 4, ..load };
+    let flushed = |every, count| Load { flush_every: every, count, ..write(small) };
+    let case = |name, load, against| Case { name, load, against };
+    vec![
+        case("4 KiB random writes, 32 at a time", write(small), Against::Files),
+        case("4 KiB random writes, one at a time", write(alone(small)), Against::Files),
+        case("4 KiB random reads, 32 at a time", small, Against::Files),
+        case("4 KiB random reads, one at a time", alone(small), Against::Files),
+        case("1 MiB sequential writes, 8 at a time", write(large), Against::FilesLessParity),
+        case("1 MiB sequential reads, 8 at a time", large, Against::Files),
+        case("4 KiB random writes, a flush after each", flushed(1, requests / 20), Against::OneFile),
+        case("4 KiB random writes, a flush after 32", flushed(32, requests / 4), Against::OneFile),
+        case("4 KiB random reads, an element lost", small, Against::Whole),
+        case("4 KiB random writes, an element lost", write(small), Against::Whole),
+    ]
+}
+
+struct Report<'a> {
+    arguments: &'a Arguments,
+    table: Table,
+    notes: Vec<String>,
+    random: Prng,
+}
+
+impl<'a> Report<'a> {
+    fn new(arguments: &'a Arguments) -> Self {
+        let mut table = Table::new();
+        table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+        table.set_header([
+            "case",
+            "requests/s",
+            "MiB/s",
+            "CPU us a request",
+            "element bytes a byte",
+            "reads a request",
+            "compared with",
+            "its MiB/s",
+            "ratio",
+        ]);
+        Self { arguments, table, notes: Vec::new(), random: Prng::stream(2, 0) }
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.arguments.only.as_ref().is_none_or(|only| name.contains(only))
+    }
+
+    /// Writes to an empty array: what parity and metadata take, and nothing else.
+    fn counts_without_collection(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
+        let load = Load { write: true, ..bed.load(engine) };
+        let count = load.span / u64::from(PAGE_BYTES) / 4;
+        let taken = drive(engine, &Load { count, ..load }, &mut self.random)?;
+        self.notes.push(format!(
+            "without collection {:.3} element bytes are written a byte of 4 KiB random writes",
+            bytes_a_byte(&taken)
+        ));
+        Ok(())
+    }
+
+    /// A case on the whole array, and what it is compared with, in turn.
+    fn case(&mut self, case: &Case, engine: &mut Engine, plain: &[File]) -> Result<()> {
+        if !self.wants(case.name) {
+            return Ok(());
+        }
+        let files = if case.against == Against::OneFile { &plain[..1] } else { plain };
+        let span = match case.against {
+            Against::OneFile => files[0].metadata()?.len(),
+            _ => case.load.span,
+        };
+        let other = Load { span, ..case.load };
+        let mut runs = Vec::new();
+        for _ in 0..self.arguments.runs {
+            let ours = drive(engine, &case.load, &mut self.random)?;
+            runs.push((ours, raw::drive(files, &other, &mut self.random)?));
+        }
+        let data = f64::from(self.arguments.elements - parity(engine));
+        let (name, factor) = match case.against {
+            Against::FilesLessParity => ("io_uring, less parity", data / f64::from(self.arguments.elements)),
+            Against::OneFile => ("io_uring, one file, fdatasync", 1.0),
+            Against::Files | Against::Whole => ("io_uring", 1.0),
+        };
+        self.row(case.name, &runs, name, factor);
+        Ok(())
+    }
+
+    /// An element is lost. What goes on is compared with the whole array, so runs of both take turns: each time the element comes
+    /// back whole.
+    fn degraded(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
+        for case in cases(&bed.load(engine), self.arguments.requests) {
+            if case.against != Against::Whole || !self.wants(case.name) {
+                continue;
+            }
+            let mut runs = Vec::new();
+            for _ in 0..self.arguments.runs {
+                let whole = drive(engine, &case.load, &mut self.random)?;
+                engine.fail(1)?;
+                let degraded = drive(engine, &case.load, &mut self.random)?;
+                runs.push((degraded, whole));
+                rebuild(bed, engine)?;
+            }
+            self.row(case.name, &runs, "the whole array", 1.0);
+        }
+        Ok(())
+    }
+
+    /// Rebuild, scrub, memory, and opening after an unclean stop.
+    fn maintenance(&mut self, bed: &Bed, mut engine: Engine) -> Result<()> {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        if self.wants("rebuild") {
+            engine.fail(1)?;
+            let seconds = rebuild(bed, &mut engine)?;
+            let bytes = self.arguments.mib;
+            self.notes.push(format!(
+                "rebuild of an element of {bytes} MiB: {seconds:.2} s, {:.0} MiB/s",
+                bytes as f64 / seconds
+            ));
+        }
+        if self.wants("scrub") {
+            let watch = Watch::start();
+            engine.scrub();
+            while engine.status().scrub.progress.is_some() {
+                ensure!(engine.step(), "the scrub does not end");
+            }
+            let (seconds, _) = watch.stop();
+            let scrub = engine.status().scrub;
+            ensure!(scrub.bad == 0, "the scrub found {} bad pages", scrub.bad);
+            let read = mib(scrub.pages * u64::from(PAGE_BYTES));
+            self.notes.push(format!("scrub of {read:.0} MiB: {seconds:.2} s, {:.0} MiB/s", read / seconds));
+        }
+        let status = engine.status();
+        let stored = status.used.unwrap_or(status.capacity);
+        self.notes.push(format!(
+            "memory: {:.2} MB of maps and {:.2} MB of pages for {:.2} GB stored",
+            status.memory.1 as f64 / 1e6,
+            (status.memory.0 * u64::from(PAGE_BYTES)) as f64 / 1e6,
+            stored as f64 / 1e9
+        ));
+        // Dropped as if it had been killed.
+        drop(engine);
+        let mut engine = bed.create()?;
+        bed.fill(&mut engine)?;
+        drop(engine);
+        let watch = Watch::start();
+        drop(bed.open()?);
+        let (seconds, cpu_seconds) = watch.stop();
+        self.notes.push(format!(
+            "opening after an unclean stop, {:.0} MiB stored: {:.1} ms, {:.1} ms of processor time",
+            mib(stored),
+            seconds * 1e3,
+            cpu_seconds * 1e3
+        ));
+        Ok(())
+    }
+
+    /// Medians of runs, each beside what it is compared with.
+    fn row(&mut self, name: &str, runs: &[(Taken, Taken)], other: &str, factor: f64) {
+        let mib = |taken: &Taken| taken.bytes as f64 / f64::from(1 << 20) / taken.seconds;
+        let of = |figure: &dyn Fn(&(Taken, Taken)) -> f64| median(runs.iter().map(figure).collect());
+        let pages_of_request =
+            |taken: &Taken| taken.bytes as f64 / f64::from(PAGE_BYTES) / taken.requests as f64;
+        let ratio = of(&|(ours, theirs)| mib(ours) / (mib(theirs) * factor));
+        self.table.add_row([
+            name.to_string(),
+            format!("{:.0}", of(&|(ours, _)| ours.per_second())),
+            format!("{:.0}", of(&|(ours, _)| mib(ours))),
+            format!("{:.2}", of(&|(ours, _)| ours.cpu_seconds * 1e6 / ours.requests as f64)),
+            format!("{:.3}", of(&|(ours, _)| bytes_a_byte(ours))),
+            format!(
+                "{:.3}",
+                of(&|(ours, _)| ours.pages_read as f64 / ours.requests as f64 / pages_of_request(ours))
+            ),
+            other.to_string(),
+            format!("{:.0}", of(&|(_, theirs)| mib(theirs) * factor)),
+            format!("{ratio:.2}"),
+        ]);
+    }
+}
+
+/// Elements of a stripe that parity takes.
+fn parity(engine: &Engine) -> u16 {
+    engine.array().geometry().parity() as u16
+}
+
+/// Element bytes written for each byte of hosts.
+fn bytes_a_byte(taken: &Taken) -> f64 {
+    (taken.pages_written * u64::from(PAGE_BYTES)) as f64 / taken.bytes as f64
+}
+
+/// Puts a new file in the place of element 1, and waits until it is whole. Seconds.
+fn rebuild(bed: &Bed, engine: &mut Engine) -> Result<f64> {
+    while !engine.is_quiet() {
+        ensure!(engine.step(), "what is under way does not end");
+    }
+    let file = bed.replacement()?;
+    let watch = Watch::start();
+    engine.replace(1, file)?;
+    while engine.status().rebuild.is_some() {
+        ensure!(engine.step(), "the rebuild does not end");
+    }
+    Ok(watch.stop().0)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

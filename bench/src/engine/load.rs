@@ -1,0 +1,145 @@
+//! Requests to an engine, so many at a time, and what they took.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use rustix::time::{ClockId, clock_gettime};
+use stripewise_base::prng::Prng;
+use stripewise_engine::{Engine, Payload, Rejected, Request};
+
+/// Where requests are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Random,
+    Sequential,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) pattern: Pattern,
+    pub(crate) write: bool,
+    /// Bytes of a request.
+    pub(crate) bytes: usize,
+    /// Requests at a time.
+    pub(crate) depth: usize,
+    /// Requests in all.
+    pub(crate) count: u64,
+    /// Bytes among which they lie.
+    pub(crate) span: u64,
+    /// A flush, waited for, after each so many; none if 0.
+    pub(crate) flush_every: u64,
+}
+
+impl Load {
+    /// Where request `nth` begins.
+    pub(crate) fn offset(&self, nth: u64, random: &mut Prng) -> u64 {
+        let places = self.span / self.bytes as u64;
+        let place = match self.pattern {
+            Pattern::Random => random.below(places),
+            Pattern::Sequential => nth % places,
+        };
+        place * self.bytes as u64
+    }
+}
+
+/// What a load took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) seconds: f64,
+    /// Processor time.
+    pub(crate) cpu_seconds: f64,
+    /// Pages that elements wrote and read meanwhile.
+    pub(crate) pages_written: u64,
+    pub(crate) pages_read: u64,
+}
+
+impl Taken {
+    pub(crate) fn per_second(&self) -> f64 {
+        self.requests as f64 / self.seconds
+    }
+}
+
+/// Times something.
+pub(crate) struct Watch {
+    begun: Instant,
+    cpu: f64,
+}
+
+impl Watch {
+    pub(crate) fn start() -> Self {
+        Self { begun: Instant::now(), cpu: cpu_seconds() }
+    }
+
+    /// Seconds, and seconds of processor time.
+    pub(crate) fn stop(&self) -> (f64, f64) {
+        (self.begun.elapsed().as_secs_f64(), cpu_seconds() - self.cpu)
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    // Of the process: the kernel's own threads may work for it.
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// Pages that elements wrote and read so far.
+pub(crate) fn pages(engine: &Engine) -> (u64, u64) {
+    let status = engine.status();
+    let sum = |of: fn(&stripewise_engine::ElementCounts) -> u64| {
+        status.elements.iter().map(|element| of(&element.counts)).sum()
+    };
+    (sum(|counts| counts.writes), sum(|counts| counts.reads))
+}
+
+/// Runs a load to its end, the last flush included.
+pub(crate) fn drive(engine: &mut Engine, load: &Load, random: &mut Prng) -> Result<Taken> {
+    let mut buffers = vec![Payload::zeroed(load.bytes); load.depth];
+    let before = pages(engine);
+    let watch = Watch::start();
+    let mut begun = 0;
+    while begun < load.count {
+        let group = if load.flush_every > 0 { load.flush_every } else { load.count };
+        let end = load.count.min(begun + group);
+        while begun < end || buffers.len() < load.depth {
+            if begun < end
+                && let Some(buffer) = buffers.pop()
+            {
+                submit(engine, load, begun, buffer, random)?;
+                begun += 1;
+                continue;
+            }
+            let completion = engine.poll().context("a request is never answered")?;
+            completion.result?;
+            buffers.push(completion.payload);
+        }
+        if load.flush_every > 0 {
+            engine.flush()?;
+        }
+    }
+    let (seconds, cpu_seconds) = watch.stop();
+    let after = pages(engine);
+    Ok(Taken {
+        requests: load.count,
+        bytes: load.count * load.bytes as u64,
+        seconds,
+        cpu_seconds,
+        pages_written: after.0 - before.0,
+        pages_read: after.1 - before.1,
+    })
+}
+
+fn submit(engine: &mut Engine, load: &Load, nth: u64, mut buffer: Payload, random: &mut Prng) -> Result<()> {
+    let offset = load.offset(nth, random);
+    if let Some(front) = buffer.first_chunk_mut() {
+        *front = nth.to_le_bytes();
+    }
+    let request = match load.write {
+        true => Request::Write { offset, data: buffer, fua: false },
+        false => Request::Read { offset, into: buffer },
+    };
+    engine.submit(request).map_err(|Rejected { error, .. }| error)?;
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Speed of the engine over real files beside plain io_uring on files of the same folder: `cargo run --release -p
+//! stripewise-bench --bin stripewise-bench-engine -- --help`.
+
+#![deny(unsafe_code)]
+
+mod bed;
+mod cases;
+mod load;
+mod raw;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
+
+/// Measure the engine in process, over files of a folder, beside plain io_uring.
+///
+/// Each case and what it is compared with run in turn, on one processor; given is the median over the runs. Counts of element
+/// bytes and reads are exact. The array is filled to 80 % and overwritten at random until collection has found its pace.
+///
+/// Examples:
+///   stripewise-bench-engine                                       files in /dev/shm, five of 512 MiB
+///   stripewise-bench-engine --folder /var/tmp --runs 3            files on a disk, past the page cache (O_DIRECT)
+///   stripewise-bench-engine --scheme durable-raid6-was --elements 6
+#[derive(Clone, Debug, Parser)]
+#[command(verbatim_doc_comment)]
+struct Arguments {
+    /// The folder of the files; they are removed at the end.
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
+    folder: PathBuf,
+    /// The scheme: a preset's name or a file, and settings behind commas.
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "durable-was,elastic.reserve=25%")]
+    scheme: String,
+    /// Elements.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(3..=64))]
+    elements: u16,
+    /// MiB of an element.
+    #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u64).range(64..=65536))]
+    mib: u64,
+    /// Runs of each case, of which the median is given.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+    runs: u32,
+    /// Requests of a run.
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..))]
+    requests: u64,
+    /// Only cases whose name has this in it.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+}
+
+fn main() -> ExitCode {
+    match bench(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("stripewise-bench-engine: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(arguments: &Arguments) -> Result<()> {
+    ensure!(
+        arguments.folder.is_dir(),
+        "`{}` is no folder; name one with --folder",
+        arguments.folder.display()
+    );
+    // One thread, on one processor: moving about costs more than what is measured.
+    let mut one = CpuSet::new();
+    one.set(sched_getcpu());
+    sched_setaffinity(None, &one)?;
+    cases::run(arguments)
+}

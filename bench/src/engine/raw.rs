@@ -1,0 +1,78 @@
+//! The yardstick: the same requests by io_uring, spread over files that no array has.
+
+#![allow(unsafe_code, reason = "the kernel is told where buffers are")]
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use io_uring::{IoUring, opcode, types};
+use stripewise_base::prng::Prng;
+
+use crate::bed::PAGE_BYTES;
+use crate::load::{Load, Taken, Watch};
+
+/// Opens a file past the page cache where its file system can.
+pub(crate) fn open(path: &PathBuf) -> Result<File> {
+    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    let file = options.clone().custom_flags(direct).open(path).or_else(|_| options.open(path));
+    file.with_context(|| path.display().to_string())
+}
+
+/// Runs a load to its end. Requests go to the files in turn, page by page of the load's size.
+pub(crate) fn drive(files: &[File], load: &Load, random: &mut Prng) -> Result<Taken> {
+    let align = PAGE_BYTES as usize;
+    let mut memory = vec![0x5a_u8; load.depth * load.bytes + align];
+    let start = memory.as_ptr().align_offset(align);
+    let mut ring: IoUring =
+        IoUring::builder().setup_single_issuer().setup_coop_taskrun().build(load.depth as u32)?;
+    let mut free: Vec<usize> = (0..load.depth).collect();
+    let watch = Watch::start();
+    let mut begun = 0;
+    while begun < load.count {
+        let group = if load.flush_every > 0 { load.flush_every } else { load.count };
+        let end = load.count.min(begun + group);
+        while begun < end || free.len() < load.depth {
+            while begun < end
+                && let Some(slot) = free.pop()
+            {
+                let offset = load.offset(begun, random);
+                let (at, file) = (offset / load.bytes as u64, files.len() as u64);
+                let fd = types::Fd(files[(at % file) as usize].as_raw_fd());
+                let place = at / file * load.bytes as u64;
+                let buffer = memory[start + slot * load.bytes..][..load.bytes].as_mut_ptr();
+                let bytes = load.bytes as u32;
+                let entry = match load.write {
+                    true => opcode::Write::new(fd, buffer, bytes).offset(place).build(),
+                    false => opcode::Read::new(fd, buffer, bytes).offset(place).build(),
+                };
+                // SAFETY: `memory` and `files` outlive the ring's requests: the loop ends when all slots are free again, and on
+                // an error the ring, which was made after `memory`, is dropped first and the kernel cancels what it has.
+                unsafe { ring.submission().push(&entry.user_data(slot as u64)) }?;
+                begun += 1;
+            }
+            ring.submit_and_wait(1)?;
+            for over in ring.completion() {
+                ensure!(over.result() == load.bytes as i32, "io_uring returned {}", over.result());
+                free.push(over.user_data() as usize);
+            }
+        }
+        if load.flush_every > 0 {
+            files[0].sync_data()?;
+        }
+    }
+    let (seconds, cpu_seconds) = watch.stop();
+    drop(ring);
+    memory.clear();
+    Ok(Taken {
+        requests: load.count,
+        bytes: load.count * load.bytes as u64,
+        seconds,
+        cpu_seconds,
+        ..Taken::default()
+    })
+}
