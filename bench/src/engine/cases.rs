@@ -102,11 +102,14 @@ impl<'a> Report<'a> {
             "requests/s",
             "MiB/s",
             "CPU us a request",
+            "p50 us",
+            "p99 us",
             "element bytes a byte",
             "reads a request",
             "compared with",
             "its MiB/s",
             "ratio",
+            "of CPU time",
         ]);
         Self { arguments, table, notes: Vec::new(), random: Prng::stream(2, 0) }
     }
@@ -202,7 +205,7 @@ impl<'a> Report<'a> {
         self.notes.push(format!(
             "memory: {:.2} MB of maps and {:.2} MB of pages for {:.2} GB stored",
             status.memory.1 as f64 / 1e6,
-            (status.memory.0 * u64::from(PAGE_BYTES)) as f64 / 1e6,
+            status.memory.0 as f64 / 1e6,
             stored as f64 / 1e9
         ));
         // Dropped as if it had been killed.
@@ -234,6 +237,8 @@ impl<'a> Report<'a> {
             format!("{:.0}", of(&|(ours, _)| ours.per_second())),
             format!("{:.0}", of(&|(ours, _)| mib(ours))),
             format!("{:.2}", of(&|(ours, _)| ours.cpu_seconds * 1e6 / ours.requests as f64)),
+            format!("{:.1}", of(&|(ours, _)| ours.p50_us)),
+            format!("{:.1}", of(&|(ours, _)| ours.p99_us)),
             format!("{:.3}", of(&|(ours, _)| bytes_a_byte(ours))),
             format!(
                 "{:.3}",
@@ -242,6 +247,7 @@ impl<'a> Report<'a> {
             other.to_string(),
             format!("{:.0}", of(&|(_, theirs)| mib(theirs) * factor)),
             format!("{ratio:.2}"),
+            format!("{:.2}", of(&|(ours, theirs)| factor * theirs.cpu_seconds / ours.cpu_seconds)),
         ]);
     }
 }

@@ -54,6 +54,9 @@ pub(crate) struct Taken {
     /// Pages that elements wrote and read meanwhile.
     pub(crate) pages_written: u64,
     pub(crate) pages_read: u64,
+    /// Of a request: the median time, and that of which one in a hundred takes longer.
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
 }
 
 impl Taken {
@@ -97,6 +100,7 @@ pub(crate) fn pages(engine: &Engine) -> (u64, u64) {
 /// Runs a load to its end, the last flush included.
 pub(crate) fn drive(engine: &mut Engine, load: &Load, random: &mut Prng) -> Result<Taken> {
     let mut buffers = vec![Payload::zeroed(load.bytes); load.depth];
+    let mut responses = Vec::with_capacity(load.count as usize);
     let before = pages(engine);
     let watch = Watch::start();
     let mut begun = 0;
@@ -113,6 +117,7 @@ pub(crate) fn drive(engine: &mut Engine, load: &Load, random: &mut Prng) -> Resu
             }
             let completion = engine.poll().context("a request is never answered")?;
             completion.result?;
+            responses.push(completion.response_ns);
             buffers.push(completion.payload);
         }
         if load.flush_every > 0 {
@@ -121,6 +126,9 @@ pub(crate) fn drive(engine: &mut Engine, load: &Load, random: &mut Prng) -> Resu
     }
     let (seconds, cpu_seconds) = watch.stop();
     let after = pages(engine);
+    responses.sort_unstable();
+    let quantile =
+        |percent| responses.get(responses.len() * percent / 100).map_or(0.0, |&ns| ns as f64 / 1e3);
     Ok(Taken {
         requests: load.count,
         bytes: load.count * load.bytes as u64,
@@ -128,6 +136,8 @@ pub(crate) fn drive(engine: &mut Engine, load: &Load, random: &mut Prng) -> Resu
         cpu_seconds,
         pages_written: after.0 - before.0,
         pages_read: after.1 - before.1,
+        p50_us: quantile(50),
+        p99_us: quantile(99),
     })
 }
 
