@@ -6,7 +6,7 @@ use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::{Array, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError};
 
-use super::rules::{capabilities, keeps_what_it_has};
+use super::rules::{capabilities, keeps_what_it_has, with_own_times};
 use super::{Engine, Options};
 use crate::backend::{Backend, Pages};
 use crate::desk::Failure;
@@ -113,7 +113,7 @@ impl Engine<Files> {
         };
         let elements = capabilities(newest.members.len(), newest.pages, newest.page_bytes);
         let memory = PagePool::new(newest.page_bytes);
-        let (array, opened) = Array::open(scheme, elements, memory, &mut media, opening)?;
+        let (array, opened) = Array::open(&with_own_times(scheme), elements, memory, &mut media, opening)?;
         let mut files: Vec<Option<ElementFile>> = media.into_files().into_iter().map(Some).collect();
         let place = |position: &Option<u16>| files[usize::from((*position)?)].take();
         let files = opened.positions.iter().map(place).collect();
@@ -171,7 +171,7 @@ impl<B: Backend> Engine<B> {
         let elements = capabilities(backend.count().into(), pages, options.page_bytes);
         // The controller judges the page size; only then is there memory of such pages.
         scheme.resolve(&elements, Pages::CARRIES_DATA)?;
-        let mut array = Array::new(scheme, elements, PagePool::new(options.page_bytes))?;
+        let mut array = Array::new(&with_own_times(scheme), elements, PagePool::new(options.page_bytes))?;
         if is_written {
             // Nothing tells what was written before.
             let pages = array.geometry().pages();

@@ -3,6 +3,7 @@
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPolicy};
 use stripewise_array::{Elements, Scheme, SchemeError};
+use stripewise_base::units::Span;
 
 /// What files are as elements.
 pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
@@ -17,6 +18,16 @@ pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
         gc_state: false,
         streams: 1,
     }
+}
+
+/// The scheme as it is here, where the times of memory pass by themselves.
+pub(super) fn with_own_times(scheme: &Scheme) -> Scheme {
+    let mut scheme = scheme.clone();
+    scheme.placement.buffer_latency = Span(0);
+    if scheme.cache.policy != CachePolicy::None {
+        (scheme.cache.latency, scheme.cache.striping) = (Span(0), Span(0));
+    }
+    scheme
 }
 
 /// Refuses a scheme whose data could not be found again, that calls durable what is in memory alone, or whose parity
