@@ -88,6 +88,28 @@ fn what_a_trim_frees_is_discarded_and_can_be_written_again() {
 }
 
 #[test]
+fn a_full_array_that_lost_an_element_can_be_written_over_for_ever() {
+    let scheme = WAS.replace("[elastic]", "[elastic]\nroom_for_lost = 1");
+    for lost in 0..4 {
+        let mut host = Host::create(&scheme, Disk::new(4, 700, 1024));
+        let chunks = host.capacity();
+        (0..chunks).for_each(|chunk| host.write(chunk, 1));
+        host.flush();
+        host.fail(lost);
+        for nth in 0..5 * chunks {
+            host.write(nth * 7919 % chunks, (nth % 250) as u8);
+            if nth % 50 == 0 {
+                host.flush();
+            }
+        }
+        host.array.audit_log().unwrap();
+    }
+    let without = Host::create(WAS, Disk::new(4, 700, 1024)).capacity();
+    let with = Host::create(&scheme, Disk::new(4, 700, 1024)).capacity();
+    assert!(with < without, "room is kept back: {with} of {without} chunks");
+}
+
+#[test]
 fn in_the_steady_state_nothing_is_discarded() {
     let mut host = host(400);
     let chunks = host.capacity();

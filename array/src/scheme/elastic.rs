@@ -63,6 +63,11 @@ impl Scheme {
         if section.reserve >= Share::ALL {
             return refuse("elastic.reserve", &section.reserve, "leaves no room for data; use 15% or so");
         }
+        if section.room_for_lost > geometry.parity().min(geometry.data - 1) {
+            let reason =
+                "is more than parity bears, or leaves stripes no data; use 1 for RAID-5, or leave it out";
+            return refuse("elastic.room_for_lost", &section.room_for_lost, reason);
+        }
         if section.acknowledge == AcknowledgeWrites::Durable && section.wait.0 == 0 {
             let reason =
                 "lets a write without company wait for ever; set elastic.wait, for example to \"200ms\"";
@@ -192,6 +197,7 @@ mod tests {
         let section = |text: &str| elastic(&format!("[elastic]\nsegment_rows = 4\n{text}"));
         assert!(section("collect_above = '0%'").contains("more than 0%"));
         assert!(section("reserve = '100%'").contains("leaves no room for data"));
+        assert!(section("room_for_lost = 2").contains("is more than parity bears"));
         assert!(section("acknowledge = 'durable'").contains("set elastic.wait"));
         assert!(section("device_streams = true").contains("set ftl.streams of the device"));
         assert!(elastic("[elastic]\nsegment_rows = 1").contains("must be 2 to 65536"));

@@ -41,7 +41,8 @@ impl Dimensions {
             stripes = full_stripes(room, slots, geometry.members, geometry.parity()).into();
             gain = 2 * survivors;
         }
-        let proved = segments.saturating_sub(kept) * stripes.saturating_sub(gain) * data;
+        let shortest = data.saturating_sub(section.room_for_lost.into());
+        let proved = segments.saturating_sub(kept) * stripes.saturating_sub(gain) * shortest;
         let room = segments * stripes * data;
         Self { segments, capacity: proved.min(room - section.reserve.of(room)) }
     }

@@ -25,8 +25,9 @@
 //! closed segment is a victim, each has more than D - KN valid chunks, so there are fewer than `capacity / (D - KN)` of
 //! them. As `capacity <= (S - H - 2K - 1)(D - KN)`, at least K + 1 segments are free, and hosts may open one. Where
 //! survivors share the open segments of streams of hosts, hosts leave the rest of those to them as well while only K
-//! segments are free. While elements are missing stripes are shorter, and an array as full as this may have no victim: then
-//! it answers that there is no space, and goes on when something was trimmed or replaced.
+//! segments are free. While elements are missing stripes are shorter, and so D and N are smaller: an array as full as this may
+//! have no victim, unless `capacity` was reckoned with those (`room_for_lost`). Then it answers that there is no space, and goes
+//! on when something was trimmed or replaced.
 
 pub(crate) mod addresses;
 pub(crate) mod buffer;
@@ -77,6 +78,10 @@ pub struct ElasticSection {
     pub collect_above: Share,
     /// How much of the room for data hosts cannot fill.
     pub reserve: Share,
+    /// So many elements may be lost, and hosts can still write over all that they were offered: room is kept back for stripes
+    /// that are as many chunks shorter. At most what parity bears.
+    #[serde(skip_serializing_if = "is_none")]
+    pub room_for_lost: u32,
     /// Whether each stream is one to the elements too.
     pub device_streams: bool,
     /// By what chunks are told apart: each class has its stream, its segments and its chunk size.
@@ -92,6 +97,10 @@ pub struct ElasticSection {
 
 /// 32 KiB, the largest chunk of paper 004.
 const BLOCK: Bytes = Bytes(32 << 10);
+
+fn is_none(elements: &u32) -> bool {
+    *elements == 0
+}
 
 fn is_default(classes: &ClassBy) -> bool {
     *classes == ClassBy::default()
@@ -111,6 +120,7 @@ impl Default for ElasticSection {
             survivors: Survivors::default(),
             collect_above: Share(900_000),
             reserve: Share(150_000),
+            room_for_lost: 0,
             device_streams: false,
             classes: ClassBy::default(),
             chunks: ChunkSizes::new(),
