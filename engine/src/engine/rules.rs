@@ -20,12 +20,12 @@ pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
     }
 }
 
-/// The scheme as it is here, where the times of memory pass by themselves.
+/// The scheme as it is here, where the time of an access to memory passes by itself.
 pub(super) fn with_own_times(scheme: &Scheme) -> Scheme {
     let mut scheme = scheme.clone();
     scheme.placement.buffer_latency = Span(0);
     if scheme.cache.policy != CachePolicy::None {
-        (scheme.cache.latency, scheme.cache.striping) = (Span(0), Span(0));
+        scheme.cache.latency = Span(0);
     }
     scheme
 }
