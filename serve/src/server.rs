@@ -232,16 +232,13 @@ impl Server {
         is_any
     }
 
-    /// Sends replies, and takes the requests that had no room before.
+    /// Sends replies, and takes the requests that had no room before; ends connections that are over.
     fn exchange(&mut self) {
-        let mut over = None;
-        for (&id, session) in &mut self.sessions {
-            if let Err(why) = session.exchange(&mut self.service) {
-                // Others that are over are found the next time.
-                over = over.or(Some((id, why)));
-            }
-        }
-        if let Some((id, why)) = over {
+        let service = &mut self.service;
+        let sessions = self.sessions.iter_mut();
+        let over: Vec<(SessionId, Over)> =
+            sessions.filter_map(|(&id, session)| Some((id, session.exchange(service).err()?))).collect();
+        for (id, why) in over {
             self.drop_session(id, &why);
         }
     }
@@ -308,7 +305,9 @@ impl Server {
     fn patience(&self) -> Option<Duration> {
         let farewell = self.ending.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let retry = (!self.deferred.is_empty()).then_some(RETRY);
-        [self.service.engine.wake_in(), farewell, retry].into_iter().flatten().min()
+        let strangers = self.sessions.values().filter_map(Session::handshake_ends).min();
+        let stranger = strangers.map(|end| Duration::from_nanos(end.saturating_sub(self.service.now())));
+        [self.service.engine.wake_in(), farewell, retry, stranger].into_iter().flatten().min()
     }
 
     /// Takes what a client's socket has to say.
@@ -328,7 +327,8 @@ impl Server {
 
     fn accept(&mut self, listener: usize) {
         let id = SessionId(self.next_session);
-        match Session::accept(&self.listeners[listener], &self.export, id) {
+        let now = self.service.now();
+        match Session::accept(&self.listeners[listener], &self.export, id, now) {
             Ok(Some(_)) if self.sessions.len() >= SESSIONS_MAX => {
                 self.service.tally.dropped_connections += 1;
                 tracing::warn!(connections = SESSIONS_MAX, "a connection was refused: there are too many");

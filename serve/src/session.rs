@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use rustix::event::PollFlags;
+use stripewise_base::Nanos;
 use stripewise_engine::Payload;
 use stripewise_nbd::{Connection, Export, Limits, Violation};
 
@@ -18,6 +19,9 @@ use crate::service::{Asked, Service, SessionId};
 const SLICES: usize = 64;
 /// Reads of one connection before others get their turn.
 const READS: usize = 16;
+
+/// How long a handshake may take.
+const HANDSHAKE_NS: Nanos = 10_000_000_000;
 
 /// A socket, of either kind.
 #[derive(Debug)]
@@ -54,6 +58,9 @@ pub(crate) enum Over {
     /// The socket failed.
     #[error("the socket failed: {0}")]
     Socket(io::Error),
+    /// Connections are few: one that says nothing is not kept for ever.
+    #[error("the client did not finish the handshake within {} s", HANDSHAKE_NS / 1_000_000_000)]
+    Silent,
 }
 
 impl From<io::Error> for Over {
@@ -76,6 +83,8 @@ pub(crate) struct Session {
     held: Option<Asked>,
     /// Whether the socket takes no more bytes for now.
     is_clogged: bool,
+    /// When the handshake must be done, as long as it is not.
+    handshake_ends: Option<Nanos>,
 }
 
 impl Session {
@@ -87,6 +96,7 @@ impl Session {
         listener: &Listener,
         export: &Arc<Export>,
         id: SessionId,
+        now: Nanos,
     ) -> io::Result<Option<Self>> {
         let socket = match listener {
             Listener::Unix(socket) => socket.listener().accept().and_then(|(socket, _)| {
@@ -105,7 +115,14 @@ impl Session {
             other => other?,
         };
         let connection = Connection::new(export.clone(), Limits::default());
-        Ok(Some(Self { socket, id, connection, held: None, is_clogged: false }))
+        Ok(Some(Self {
+            socket,
+            id,
+            connection,
+            held: None,
+            is_clogged: false,
+            handshake_ends: Some(now + HANDSHAKE_NS),
+        }))
     }
 
     /// Receives what is there, and gives whole requests to `service`.
@@ -152,6 +169,9 @@ impl Session {
                 self.held = service.submit(self.id, &mut self.connection, asked);
             }
         }
+        if self.connection.is_transmitting() {
+            self.handshake_ends = None;
+        }
         Ok(())
     }
 
@@ -169,7 +189,13 @@ impl Session {
                 break;
             }
         }
-        if self.is_over() { Err(Over::Left) } else { Ok(()) }
+        if self.is_over() {
+            return Err(Over::Left);
+        }
+        match self.handshake_ends {
+            Some(end) if end <= service.now() => Err(Over::Silent),
+            _ => Ok(()),
+        }
     }
 
     /// Sends replies, as far as the socket takes them. Whether any went out.
@@ -193,6 +219,11 @@ impl Session {
             }
         }
         Ok(is_any)
+    }
+
+    /// When the client must have finished its handshake, if it has not.
+    pub(crate) fn handshake_ends(&self) -> Option<Nanos> {
+        self.handshake_ends
     }
 
     /// Whether it is over: the client said goodbye, and has its replies.
