@@ -11,7 +11,7 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::JournalNotFlushed, 200),
     (Bug::JournalFreedEarly, 2000),
     (Bug::JournalWithoutParity, 200),
-    (Bug::MissingNotJournaled, 2000),
+    (Bug::MissingNotJournaled, 3000),
     (Bug::TableNotWritten, 2000),
 ];
 

@@ -14,7 +14,7 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::SummaryInOneCopy, 20),
     (Bug::EpochNotDurable, 50),
     (Bug::NumberReused, 50),
-    (Bug::ChecksumIgnored, 200),
+    (Bug::ChecksumIgnored, 1000),
     (Bug::SegmentFreedEarly, 200),
     (Bug::StripeWithoutParity, 20),
     (Bug::StripeWithoutQ, 20),

@@ -395,3 +395,37 @@ fn body_of(log: &Elastic) -> Vec<u8> {
     }
     body
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(all: &[(u32, u64)], checkpoint: u32, end: (u32, u64)) -> Vec<(u32, u64)> {
+        let of = |&(epoch, last): &(u32, u64)| EndedEpoch { epoch, last };
+        let mut all: Vec<EndedEpoch> = all.iter().map(of).collect();
+        end_epoch(&mut all, checkpoint, of(&end));
+        all.iter().map(|its| (its.epoch, its.last)).collect()
+    }
+
+    #[test]
+    fn invariant_d_what_was_dropped_of_earlier_epochs_does_not_revive() {
+        // Opened by force without batches 16 to 20, the array goes on with a batch 16 of its own.
+        assert_eq!(ended(&[(1, 10), (2, 20)], 0, (4, 15)), [(1, 10), (4, 15)]);
+        assert_eq!(ended(&[(1, 18), (2, 20)], 0, (4, 15)), [(4, 15)]);
+    }
+
+    #[test]
+    fn an_epoch_in_which_nothing_was_written_stands_for_the_one_before_it() {
+        assert_eq!(ended(&[(1, 10), (2, 20)], 0, (3, 20)), [(1, 10), (3, 20)]);
+        assert_eq!(ended(&[], 0, (0, 0)), [], "in epoch 0 nothing is written");
+    }
+
+    #[test]
+    fn epochs_are_forgotten_that_the_newest_checkpoint_makes_useless_and_the_oldest_beyond_that() {
+        assert_eq!(ended(&[(1, 10), (2, 20), (3, 30)], 2, (4, 40)), [(2, 20), (3, 30), (4, 40)]);
+        let many: Vec<(u32, u64)> =
+            (1..=ENDED_MAX as u32).map(|epoch| (epoch, u64::from(epoch) * 10)).collect();
+        let left = ended(&many, 0, (100, 1000));
+        assert_eq!((left.len(), left[0], left[ENDED_MAX - 1]), (ENDED_MAX, (2, 20), (100, 1000)));
+    }
+}
