@@ -22,6 +22,8 @@ pub struct Ended {
     pub id: OperationId,
     /// What it was.
     pub operation: Operation,
+    /// The page of the memory that it was started with.
+    pub page: PageId,
     /// How it ended.
     pub result: io::Result<()>,
     /// How long the element had it.

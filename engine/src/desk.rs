@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 use std::{fmt, io};
 
 use stripewise_array::update::ElementState;
@@ -13,6 +14,7 @@ use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
 use crate::jobs::Jobs;
+use crate::starved::Waiting;
 use crate::store::outcome_of;
 
 /// Is shown every plan that the controller makes.
@@ -103,6 +105,10 @@ pub(crate) struct Desk<B> {
     timers: BinaryHeap<Reverse<Nanos>>,
     pub(crate) observer: Option<Observer>,
     counts: Counts,
+    /// Writes that found no space, how long one waits for some, and the elements that the array can do without.
+    starved: Waiting,
+    patience: Duration,
+    borne: u32,
 }
 
 impl<B: Backend> fmt::Debug for Desk<B> {
@@ -112,8 +118,9 @@ impl<B: Backend> fmt::Debug for Desk<B> {
 }
 
 impl<B: Backend> Desk<B> {
-    /// Over `backend`; each element admits at most `window` operations at once, at least one.
-    pub(crate) fn new(backend: B, window: u32, jobs: Jobs) -> Self {
+    /// Over `backend`; each element admits at most `window` operations at once, at least one. A write that finds no space is
+    /// tried again for `patience`, and longer where more than `borne` elements have none.
+    pub(crate) fn new(backend: B, window: u32, jobs: Jobs, patience: Duration, borne: u32) -> Self {
         Self {
             elements: (0..backend.count()).map(|_| Element::default()).collect(),
             backend,
@@ -122,15 +129,49 @@ impl<B: Backend> Desk<B> {
             timers: BinaryHeap::new(),
             observer: None,
             counts: Counts::default(),
+            starved: Waiting::default(),
+            patience,
+            borne,
+        }
+    }
+
+    /// Whether writes wait for space.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.starved.is_any()
+    }
+
+    /// How long until one that waits for space is tried again.
+    pub(crate) fn retry_in(&self) -> Option<Duration> {
+        self.starved.due_in()
+    }
+
+    /// Tries writes again that found no space, if it is time.
+    pub(crate) fn retry(&mut self, memory: &mut Pages) {
+        while let Some(one) = self.starved.take_due() {
+            self.elements[one.operation.element as usize].in_flight += 1;
+            self.backend.start(one.id, &one.operation, one.page, memory);
         }
     }
 
     /// The next operation that is over.
     pub(crate) fn take(&mut self, memory: &mut Pages) -> Option<Over> {
-        let ended = self.backend.take(memory)?;
+        let ended = loop {
+            let ended = self.backend.take(memory)?;
+            let element = &mut self.elements[ended.operation.element as usize];
+            element.in_flight -= 1;
+            if ended.result.is_ok() && !self.starved.is_any() {
+                break ended;
+            }
+            if element.failure.is_some() {
+                self.starved.forget(ended.id);
+                break ended;
+            }
+            if !self.starved.keeps(&ended, self.patience, self.borne) {
+                break ended;
+            }
+        };
         let operation = ended.operation;
         let element = &mut self.elements[operation.element as usize];
-        element.in_flight -= 1;
         let outcome = match ended.result {
             // Whatever it says: nobody counts on it any more.
             _ if element.failure.is_some() => Outcome::Gone,
@@ -191,7 +232,7 @@ impl<B: Backend> Desk<B> {
 
     /// Operations that the element was given and has not done.
     pub(crate) fn in_flight(&self, element: u16) -> u32 {
-        self.elements[element as usize].in_flight
+        self.elements[element as usize].in_flight + self.starved.waiting_for(element)
     }
 
     pub(crate) fn counts(&self) -> Counts {

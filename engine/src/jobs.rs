@@ -190,6 +190,17 @@ impl Jobs {
         Ticket(ticket)
     }
 
+    /// Takes a request that is done at once, because there is no space for what it writes.
+    pub(crate) fn refuse(&mut self, now: Nanos, request: Request) -> Ticket {
+        let ticket = self.push(now, request, false);
+        if let Some(id) = self.backlog.pop_back() {
+            let payload = std::mem::take(&mut self.jobs[id as usize].payload);
+            self.done.push_back(Completion { ticket, result: Err(Failed::NoSpace), payload, response_ns: 0 });
+            self.free.push(id);
+        }
+        ticket
+    }
+
     /// The next part that the controller is to be given.
     pub(crate) fn next_part(&mut self) -> Option<(HostRequest, Payload)> {
         if let Some(part) = self.held.take() {

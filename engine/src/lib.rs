@@ -44,6 +44,7 @@ mod media;
 mod plain;
 mod record;
 mod ring;
+mod starved;
 mod store;
 mod ways;
 

@@ -88,7 +88,7 @@ impl<S: Store> Backend for Plain<S> {
         let Started { id, operation, page } = self.queue.remove(index)?;
         let begun = Instant::now();
         let result = self.carry_out(&operation, page, memory);
-        Some(Ended { id, operation, result, took_ns: begun.elapsed().as_nanos() as Nanos })
+        Some(Ended { id, operation, page, result, took_ns: begun.elapsed().as_nanos() as Nanos })
     }
 
     fn in_flight(&self) -> usize {

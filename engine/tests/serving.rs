@@ -352,3 +352,78 @@ fn a_device_belongs_to_one_and_its_blocks_fit_into_pages() {
         "{trouble}"
     );
 }
+
+/// A file system in memory that may be made larger, and goes with this value.
+struct Small(TempDir);
+
+impl Small {
+    /// None where such a one cannot be mounted.
+    fn new(mib: u32) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        mount(&["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"], folder.path()).then_some(Self(folder))
+    }
+
+    fn grow(&self, mib: u32) {
+        assert!(mount(&["-o", &format!("remount,size={mib}m")], self.0.path()));
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).output();
+    }
+}
+
+fn mount(arguments: &[&str], at: &std::path::Path) -> bool {
+    let output = std::process::Command::new("mount").args(arguments).arg(at).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() {
+    for options in ways() {
+        let Some(small) = Small::new(10) else {
+            println!("skipped: no file system can be mounted here");
+            return;
+        };
+        let scheme = Scheme::from_toml("test", LOG).unwrap();
+        let paths = created(&scheme, small.0.path(), 4, 8 << 20);
+        let mut engine = opened(&scheme, &paths, options).unwrap();
+        let pages = engine.capacity() / PAGE;
+        let content = |page: u64| vec![(page % 251) as u8 + 1; PAGE as usize];
+        let mut written = 0;
+        let refused = loop {
+            match engine.write(written * PAGE, &content(written)) {
+                Ok(()) => written += 1,
+                Err(error) => break error,
+            }
+            assert!(written < pages, "8 MiB do not take what is written");
+        };
+        assert!(matches!(refused, EngineError::Failed(Failed::NoSpace)), "{refused}");
+        assert!(written > 500, "{written}");
+        let status = engine.status();
+        assert!(
+            status.is_starved && status.elements.iter().all(|element| element.state == ElementState::Active)
+        );
+        assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::NoSpace))));
+        let check = |engine: &mut Engine, until: u64| {
+            let mut found = vec![0; PAGE as usize];
+            for page in 0..until {
+                engine.read(page * PAGE, &mut found).unwrap();
+                assert!(found == content(page), "page {page}");
+            }
+        };
+        check(&mut engine, written);
+        small.grow(100);
+        while engine.status().is_starved {
+            engine.step();
+        }
+        engine.write(written * PAGE, &content(written)).unwrap();
+        engine.flush().unwrap();
+        drop(engine);
+        let mut engine = opened(&scheme, &paths, options).unwrap();
+        assert!(engine.status().elements.iter().all(|element| element.state == ElementState::Active));
+        check(&mut engine, written + 1);
+        engine.close().unwrap();
+    }
+}

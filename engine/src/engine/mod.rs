@@ -16,7 +16,7 @@ use stripewise_base::Nanos;
 use crate::backend::{Backend, Pages, Payload};
 use crate::clock::{Clock, Timekeeping};
 use crate::desk::{Counts, Desk};
-use crate::error::{EngineError, Rejected};
+use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::plain::Order;
 use crate::ways::Files;
@@ -93,9 +93,10 @@ pub struct Engine<B: Backend = Files> {
 
 impl<B: Backend> Engine<B> {
     fn assembled(backend: B, array: Array<Pages>, page_bytes: u32, options: &Options) -> Self {
+        let borne = array.geometry().parity();
         let jobs = Jobs::new(array.scheme().queues.requests, page_bytes);
         Self {
-            desk: Desk::new(backend, options.window, jobs),
+            desk: Desk::new(backend, options.window, jobs, options.timeout, borne),
             array,
             clock: Clock::new(options.time),
             pace: Pace::new(options.rate),
@@ -179,7 +180,12 @@ impl<B: Backend> Engine<B> {
         if let Err(error) = self.check(&request) {
             return Err(Rejected { error, request });
         }
-        let ticket = self.desk.jobs.push(self.clock.now(), request, self.erases());
+        let now = self.clock.now();
+        let wants_space = matches!(request, Request::Write { .. } | Request::Zero { .. } | Request::Flush);
+        if wants_space && self.desk.is_starved() {
+            return Ok(self.desk.jobs.refuse(now, request));
+        }
+        let ticket = self.desk.jobs.push(now, request, self.erases());
         self.pump();
         Ok(ticket)
     }
@@ -204,6 +210,7 @@ impl<B: Backend> Engine<B> {
     /// Does what can be done without waiting. False when there was nothing.
     pub fn turn(&mut self) -> bool {
         self.array.dispatch(&mut self.desk);
+        self.desk.retry(self.array.memory());
         self.desk.backend.submit(self.array.memory());
         let mut is_anything = false;
         let mut now = self.clock.now();
@@ -261,20 +268,30 @@ impl<B: Backend> Engine<B> {
     /// where they are. Dropping an engine instead loses requests in flight, as a loss of power does.
     ///
     /// # Errors
-    /// Those of [`Engine::flush`].
+    /// Those of [`Engine::flush`], and when elements have no space for what is to be made durable.
     pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
         self.set_rate(Rate::BytesPerSecond(0));
-        while self.step() {}
+        self.finish()?;
         if !self.is_read_only {
             let now = self.clock.now();
             self.array.drain(now, &mut self.desk);
             self.array.checkpoint(now, &mut self.desk);
-            while self.step() {}
+            self.finish()?;
             self.flush()?;
             // What a flush leads to may go on behind it.
-            while self.step() {}
+            self.finish()?;
         }
         Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
+    }
+
+    /// Does what is left to do.
+    fn finish(&mut self) -> Result<(), EngineError> {
+        while self.step() {
+            if self.desk.is_starved() {
+                return Err(Failed::NoSpace.into());
+            }
+        }
+        Ok(())
     }
 
     /// Whether nothing is in flight.
@@ -354,7 +371,8 @@ impl<B: Backend> Engine<B> {
     /// When there is something to do again, if no element or host has news before.
     fn next_wake(&self) -> Option<Nanos> {
         let grant = self.pace.next_grant(&self.array, self.page_bytes());
-        self.desk.next_timer().into_iter().chain(grant).min()
+        let retry = self.desk.retry_in().map(|wait| self.clock.now() + wait.as_nanos() as Nanos);
+        self.desk.next_timer().into_iter().chain(grant).chain(retry).min()
     }
 
     /// Tells the controller of times that have come. Whether any had.

@@ -83,6 +83,8 @@ pub struct Status {
     pub used: Option<u64>,
     /// Whether a log has no space, and nothing under way that could make some.
     pub is_full: bool,
+    /// Whether writes wait because an element has no space: its file is thin, and its file system full. Hosts are told so.
+    pub is_starved: bool,
     /// Segments of a log that are free, and those that there are.
     pub segments: Option<(u32, u32)>,
     /// Its elements, in order.
@@ -126,6 +128,7 @@ impl<B: Backend> Engine<B> {
             capacity: self.capacity(),
             used: self.array.used(),
             is_full: self.array.is_full(),
+            is_starved: self.desk.is_starved(),
             segments: self.array.segments(),
             elements: (0..self.desk.backend.count()).map(|element| self.status_of(element)).collect(),
             spares: self.spares.count(),

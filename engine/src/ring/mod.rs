@@ -197,7 +197,13 @@ impl Ring {
 
     /// An operation is over.
     fn end(&mut self, started: &Started, result: io::Result<()>, took_ns: Nanos) {
-        self.ended.push_back(Ended { id: started.id, operation: started.operation, result, took_ns });
+        self.ended.push_back(Ended {
+            id: started.id,
+            operation: started.operation,
+            page: started.page,
+            result,
+            took_ns,
+        });
     }
 
     /// Takes in what the kernel answers.
@@ -293,6 +299,7 @@ impl Ring {
         let ended = run.started.iter().map(|one| Ended {
             id: one.id,
             operation: one.operation,
+            page: one.page,
             result: Ok(()),
             took_ns,
         });

@@ -1,0 +1,99 @@
+//! Writes that found no space: thin files that share a file system run out of it all at once, and no element is to be given up
+//! for what an administrator can mend. Such writes wait, and are tried again; meanwhile hosts are told that there is no space.
+//!
+//! Source: the kernel's thin provisioning waits in the same way (dm-thin, `queue_if_no_space`).
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use stripewise_array::{Operation, OperationId, PageId};
+
+use crate::backend::Ended;
+
+/// How often they are tried again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A write without space.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Starved {
+    pub(crate) id: OperationId,
+    pub(crate) operation: Operation,
+    pub(crate) page: PageId,
+    since: Instant,
+    /// Whether it waits to be tried again, rather than being tried.
+    waits: bool,
+}
+
+/// Writes that found no space and are not over.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    list: Vec<Starved>,
+    next: Option<Instant>,
+}
+
+impl Waiting {
+    /// Whether there is one.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.list.is_empty()
+    }
+
+    /// Takes note of how an operation ended. True if it found no space and waits now; then it is not over. One that has waited
+    /// for `patience` is over, if no more than `borne` elements want space: those the array can do without.
+    pub(crate) fn keeps(&mut self, ended: &Ended, patience: Duration, borne: u32) -> bool {
+        let known = self.list.iter().position(|one| one.id == ended.id);
+        if !ended.result.as_ref().is_err_and(is_want_of_space) {
+            self.forget(ended.id);
+            return false;
+        }
+        let now = Instant::now();
+        self.next.get_or_insert(now + PAUSE);
+        let Some(at) = known else {
+            let Ended { id, operation, page, .. } = *ended;
+            self.list.push(Starved { id, operation, page, since: now, waits: true });
+            return true;
+        };
+        if now.duration_since(self.list[at].since) > patience && self.elements() <= borne {
+            self.list.swap_remove(at);
+            return false;
+        }
+        self.list[at].waits = true;
+        true
+    }
+
+    /// An operation is over, whatever became of it.
+    pub(crate) fn forget(&mut self, id: OperationId) {
+        self.list.retain(|one| one.id != id);
+    }
+
+    /// How many elements want space.
+    fn elements(&self) -> u32 {
+        self.list.iter().fold(0u64, |mask, one| mask | 1 << (one.operation.element % 64)).count_ones()
+    }
+
+    /// The next write that is to be tried again now.
+    pub(crate) fn take_due(&mut self) -> Option<Starved> {
+        self.next.filter(|&next| Instant::now() >= next)?;
+        let Some(one) = self.list.iter_mut().find(|one| one.waits) else {
+            self.next = None;
+            return None;
+        };
+        one.waits = false;
+        Some(*one)
+    }
+
+    /// Writes to an element that wait to be tried again.
+    pub(crate) fn waiting_for(&self, element: u16) -> u32 {
+        self.list.iter().filter(|one| one.waits && one.operation.element == element).count() as u32
+    }
+
+    /// How long until something is to be tried again.
+    pub(crate) fn due_in(&self) -> Option<Duration> {
+        self.next.map(|next| next.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Whether an operation failed because its file system, or what is below its device, is full.
+fn is_want_of_space(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOSPC | Errno::DQUOT))
+}
