@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 
 use serde_json::Value;
+use stripewise_nbd::client::Found;
 use support::Sandbox;
 use support::disk::Disk;
 use support::served::Served;
@@ -183,6 +184,30 @@ fn clients_that_misbehave_are_dropped_and_harm_nobody() {
     drop(greedy);
     verify(&mut disk, 0..50);
     verify(&mut served.disk(), 0..50);
+}
+
+/// More than a connection may have under way, of requests and of bytes, with a client that takes no answer for a while.
+#[test]
+fn what_has_to_wait_is_answered_all_the_same() {
+    let sandbox = created();
+    let served = Served::start(&sandbox, "pool", "");
+    let mut disk = served.disk();
+    fill(&mut disk, 0..256);
+    let wanted: Vec<u8> = (0..256).flat_map(content).collect();
+    let asked: Vec<u64> = (0..600).map(|nth: u64| nth % 192).collect();
+    for &chunk in &asked {
+        disk.client.read(chunk * 4096, 256 << 10);
+    }
+    disk.send();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let first = disk.client.read(0, 4096).0 - asked.len() as u64;
+    for _ in 0..=asked.len() {
+        let answer = disk.answer().expect("the server answers");
+        let Ok(Found::Data(data)) = answer.outcome else { panic!("it is read: {answer:?}") };
+        let chunk = asked.get((answer.cookie.0 - first) as usize).copied().unwrap_or(0) as usize;
+        assert!(data[..] == wanted[chunk * 4096..][..data.len()], "chunk {chunk}");
+    }
+    assert_eq!(disk.client.in_flight(), 0);
 }
 
 /// Writes of a connection that died are in the engine in the order in which they came: what another connection writes

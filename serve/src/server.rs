@@ -204,8 +204,10 @@ impl Server {
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
             self.exchange();
+            // Replies that went out may have made room for requests, which the engine has not looked at yet.
+            is_busy |= self.service.take_submitted();
+            self.retry();
             if is_busy {
-                self.retry();
                 self.service.tally.sample(self.service.now(), &self.service.engine);
             }
             if let Some(deadline) = self.ending {

@@ -65,6 +65,8 @@ pub(crate) struct Service {
     pub(crate) tally: Tally,
     pub(crate) recorder: Option<Recorder>,
     waiting: HashMap<Ticket, Waiting, BuildHasherDefault<Spread>>,
+    /// Whether the engine was given something since it was last asked.
+    has_submitted: bool,
     started: Instant,
     now: Nanos,
 }
@@ -77,6 +79,7 @@ impl Service {
             tally: Tally::new(0),
             recorder,
             waiting: HashMap::default(),
+            has_submitted: false,
             started: Instant::now(),
             now: 0,
         }
@@ -156,6 +159,7 @@ impl Service {
         let (_, bytes) = extent(&request);
         match self.engine.submit(request) {
             Ok(ticket) => {
+                self.has_submitted = true;
                 self.waiting.insert(ticket, Waiting { session, pending, kind, bytes, arrived });
                 None
             }
@@ -211,6 +215,11 @@ impl Service {
                 self.buffers.give_back(done.payload);
             }
         }
+    }
+
+    /// Whether the engine was given something since this was last asked, so that it is to have a turn.
+    pub(crate) fn take_submitted(&mut self) -> bool {
+        std::mem::take(&mut self.has_submitted)
     }
 
     /// Requests that the engine has.

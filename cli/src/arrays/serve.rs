@@ -125,6 +125,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if absent > 0 {
         tracing::warn!(absent, "elements are absent or stale: the array is degraded");
     }
+    if let Some(remark) = engine.remark() {
+        tracing::warn!("{remark}");
+    }
     // Known from now on, wherever it was found.
     let hint = Hint::new(block.array.to_string(), &scheme, &paths)?;
     if known.as_ref() != Some(&hint)
