@@ -22,6 +22,9 @@ use server::{Place, Server};
 /// How long a server may take to open the array and to let a client in.
 const OPENING_TIME: Duration = Duration::from_secs(60);
 
+/// How long a rebuild may take that nothing disturbs.
+const HEALING_TIME: Duration = Duration::from_secs(120);
+
 /// What is run.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -112,6 +115,9 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
     }
     let mut server = Server::start(place)?;
     load.verify(server.connect(settings.connections, Instant::now() + OPENING_TIME)?, &mut counts)?;
+    if settings.losses {
+        heal(place)?;
+    }
     server.stop()?;
     place.check()?;
     Ok(counts)
@@ -131,6 +137,25 @@ fn lose_or_replace(place: &Place, random: &mut Prng, counts: &mut Counts) -> any
         counts.lost += 1;
     }
     Ok(())
+}
+
+/// Has what is out of service replaced, and waits until everything is rebuilt.
+fn heal(place: &Place) -> anyhow::Result<()> {
+    let until = Instant::now() + HEALING_TIME;
+    loop {
+        let status = place.status()?;
+        if status.health == "clean" {
+            return Ok(());
+        }
+        if let Some(element) = status.out_of_service() {
+            let file = place.file("last");
+            place.ask("replace", &[&element.to_string(), &file.to_string_lossy(), "--force"])?;
+        }
+        if Instant::now() > until {
+            return Err(Broken(format!("nothing is lost, and the array stays {}", status.health)).into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn within(random: &mut Prng, longest: Duration) -> Duration {
