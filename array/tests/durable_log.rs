@@ -353,8 +353,10 @@ fn invariant_j_an_element_that_fails_while_it_is_rebuilt_gets_everything_when_it
         let mut host = host.lose_power();
         (0..chunks / 4).for_each(|chunk| host.write(chunk, 200));
         host.flush();
+        // Another that has nothing.
         host.disk().elements[1].is_gone = false;
-        host.rejoin(1, Rejoining::Returned);
+        host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
+        host.rejoin(1, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 1600 });
         // Until superblocks tell that it is being rebuilt.
         while state_of(&mut host, 1) != MemberState::Rebuilding {
             host.go_on();
