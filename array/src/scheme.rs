@@ -280,6 +280,23 @@ pub struct Elements {
     pub streams: u32,
 }
 
+impl Elements {
+    /// Files and devices that tell nothing of themselves: they have a volatile cache and take discards.
+    pub const fn opaque(count: u32, page_bytes: u32, pages: u32) -> Self {
+        Self {
+            count,
+            page_bytes,
+            pages,
+            volatile_cache: true,
+            discard: true,
+            old_versions: 0,
+            gc_control: false,
+            gc_state: false,
+            streams: 1,
+        }
+    }
+}
+
 /// Sections of a scheme that stand beside those that it writes.
 #[derive(Serialize)]
 struct Asked<'a> {

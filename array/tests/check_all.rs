@@ -28,15 +28,8 @@ fn written(scheme: &str, elements: usize) -> Host {
 fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
     let mut read = disk.clone();
     let elements = Elements {
-        count: disk.elements.len() as u32,
-        page_bytes: PAGE,
-        pages: disk.elements[0].pages.len() as u32,
-        volatile_cache: true,
         discard: false,
-        old_versions: 0,
-        gc_control: false,
-        gc_state: false,
-        streams: 1,
+        ..Elements::opaque(disk.elements.len() as u32, PAGE, disk.elements[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
     let opening = Opening { read_only: true, force: false };

@@ -71,15 +71,8 @@ fn change(disk: &mut Disk, (element, page, kind): (usize, usize, usize), at: usi
 
 fn open_and_look(scheme: &str, disk: &mut Disk) {
     let elements = Elements {
-        count: disk.elements.len() as u32,
-        page_bytes: PAGE,
-        pages: disk.elements[0].pages.len() as u32,
-        volatile_cache: true,
         discard: false,
-        old_versions: 0,
-        gc_control: false,
-        gc_state: false,
-        streams: 1,
+        ..Elements::opaque(disk.elements.len() as u32, PAGE, disk.elements[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
     for force in [false, true] {

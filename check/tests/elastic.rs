@@ -284,17 +284,7 @@ fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_six_a_slot() {
     )
     .unwrap();
     assert_eq!(scheme.placement.policy, PlacementPolicy::Elastic);
-    let elements = Elements {
-        count: 5,
-        page_bytes: 4096,
-        pages: 1 << 18,
-        volatile_cache: false,
-        discard: true,
-        old_versions: 0,
-        gc_control: false,
-        gc_state: false,
-        streams: 1,
-    };
+    let elements = Elements { volatile_cache: false, ..Elements::opaque(5, 4096, 1 << 18) };
     let array = Array::new(&scheme, elements, NoMemory).unwrap();
     let (chunks, slots) = (array.capacity() / 4096, 5u64 << 18);
     let segments = slots / (5 * 64);

@@ -157,15 +157,10 @@ mod tests {
     use super::*;
 
     const ELEMENTS: Elements = Elements {
-        count: 6,
-        page_bytes: 4096,
-        pages: 64,
         volatile_cache: false,
-        discard: true,
         old_versions: 8,
         gc_control: true,
-        gc_state: false,
-        streams: 1,
+        ..Elements::opaque(6, 4096, 64)
     };
 
     fn resolve(text: &str) -> Result<Geometry, SchemeError> {

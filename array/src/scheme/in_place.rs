@@ -114,17 +114,7 @@ impl Scheme {
 mod tests {
     use super::*;
 
-    const ELEMENTS: Elements = Elements {
-        count: 5,
-        page_bytes: 4096,
-        pages: 1 << 14,
-        volatile_cache: true,
-        discard: true,
-        old_versions: 8,
-        gc_control: false,
-        gc_state: false,
-        streams: 1,
-    };
+    const ELEMENTS: Elements = Elements { old_versions: 8, ..Elements::opaque(5, 4096, 1 << 14) };
 
     fn resolve(text: &str) -> Result<Geometry, SchemeError> {
         let text = format!("name = 'test'\n{text}");

@@ -176,17 +176,7 @@ impl Host {
     }
 
     fn elements_of(disk: &Disk) -> Elements {
-        Elements {
-            count: disk.elements.len() as u32,
-            page_bytes: disk.page_bytes,
-            pages: disk.elements[0].pages.len() as u32,
-            volatile_cache: true,
-            discard: true,
-            old_versions: 0,
-            gc_control: false,
-            gc_state: false,
-            streams: 1,
-        }
+        Elements::opaque(disk.elements.len() as u32, disk.page_bytes, disk.elements[0].pages.len() as u32)
     }
 
     pub(crate) fn create(scheme: &str, mut disk: Disk) -> Self {

@@ -30,17 +30,7 @@ pub(crate) struct Host {
 impl Host {
     /// An empty array of `scheme` over elements of `pages` pages.
     pub(crate) fn create(scheme: &Scheme, count: u32, pages: u32) -> Result<Self> {
-        let elements = Elements {
-            count,
-            page_bytes: PAGE_BYTES,
-            pages,
-            volatile_cache: true,
-            discard: false,
-            old_versions: 0,
-            gc_control: false,
-            gc_state: false,
-            streams: 1,
-        };
+        let elements = Elements { discard: false, ..Elements::opaque(count, PAGE_BYTES, pages) };
         let mut ram = Ram::new(count, pages, PAGE_BYTES);
         let identity = Identity {
             array: Uuid([1; 16]),

@@ -140,17 +140,7 @@ impl Shape {
 
     /// What the elements are and can do.
     pub(crate) fn elements(&self) -> Elements {
-        Elements {
-            count: self.elements.into(),
-            page_bytes: self.page_bytes,
-            pages: self.pages,
-            volatile_cache: true,
-            discard: true,
-            old_versions: 0,
-            gc_control: false,
-            gc_state: false,
-            streams: 1,
-        }
+        Elements::opaque(self.elements.into(), self.page_bytes, self.pages)
     }
 
     /// The array's identifiers: fixed ones, as every case has its own elements.

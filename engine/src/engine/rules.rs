@@ -7,17 +7,7 @@ use stripewise_base::units::Span;
 
 /// What files are as elements.
 pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
-    Elements {
-        count: count as u32,
-        page_bytes,
-        pages,
-        volatile_cache: true,
-        discard: true,
-        old_versions: 0,
-        gc_control: false,
-        gc_state: false,
-        streams: 1,
-    }
+    Elements::opaque(count as u32, page_bytes, pages)
 }
 
 /// The scheme as it is here, where the time of an access to memory passes by itself.

@@ -35,17 +35,7 @@ impl Media {
     }
 
     pub fn geometry(&self, scheme: &Scheme) -> Geometry {
-        let elements = Elements {
-            count: self.count,
-            page_bytes: self.page_bytes,
-            pages: self.pages,
-            volatile_cache: true,
-            discard: true,
-            old_versions: 0,
-            gc_control: false,
-            gc_state: false,
-            streams: 1,
-        };
+        let elements = Elements::opaque(self.count, self.page_bytes, self.pages);
         scheme.resolve(&elements, true).unwrap()
     }
 

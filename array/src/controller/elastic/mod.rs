@@ -10,6 +10,7 @@ mod read;
 mod rebuild;
 mod scrub;
 mod sync;
+mod sync_pages;
 mod throttle;
 mod view;
 

@@ -10,17 +10,7 @@ fn zones(awaits_flush: bool, more: &str) -> Zones {
          reads.chunk = '16KiB'\nmixed.chunk = '8KiB'\nwrites.chunk = '4KiB'\n{more}"
     );
     let scheme = Scheme::from_toml("test", &text).unwrap();
-    let elements = Elements {
-        count: 5,
-        page_bytes: 4096,
-        pages: 24,
-        volatile_cache: awaits_flush,
-        discard: true,
-        old_versions: 0,
-        gc_control: false,
-        gc_state: false,
-        streams: 1,
-    };
+    let elements = Elements { volatile_cache: awaits_flush, ..Elements::opaque(5, 4096, 24) };
     let geometry = scheme.resolve(&elements, false).unwrap();
     Zones::new(&scheme, &geometry, 4096, awaits_flush)
 }
@@ -213,17 +203,7 @@ fn what_a_file_leaves_out_of_a_zone_is_its_default() {
 fn zones_without_meaning_are_refused_with_the_reason() {
     let refused = |text: &str| {
         let text = format!("name = 'test'\n[placement]\npolicy = 'mc-rais'\n{text}");
-        let elements = Elements {
-            count: 5,
-            page_bytes: 4096,
-            pages: 64,
-            volatile_cache: false,
-            discard: true,
-            old_versions: 0,
-            gc_control: false,
-            gc_state: false,
-            streams: 1,
-        };
+        let elements = Elements { volatile_cache: false, ..Elements::opaque(5, 4096, 64) };
         Scheme::from_toml("test", &text).unwrap().resolve(&elements, false).unwrap_err().to_string()
     };
     assert!(refused("[geometry]\nchunk = '8KiB'").contains("each zone has its own"));

@@ -1,0 +1,153 @@
+//! What is written to make the log durable: superblocks, commit records, checkpoints (`docs/format.md`).
+
+use super::super::Array;
+use crate::bugs::Bug;
+use crate::format::checkpoint::{self, body_bytes};
+use crate::format::{CheckpointHeader, Commit, Copy, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
+use crate::memory::Memory;
+use crate::placement::elastic::Home;
+use crate::placement::elastic::durable::PageWrite;
+
+impl<M: Memory> Array<M> {
+    /// The body of the checkpoint of this moment.
+    pub(super) fn draw_body(&mut self) {
+        let forgets = self.has_bug(Bug::TombstoneLost);
+        let Some(log) = &mut self.elastic else { return };
+        let (segments, capacity) = (log.segments.count(), log.capacity);
+        let mut body = std::mem::take(&mut log.durable_mut().sync.body);
+        body.clear();
+        body.resize(if M::CARRIES_DATA { body_bytes(segments, capacity) as usize } else { 0 }, 0);
+        if M::CARRIES_DATA {
+            let durable = log.durable();
+            let mut put = |segment: u32, is_free| {
+                let at = segment as usize;
+                let entry = SegmentEntry {
+                    generation: durable.generations[at],
+                    used: if is_free { 0 } else { durable.used[at] },
+                    last_batch: durable.last_batch[at],
+                };
+                checkpoint::put_segment(&mut body, segment, entry);
+            };
+            (0..segments).for_each(|segment| put(segment, log.segments.is_free(segment)));
+            durable.sync.frees.iter().for_each(|&segment| put(segment, true));
+            for chunk in 0..capacity {
+                if log.home(chunk) != Home::Nowhere || forgets {
+                    checkpoint::put_written(&mut body, segments, chunk, true);
+                }
+            }
+        }
+        log.durable_mut().sync.body = body;
+    }
+
+    /// P + 1 living elements, from the `turn`-th on.
+    fn keepers(&self, turn: u64) -> Vec<u16> {
+        let count = self.elements.count as u64;
+        let elements = (0..count).map(|nth| ((turn + nth) % count) as u16);
+        let living = elements.filter(|&element| !self.failed[element as usize]);
+        living.take(self.geometry.parity() as usize + 1).collect()
+    }
+
+    /// All superblocks in the array, with what happened since they were written.
+    pub(super) fn write_superblocks(&mut self, copy: Copy) {
+        let failed = self.failed.clone();
+        let durable = self.elastic_mut().durable_mut();
+        if copy == Copy::Front {
+            durable.is_news = false;
+            durable.superblock.update += 1;
+            let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
+            let members = durable.superblock.members.iter_mut().zip(&failed);
+            members.filter(|(_, failed)| **failed).for_each(|(member, _)| member.fail(epoch, horizon));
+        }
+        let pages = durable.layout.superblock_pages;
+        let page_bytes = durable.superblock.page_bytes as usize;
+        for element in (0..failed.len() as u16).filter(|&element| !failed[element as usize]) {
+            durable.superblock.number = element;
+            durable.superblock.element = durable.superblock.members[element as usize].element;
+            let content = durable.sync.bytes.len();
+            if M::CARRIES_DATA {
+                durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);
+                durable.superblock.encode(copy, &mut durable.sync.bytes[content..]);
+            }
+            let first = if copy == Copy::Front { 0 } else { durable.back[element as usize] };
+            for page in 0..pages {
+                let content = content + page as usize * page_bytes;
+                durable.sync.writes.push(PageWrite { element, page: first + page, content });
+            }
+        }
+        durable.counts.superblocks += durable.sync.writes.len() as u64;
+    }
+
+    /// The record that says how far everything is durable.
+    pub(super) fn write_commit(&mut self) {
+        let turn = self.elastic().durable().commits + 1;
+        let keepers = self.keepers(turn);
+        let page_bytes = self.elements.page_bytes as usize;
+        let durable = self.elastic_mut().durable_mut();
+        durable.commits = turn;
+        let commit = Commit {
+            array: durable.superblock.array,
+            epoch: durable.superblock.epoch,
+            number: turn,
+            horizon: durable.sync.horizon,
+        };
+        let ring = durable.layout.commits;
+        let page = ring.first + (turn % u64::from(ring.pages)) as u32;
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+            commit.encode(&mut durable.sync.bytes);
+        }
+        let writes = keepers.into_iter().map(|element| PageWrite { element, page, content: 0 });
+        durable.sync.writes.extend(writes);
+        durable.counts.commits += durable.sync.writes.len() as u64;
+    }
+
+    /// The pages behind the header of the next checkpoint's slot.
+    pub(super) fn write_body(&mut self) {
+        let page_bytes = self.elements.page_bytes as usize;
+        let (segments, capacity) = (self.elastic().segments.count(), self.elastic().capacity);
+        let turn = self.elastic().durable().checkpoints + 1;
+        let keepers = self.keepers(turn);
+        let durable = self.elastic_mut().durable_mut();
+        durable.checkpoints = turn;
+        durable.sync.keepers = keepers;
+        let keepers = &durable.sync.keepers;
+        let first = durable.slot_of_checkpoint(turn) + 1;
+        durable.sync.bytes = std::mem::take(&mut durable.sync.body);
+        let pages = body_bytes(segments, capacity).div_ceil(page_bytes as u64) as u32;
+        for page in 0..pages {
+            let content = if M::CARRIES_DATA { page as usize * page_bytes } else { 0 };
+            let write = |&element| PageWrite { element, page: first + page, content };
+            durable.sync.writes.extend(keepers.iter().map(write));
+        }
+        let checksum = crc32c(&durable.sync.bytes);
+        durable.sync.header = Some(CheckpointHeader {
+            array: durable.superblock.array,
+            epoch: durable.superblock.epoch,
+            number: turn,
+            horizon: durable.sync.horizon,
+            birth: durable.sync.birth,
+            body_bytes: body_bytes(segments, capacity),
+            body_checksum: checksum,
+            segments,
+            chunks: capacity,
+        });
+        durable.counts.checkpoints += durable.sync.writes.len() as u64;
+    }
+
+    /// The header of the checkpoint whose body is there.
+    pub(super) fn write_header(&mut self) {
+        let page_bytes = self.elements.page_bytes as usize;
+        let turn = self.elastic().durable().checkpoints;
+        let durable = self.elastic_mut().durable_mut();
+        let page = durable.slot_of_checkpoint(turn);
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+            if let Some(header) = &durable.sync.header {
+                header.encode(&mut durable.sync.bytes);
+            }
+        }
+        let writes = durable.sync.keepers.iter().map(|&element| PageWrite { element, page, content: 0 });
+        durable.sync.writes.extend(writes);
+        durable.counts.checkpoints += durable.sync.writes.len() as u64;
+    }
+}
