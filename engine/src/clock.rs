@@ -35,6 +35,11 @@ impl Clock {
         }
     }
 
+    /// Whether time passes with operations alone.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.keeping != Timekeeping::Real
+    }
+
     /// Lets the time of one operation pass where it does not pass by itself. How long it took, of one that was measured so.
     pub(crate) fn tick(&mut self, measured: Nanos) -> Nanos {
         match self.keeping {

@@ -217,7 +217,7 @@ impl<B: Backend> Engine<B> {
         for _ in 0..B::BATCH {
             let Some(over) = self.desk.take(self.array.memory()) else { break };
             let took_ns = self.clock.tick(over.took_ns);
-            if !self.desk.backend.is_over_before_taken() {
+            if self.clock.is_counted() || !self.desk.backend.is_over_before_taken() {
                 now = self.clock.now();
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
