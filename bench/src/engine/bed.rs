@@ -61,7 +61,7 @@ impl Bed {
         Ok(ElementFile::create(&path, self.element_bytes, PAGE_BYTES)?)
     }
 
-    /// The file of an element that was taken out, or another one in its place.
+    /// A new array.
     pub(crate) fn create(&self) -> Result<Engine> {
         for path in self.paths() {
             let _ = std::fs::remove_file(path);

@@ -57,6 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             report.case(&case, &mut engine, &plain)?;
         }
     }
+    report.rebuilding(&bed, &mut engine)?;
     report.degraded(&bed, &mut engine)?;
     report.maintenance(&bed, engine)?;
     println!("{}", report.table);
@@ -156,6 +157,23 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
+    /// An element is rebuilt that has its part of all stripes; what is written without it has none.
+    fn rebuilding(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
+        if !self.wants("rebuild") {
+            return Ok(());
+        }
+        engine.fail(1)?;
+        let before = engine.status().elements[1].counts.writes;
+        let seconds = rebuild(bed, engine)?;
+        let pages = engine.status().elements[1].counts.writes - before;
+        let mib = (pages * u64::from(PAGE_BYTES)) as f64 / f64::from(1 << 20);
+        self.notes.push(format!(
+            "rebuild of {mib:.0} MiB of an element: {seconds:.2} s, {:.0} MiB/s",
+            mib / seconds
+        ));
+        Ok(())
+    }
+
     /// An element is lost. What goes on is compared with the whole array, so runs of both take turns: each time the element comes
     /// back whole.
     fn degraded(&mut self, bed: &Bed, engine: &mut Engine) -> Result<()> {
@@ -176,18 +194,9 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Rebuild, scrub, memory, and opening after an unclean stop.
+    /// Scrub, memory, and opening after an unclean stop.
     fn maintenance(&mut self, bed: &Bed, mut engine: Engine) -> Result<()> {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        if self.wants("rebuild") {
-            engine.fail(1)?;
-            let seconds = rebuild(bed, &mut engine)?;
-            let bytes = self.arguments.mib;
-            self.notes.push(format!(
-                "rebuild of an element of {bytes} MiB: {seconds:.2} s, {:.0} MiB/s",
-                bytes as f64 / seconds
-            ));
-        }
         if self.wants("scrub") {
             let watch = Watch::start();
             engine.scrub();
