@@ -5,7 +5,9 @@ mod disk;
 
 use disk::{Disk, Host};
 use stripewise_array::format::dump::{Dump, Finding};
-use stripewise_array::format::{CheckpointHeader, EntryRole, Structure, Summary, crc32c, summary};
+use stripewise_array::format::{
+    CheckpointHeader, EntryRole, REDO_MAGIC, RedoRecord, Structure, Summary, crc32c, summary,
+};
 use stripewise_array::{
     Array, Checked, DamagedCopy, Elements, Opening, Outcome, PageMemory, Scheme, Trouble,
 };
@@ -317,5 +319,36 @@ fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_told_and_opening_the_array_me
             assert_eq!(left, []);
         }
         assert!(told >= 2 && told.is_multiple_of(2), "P + 1 copies of each page: {told}");
+    }
+}
+
+/// Where the record of the redo journal that begins at `page` of `element` ends, and its number.
+fn record_at(host: &Host, (element, page): (u16, u32)) -> (u64, u32) {
+    let bytes = &host.copy_of_disk().elements[usize::from(element)].pages[page as usize];
+    let record = RedoRecord::parse(bytes).expect("a header takes a page");
+    (record.number, page + 1 + record.images())
+}
+
+#[test]
+fn damaged_copies_of_journal_records_are_told_but_of_the_last_which_may_have_been_under_way() {
+    let mut host = written(IN_PLACE, 5).lose_power();
+    (0..10).for_each(|chunk| host.write(chunk * 3, 7));
+    let epoch = host.opened.epoch;
+    let is_live = |&(element, page): &(u16, u32)| {
+        let record =
+            RedoRecord::parse(&host.copy_of_disk().elements[usize::from(element)].pages[page as usize]);
+        record.is_ok_and(|record| record.epoch == epoch)
+    };
+    let copies: Vec<(u16, u32)> = copies_of(&host, &REDO_MAGIC).into_iter().filter(is_live).collect();
+    assert_eq!(copies.len(), 20, "P + 1 copies of each");
+    for at in copies {
+        let (number, end) = record_at(&host, at);
+        let copy = DamagedCopy { element: at.0, page: at.1, structure: Structure::Journal };
+        let expected = if number < 10 { vec![Trouble::Copy(copy)] } else { vec![] };
+        for page in at.1..end {
+            let (troubles, left) = rotten(IN_PLACE, &host, at.0, page);
+            assert_eq!(troubles, expected, "record {number}, page {page}");
+            assert_eq!(left, []);
+        }
     }
 }

@@ -66,6 +66,8 @@ pub struct Status {
     pub spares: Vec<PathBuf>,
     /// A rebuild that goes on.
     pub rebuild: Option<Progress>,
+    /// Stripes or rows that the last rebuild could not make: reads of what the element had of them fail.
+    pub rebuild_lost: u64,
     /// A scrub that goes on.
     pub scrub: Option<Progress>,
     /// What the last scrub came to.

@@ -191,6 +191,7 @@ impl Tally {
             elements,
             spares: surroundings.spares,
             rebuild: found.rebuild.map(|(element, share)| progress(Some(element), share, &self.rebuild)),
+            rebuild_lost: found.rebuild_lost,
             scrub: scrub.progress.map(|share| progress(None, share, &self.scrub)),
             last_scrub: (self.has_scrubbed && scrub.progress.is_none()).then(|| Scrubbed {
                 read_bytes: scrub.pages * page_bytes,

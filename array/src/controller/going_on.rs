@@ -16,12 +16,24 @@ impl<M: Memory> Array<M> {
     pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
         if let Some(members) = &self.members {
             let all = short(self.rows_of_group());
-            let rebuilt = members.rebuild.map(|rebuild| (rebuild.element, short(rebuild.rows.cursor), all));
+            let rebuild = members.rebuild.as_ref().filter(|rebuild| !rebuild.is_over());
+            let rebuilt = rebuild.map(|rebuild| (rebuild.element, short(rebuild.rows.cursor), all));
             let comes = members.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
             return rebuilt.or(comes.map(|telling| (telling.element, 0, all)));
         }
         let rebuild = self.durable()?.rebuild.as_ref()?;
         Some((rebuild.element, rebuild.walk.segment, self.elastic().segments.count()))
+    }
+
+    /// Stripes (log) or rows (in place) of which the last rebuild could not make what the element has: too much of each is lost.
+    /// Reads of that fail. With an intent bitmap the element is not whole for good then: the next scrub or opening of the array
+    /// tries the rows again, from the first of these on.
+    pub fn rebuild_lost(&self) -> u64 {
+        self.members
+            .as_ref()
+            .map(|members| members.unmade)
+            .or(self.durable().map(|log| log.unmade))
+            .unwrap_or(0)
     }
 
     /// Begins to read everything that an array with metadata has, and to repair what is bad, unless it is read-only; a scrub that
@@ -35,6 +47,10 @@ impl<M: Memory> Array<M> {
         if let Some(members) = &mut self.members {
             members.scrub = Some(Rows::new(0, rows));
             members.scrubbed = ScrubCounts::default();
+            if let Some(rebuild) = members.rebuild.as_mut().filter(|rebuild| rebuild.is_over()) {
+                members.unmade = 0;
+                rebuild.try_again();
+            }
         } else if self.is_kept() {
             let durable = self.elastic_mut().durable_mut();
             durable.scrub = Some(Walk::default());

@@ -103,7 +103,7 @@ impl<M: Memory> Array<M> {
             }
             for copy in 0..intent.layout.copies {
                 let (position, at) = intent.layout.copy_at(0, copy, version);
-                let element = self.element_at(group, position);
+                let element = self.geometry.element_at(group, position);
                 if !self.failed[element as usize] {
                     writes.push((OperationKind::Write, element, intent.layout.intent.first + at));
                     intent.work.pages.push(buffer);

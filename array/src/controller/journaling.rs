@@ -5,7 +5,7 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
-use crate::journal::{Checksums, Journal};
+use crate::journal::{Checksums, Journal, elements_of_record};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::plan::{Plan, Purpose, Step};
@@ -151,7 +151,9 @@ impl<M: Memory> Array<M> {
         journal.wants_record = false;
         let missing = if self.has_bug(Bug::MissingNotJournaled) { 0 } else { self.failed_elements() };
         self.fill_record(journal, begun, missing);
-        let targets = self.copies_of(journal, begun.number);
+        let copies = journal.layout.copies;
+        let targets: Vec<u16> =
+            elements_of_record(&self.geometry, copies, begun.number, self.failed_elements()).collect();
         let plan = journal.plan;
         let pages = journal.record.pages.len() as u32;
         self.clear_own(plan, Purpose::Record);
@@ -205,24 +207,6 @@ impl<M: Memory> Array<M> {
             }
             journal.record.pages.push(page);
         }
-    }
-
-    /// The elements that take the copies of a record: of one group, in turn.
-    fn copies_of(&self, journal: &Journal, number: u64) -> Vec<u16> {
-        let (groups, width) = (u64::from(self.geometry.groups), u64::from(self.geometry.members));
-        let is_alive = |&group: &u64| self.failed_of_group(group as u32) <= self.geometry.parity();
-        let group = (0..groups).map(|nth| (number + nth) % groups).find(is_alive).unwrap_or(0) as u32;
-        let first = number / groups % width;
-        (0..width)
-            .map(|nth| self.element_at(group, ((first + nth) % width) as u32))
-            .filter(|&element| !self.failed[element as usize])
-            .take(journal.layout.copies as usize)
-            .collect()
-    }
-
-    /// The element of `group` at `position`.
-    pub(super) fn element_at(&self, group: u32, position: u32) -> u16 {
-        (self.geometry.base(group) + position * self.geometry.stride) as u16
     }
 
     /// Elements that are given up, one bit each.
@@ -352,7 +336,7 @@ impl<M: Memory> Array<M> {
         }
         for copy in 0..journal.layout.copies {
             let (position, at) = journal.layout.copy_at(number, copy, version);
-            let element = self.element_at(group, position);
+            let element = self.geometry.element_at(group, position);
             if !self.failed[element as usize] {
                 writes.push((OperationKind::Write, element, journal.layout.table.first + at));
                 journal.cleaning.pages.push(buffer);

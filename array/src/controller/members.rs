@@ -35,7 +35,7 @@ impl<M: Memory> Array<M> {
             return Err(RejoinError::ReadOnly);
         }
         let coming = members.telling.map(|telling| telling.element);
-        if let Some(other) = coming.or(members.rebuild.map(|rebuild| rebuild.element)) {
+        if let Some(other) = coming.or(members.rebuild.as_ref().map(|rebuild| rebuild.element)) {
             return Err(RejoinError::Busy(other));
         }
         check_twin(&members.superblock, how)

@@ -25,8 +25,10 @@ pub enum RejoinError {
     /// It would change nothing.
     #[error("element {0} is in the array; take it out first")]
     Active(u16),
-    /// Another is being rebuilt.
-    #[error("element {0} is being rebuilt; wait for its end")]
+    /// Another is being rebuilt, or lacks rows that could not be made.
+    #[error(
+        "element {0} is being rebuilt; wait for its end, or scrub when rows that it lacks were written anew"
+    )]
     Busy(u16),
     /// Not every page of the array has a place there.
     #[error("it has {pages} pages, and the array takes {needed} of each element; use a larger one")]

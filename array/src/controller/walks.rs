@@ -117,7 +117,7 @@ impl<M: Memory> Array<M> {
     /// first.
     pub(super) fn build_rebuilt_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let Plan { place, wanted, lost, .. } = self.plans[plan as usize];
-        let rebuild = self.members.as_ref().and_then(|members| members.rebuild);
+        let rebuild = self.members.as_ref().and_then(|members| members.rebuild.as_ref());
         let is_returned = rebuild.is_some_and(|rebuild| rebuild.is_returned);
         // While it was away nobody knew the checksums of its parity.
         let is_known = wanted & self.geometry.parity_members() == 0;
@@ -219,12 +219,8 @@ impl<M: Memory> Array<M> {
         }
         members.rebuilding -= 1;
         let Some(rebuild) = &mut members.rebuild else { return };
-        rebuild.failed += u64::from(gave_up);
-        if gave_up && !has_checksums {
-            // It stays behind the cursor: so nobody takes for its content what the element happens to have.
-            rebuild.is_halted = true;
-            return;
-        }
-        rebuild.rows.done(u64::from(place.page - self.geometry.first_page));
+        members.unmade += u64::from(gave_up);
+        let row = u64::from(place.page - self.geometry.first_page);
+        if gave_up && !has_checksums { rebuild.give_up(row) } else { rebuild.rows.done(row) }
     }
 }

@@ -99,6 +99,12 @@ impl Geometry {
         (group, (element - self.base(group)) / self.stride)
     }
 
+    /// The element of `group` at `position` among its members.
+    #[inline]
+    pub fn element_at(&self, group: u32, position: u32) -> u16 {
+        (self.base(group) + position * self.stride) as u16
+    }
+
     /// The elements of `group`, ascending.
     #[inline]
     pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {

@@ -15,6 +15,10 @@ const ROWS_AHEAD: u64 = 64;
 /// superblocks is four flushes and two pages an element beside them.
 const ROWS_NOTED: u64 = 1024;
 
+/// Rows that a rebuild goes past without having made them, where nothing but their being remembered tells them from those that it
+/// made: with more of them it halts.
+const ROWS_LOST: usize = 1024;
+
 /// A walk over rows, which end in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rows {
@@ -66,17 +70,18 @@ impl Rows {
 }
 
 /// An element that is being made whole, row by row: what it has of rows behind the cursor is not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuild {
     pub(crate) element: u16,
     pub(crate) rows: Rows,
     /// Rows that superblocks know to be done.
     pub(crate) noted: u64,
-    /// Rows that could not be made.
-    pub(crate) failed: u64,
     /// Whether what it has of a row is kept if it has the row's checksum.
     pub(crate) is_returned: bool,
-    /// Whether a row could not be made that nothing but its being behind the cursor tells from one that was.
+    /// Rows before the cursor that could not be made and that no checksum tells from those that were, ascending. They are not
+    /// read either, and superblocks call no more rows done than those before the first.
+    lost: Vec<u64>,
+    /// Whether there are too many of them to go on.
     pub(crate) is_halted: bool,
     /// Rows that were done when all of the table of checksums was begun to be written last.
     pub(crate) tabling: u64,
@@ -134,6 +139,8 @@ pub(crate) struct Members {
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
     pub(crate) rebuild: Option<Rebuild>,
+    /// Rows that the last rebuild could not make.
+    pub(crate) unmade: u64,
     /// Plans of rebuilding under way, those for an element that failed since among them.
     pub(crate) rebuilding: u32,
     pub(crate) scrub: Option<Rows>,
@@ -144,7 +151,7 @@ impl Rebuild {
     /// Whether the table should be on the elements before anything else: superblocks are to tell of what is done, and it has the
     /// checksums of that.
     pub(crate) fn wants_table(&self) -> bool {
-        let Self { rows, noted, tabled, has_table, .. } = *self;
+        let &Self { rows, noted, tabled, has_table, .. } = self;
         rows.is_over() && !has_table || rows.cursor >= noted + ROWS_NOTED && tabled < noted + ROWS_NOTED
     }
 
@@ -157,6 +164,32 @@ impl Rebuild {
     pub(crate) fn end_table(&mut self) {
         self.tabled = self.tabling;
         self.has_table = self.tabled == self.rows.end;
+    }
+
+    /// `row` could not be made, and no checksum will tell.
+    pub(crate) fn give_up(&mut self, row: u64) {
+        if self.lost.len() == ROWS_LOST {
+            // It stays behind the cursor.
+            self.is_halted = true;
+            return;
+        }
+        let at = self.lost.partition_point(|&other| other < row);
+        self.lost.insert(at, row);
+        self.rows.done(row);
+    }
+
+    /// Whether it is over, but for rows that could not be made. The next opening, or scrub, tries those again.
+    pub(crate) fn is_over(&self) -> bool {
+        self.has_table && !self.lost.is_empty()
+    }
+
+    /// Begins again with the first row that could not be made.
+    pub(crate) fn try_again(&mut self) {
+        if let Some(&first) = self.lost.first() {
+            self.rows = Rows::new(first, self.rows.end);
+            (self.tabling, self.tabled, self.has_table) = (first, first, false);
+            self.lost.clear();
+        }
     }
 }
 
@@ -171,6 +204,7 @@ impl Members {
             work: Work::default(),
             telling: None,
             rebuild: None,
+            unmade: 0,
             rebuilding: 0,
             scrub: None,
             scrubbed: ScrubCounts::default(),
@@ -179,12 +213,13 @@ impl Members {
 
     /// Begins to make `element` whole from row `cursor` of `rows` on.
     pub(crate) fn begin_rebuild(&mut self, element: u16, cursor: u64, rows: u64, is_returned: bool) {
+        self.unmade = 0;
         self.rebuild = Some(Rebuild {
             element,
             rows: Rows::new(cursor.min(rows), rows),
             noted: cursor,
-            failed: 0,
             is_returned,
+            lost: Vec::new(),
             is_halted: false,
             tabling: cursor,
             tabled: cursor,
@@ -195,18 +230,20 @@ impl Members {
     /// The element that is being made whole, if what it has of `page`, counted from the first of the data, is not to be read.
     #[inline]
     pub(crate) fn stale_at(&self, page: u32) -> Option<u16> {
-        let rebuild = self.rebuild.as_ref().filter(|rebuild| u64::from(page) >= rebuild.rows.cursor)?;
-        Some(rebuild.element)
+        let row = u64::from(page);
+        let rebuild = self.rebuild.as_ref()?;
+        let is_stale = row >= rebuild.rows.cursor || rebuild.lost.binary_search(&row).is_ok();
+        is_stale.then_some(rebuild.element)
     }
 
     /// What superblocks should tell next, if anything.
     pub(crate) fn news(&self) -> Option<(u16, News)> {
         let rebuild = self.rebuild.as_ref()?;
-        if rebuild.tabled == rebuild.rows.end && rebuild.has_table {
+        let done = rebuild.lost.first().map_or(rebuild.tabled, |&lost| lost.min(rebuild.tabled));
+        if done == rebuild.rows.end && rebuild.has_table {
             return Some((rebuild.element, News::Whole));
         }
-        (rebuild.tabled >= rebuild.noted + ROWS_NOTED)
-            .then_some((rebuild.element, News::Done(rebuild.tabled)))
+        (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.element, News::Done(done)))
     }
 
     /// Begins an update of the superblocks; elements of `failed`, a mask, take no part.

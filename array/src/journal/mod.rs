@@ -19,6 +19,7 @@ pub(crate) use table::Checksums;
 
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{RedoEntry, Uuid, crc32c};
+use crate::geometry::Geometry;
 use crate::memory::PageId;
 
 /// Plans of the journal's own: one writes records, one frees them, one writes superblocks.
@@ -79,6 +80,26 @@ pub(crate) struct Journal {
     pub(crate) freeing: Freeing,
     /// The checksum of a page of zeros.
     pub(crate) zeros: u32,
+}
+
+/// The elements that take the copies of record `number` while those of `missing`, a mask, are: of one group, in turn.
+pub(crate) fn elements_of_record(
+    geometry: &Geometry,
+    copies: u32,
+    number: u64,
+    missing: u64,
+) -> impl Iterator<Item = u16> + '_ {
+    let (groups, width) = (u64::from(geometry.groups), u64::from(geometry.members));
+    let is_missing = move |element: u32| missing >> element & 1 != 0;
+    let is_alive = move |&group: &u32| {
+        geometry.group(group).filter(|&element| is_missing(element)).count() <= geometry.parity() as usize
+    };
+    let group = (0..groups).map(|nth| ((number + nth) % groups) as u32).find(is_alive).unwrap_or(0);
+    let first = number / groups % width;
+    (0..width)
+        .map(move |nth| geometry.element_at(group, ((first + nth) % width) as u32))
+        .filter(move |&element| !is_missing(element.into()))
+        .take(copies as usize)
 }
 
 impl Journal {

@@ -249,6 +249,8 @@ fn redo(site: &mut Site<'_>, opened: &mut Opened, opening: Opening) -> Result<Ch
         site.leave_out(newest.missing);
     }
     site.check_enough()?;
+    let damaged = found.damaged(site);
+    opened.damaged.extend(damaged);
     let (mut table, behind) = tables::read(site, opened);
     if !opened.losses.is_empty() && !opening.force {
         return Err(OpenError::Refused(format!(

@@ -26,8 +26,8 @@ pub(super) struct Found {
 fn places(site: &Site<'_>, group: u32, version: u64) -> Vec<At> {
     let place = |copy| {
         let (position, page) = site.layout.copy_at(0, copy, version);
-        let element = site.geometry.base(group) + position * site.geometry.stride;
-        site.at(element, site.layout.intent.first + page)
+        let element = site.geometry.element_at(group, position);
+        site.at(element.into(), site.layout.intent.first + page)
     };
     (0..site.layout.copies).filter_map(place).collect()
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::OpenError;
+use super::damage::is_damaged;
 use super::in_place::{ROUND_PAGES, Site};
-use crate::format::{REDO_MAGIC, RedoKind, RedoRecord, crc32c};
+use super::{DamagedCopy, OpenError};
+use crate::format::{REDO_MAGIC, RedoKind, RedoRecord, Structure, crc32c};
 use crate::geometry::Geometry;
+use crate::journal::elements_of_record;
 use crate::media::At;
 
 /// A record that was found, with the images that have their checksums, in order.
@@ -126,6 +128,26 @@ impl Found {
         missing.chain(unreadable)
     }
 
+    /// Copies of records that are not whole, though another one is. What wrote the last record may have been cut short, and
+    /// opening the array for writing writes that one anew: nothing is told of it.
+    pub(super) fn damaged(&self, site: &mut Site<'_>) -> Vec<DamagedCopy> {
+        let (geometry, copies) = (site.geometry, site.layout.copies);
+        let missing = self.newest.as_ref().map_or(0, |newest| newest.missing);
+        let mut damaged = Vec::new();
+        for Record { header, .. } in self.records.split_last().map_or(&[][..], |(_, settled)| settled) {
+            let elements = elements_of_record(geometry, copies, header.number, header.missing);
+            for element in elements.filter(|element| missing >> element & 1 == 0) {
+                let place = site.at(element.into(), site.layout.journal.first + header.first);
+                if let Some(at) = place
+                    && !has_record(site, header, element.into())
+                {
+                    damaged.push(site.damaged(at, Structure::Journal));
+                }
+            }
+        }
+        damaged
+    }
+
     /// What doing all records again in order comes to.
     pub(super) fn changes(&self, geometry: &Geometry) -> Changes {
         let zeros = vec![0; geometry.page_bytes as usize];
@@ -193,6 +215,18 @@ fn is_ours(site: &Site<'_>, header: &RedoRecord, at: u32) -> bool {
         && header.entries.iter().all(|entry| {
             u32::from(entry.element) < site.geometry.elements && entry.page < site.layout.data.pages
         })
+}
+
+/// Whether the copy of a record on `element` is whole, or was made zeros as the element left and came back since.
+fn has_record(site: &mut Site<'_>, header: &RedoRecord, element: u32) -> bool {
+    let first = site.layout.journal.first + header.first;
+    let pages = first..first + site.layout.header_pages();
+    let at: Vec<At> = pages.filter_map(|page| site.at(element, page)).collect();
+    let bytes: Vec<u8> = site.read(&at).into_iter().flatten().flatten().collect();
+    match RedoRecord::parse(&bytes) {
+        Ok(found) => found == *header && images(site, header, &[element]).is_whole(),
+        absent => !is_damaged(absent.as_ref()),
+    }
 }
 
 /// The record of `header`, with those of its images that one of its copies has.

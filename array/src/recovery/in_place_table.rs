@@ -32,8 +32,8 @@ pub(super) fn write(site: &mut Site<'_>, table: &mut Checksums, pages: &[u32]) -
 fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At> {
     let place = |copy| {
         let (position, page) = site.layout.copy_at(number, copy, version);
-        let element = site.geometry.base(group) + position * site.geometry.stride;
-        site.at(element, site.layout.table.first + page)
+        let element = site.geometry.element_at(group, position);
+        site.at(element.into(), site.layout.table.first + page)
     };
     (0..site.layout.copies).filter_map(place).collect()
 }

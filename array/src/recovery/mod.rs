@@ -73,8 +73,8 @@ pub struct Opened {
     pub dropped: u64,
     /// What was lost though it had been promised, in words.
     pub losses: Vec<String>,
-    /// Copies of superblocks, of the table of checksums and of the bitmap that are not whole, though another one is. Opening the
-    /// array for writing makes them whole.
+    /// Copies of superblocks, of the table of checksums, of the bitmap and of journal records that are not whole, though another
+    /// one is. Opening the array for writing makes them whole, or void.
     pub damaged: Vec<DamagedCopy>,
     /// Pages read.
     pub pages_read: u64,

@@ -1,7 +1,7 @@
 //! Elements that keep bytes, as small as can be, and a host that knows what it wrote.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use stripewise_array::format::{Copy, Superblock, Uuid, superblock_pages};
@@ -17,6 +17,8 @@ use stripewise_array::{
 pub(crate) struct Element {
     pub(crate) pages: Vec<Box<[u8]>>,
     pub(crate) is_gone: bool,
+    /// Pages that cannot be read until they are written.
+    pub(crate) unreadable: BTreeSet<u32>,
     /// How the next write ends.
     pub(crate) next_write: Option<Outcome>,
     /// Whether every trim ends in an error.
@@ -50,10 +52,12 @@ impl Media for Disk {
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
         for (nth, at) in at.iter().enumerate() {
             let element = &self.elements[at.element as usize];
-            found(
-                nth,
-                if element.is_gone { Err(Outcome::Gone) } else { Ok(&element.pages[at.page as usize]) },
-            );
+            let content = match element {
+                Element { is_gone: true, .. } => Err(Outcome::Gone),
+                Element { unreadable, .. } if unreadable.contains(&at.page) => Err(Outcome::MediumError),
+                Element { pages, .. } => Ok(&*pages[at.page as usize]),
+            };
+            found(nth, content);
         }
     }
 
@@ -64,6 +68,7 @@ impl Media for Disk {
                 return Outcome::Gone;
             }
             element.pages[at.page as usize].copy_from_slice(page);
+            element.unreadable.remove(&at.page);
             Outcome::Done
         };
         at.iter().zip(pages).map(&mut one).collect()
@@ -106,6 +111,7 @@ impl Driver<PageMemory> for World {
             match operation.kind {
                 OperationKind::Write => {
                     element.pages[operation.page as usize].copy_from_slice(memory.page(page));
+                    element.unreadable.remove(&operation.page);
                 }
                 OperationKind::Trim if element.refuses_trims => {}
                 OperationKind::Trim => element.pages[operation.page as usize].fill(0),
@@ -271,6 +277,7 @@ impl Host {
             match operation.kind {
                 _ if element.is_gone => Outcome::Gone,
                 OperationKind::Write => element.next_write.take().unwrap_or(Outcome::Done),
+                OperationKind::Read if element.unreadable.contains(&operation.page) => Outcome::MediumError,
                 OperationKind::Read => {
                     let content = &element.pages[operation.page as usize];
                     self.array.memory().page_mut(page).copy_from_slice(content);

@@ -187,7 +187,14 @@ pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
     client.ask(&Command::Replace { element, path: path.clone(), force })?;
     args.array.remember(&path)?;
     if args.wait {
-        watch::until_done(&mut client, "rebuild", |status| status.rebuild, context)?;
+        let status = watch::until_done(&mut client, "rebuild", |status| status.rebuild, context)?;
+        if status.rebuild_lost > 0 {
+            return Err(Failure::failed(format!(
+                "{} stripes could not be made, as other elements lost what they have of them; reads of that fail until it is \
+                 written again",
+                count(status.rebuild_lost)
+            )));
+        }
     }
     Ok(())
 }

@@ -100,6 +100,9 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     if let Some(progress) = &status.rebuild {
         writeln!(out, "  rebuild of element {}", progress_line(progress))?;
     }
+    if status.rebuild_lost > 0 {
+        writeln!(out, "  last rebuild: {} stripes LOST", count(status.rebuild_lost))?;
+    }
     if let Some(progress) = &status.scrub {
         writeln!(out, "  scrub: {}", progress_line(progress))?;
     }

@@ -93,6 +93,8 @@ pub struct Status {
     pub spares: usize,
     /// The element that is being rebuilt, and how far that is.
     pub rebuild: Option<(u16, Progress)>,
+    /// Stripes or rows that the last rebuild could not make.
+    pub rebuild_lost: u64,
     /// What the last scrub found.
     pub scrub: ScrubStatus,
     /// What the log did.
@@ -133,6 +135,7 @@ impl<B: Backend> Engine<B> {
             elements: (0..self.desk.backend.count()).map(|element| self.status_of(element)).collect(),
             spares: self.spares.count(),
             rebuild,
+            rebuild_lost: self.array.rebuild_lost(),
             scrub: ScrubStatus {
                 progress: self.array.scrubbing().map(progress),
                 pages: scrubbed.pages,

@@ -22,7 +22,7 @@ const PLANS_OF_WALK: u32 = 4;
 impl Rebuild {
     fn new(element: u16, cursor: u32) -> Self {
         let walk = Walk { segment: cursor, ..Walk::default() };
-        Self { element, walk, noted: cursor, failed: 0, is_written: false }
+        Self { element, walk, noted: cursor, is_written: false }
     }
 
     /// Whether superblocks should be told how far it is.
@@ -86,6 +86,7 @@ impl<M: Memory> Array<M> {
         let durable = log.durable_mut();
         durable.stale = stale;
         durable.write_errors[element as usize] = 0;
+        durable.unmade = 0;
         durable.rebuild = Some(Rebuild::new(element, cursor));
     }
 
@@ -269,7 +270,7 @@ impl<M: Memory> Array<M> {
         }
         if let Some(rebuild) = &mut durable.rebuild {
             rebuild.walk.under_way -= 1;
-            rebuild.failed += u64::from(gave_up);
+            durable.unmade += u64::from(gave_up);
         }
     }
 

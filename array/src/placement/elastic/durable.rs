@@ -135,6 +135,8 @@ pub(crate) struct Durable {
     pub(crate) sync: Sync,
     /// The element that is being rebuilt, and how far that is.
     pub(crate) rebuild: Option<Rebuild>,
+    /// Stripes that the last rebuild could not make.
+    pub(crate) unmade: u64,
     /// Of each segment whether it has stripes that lack what they had on that element.
     pub(crate) stale: Vec<bool>,
     pub(crate) scrub: Option<Walk>,
@@ -166,8 +168,6 @@ pub(crate) struct Rebuild {
     pub(crate) walk: Walk,
     /// The segments that superblocks know to be done, or soon will.
     pub(crate) noted: u32,
-    /// Stripes that could not be made.
-    pub(crate) failed: u64,
     /// Whether everything is on the element, and a flush and the superblocks are to follow.
     pub(crate) is_written: bool,
 }
@@ -239,6 +239,7 @@ impl Durable {
             is_news: false,
             sync: Sync::default(),
             rebuild: None,
+            unmade: 0,
             stale: Vec::new(),
             scrub: None,
             discard: None,
