@@ -27,6 +27,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Recopy => "copy summary",
         Purpose::Scrub => "scrub stripe",
         Purpose::Discard => "discard",
+        Purpose::Tell => "read summary",
         Purpose::Summary => "write summary",
         Purpose::Sync => "write metadata",
         Purpose::Resync => "make parity right",

@@ -45,6 +45,8 @@ pub enum Purpose {
     Rebuild,
     /// Writing a copy of a summary anew, from another.
     Recopy,
+    /// Reading a summary, for who walks over the segments of the log.
+    Tell,
     /// Reading a whole stripe of the log, and moving it if a part of it is bad; or a row, and repairing it.
     Scrub,
     /// Writing the summary of a batch of stripes of the log.

@@ -421,6 +421,7 @@ impl Host<PageMemory> for Player {
             | Purpose::Sync
             | Purpose::Rebuild
             | Purpose::Recopy
+            | Purpose::Tell
             | Purpose::Scrub
             | Purpose::Discard
             | Purpose::Record

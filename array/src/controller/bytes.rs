@@ -217,6 +217,7 @@ impl<M: Memory> Array<M> {
             | Purpose::Destage
             | Purpose::Redo
             | Purpose::Recopy
+            | Purpose::Tell
             | Purpose::Discard
             | Purpose::Summary
             | Purpose::Sync

@@ -203,7 +203,8 @@ impl<M: Memory> Array<M> {
             let identity = Identity::unnamed(elements.count);
             (layout, superblock_of_log(scheme, &elements, &geometry, &layout, &identity))
         });
-        let elastic = is_elastic.then(|| Elastic::new(scheme, &geometry, elements.page_bytes, durable));
+        let elastic = is_elastic
+            .then(|| Elastic::new(scheme, &geometry, elements.page_bytes, durable, M::CARRIES_DATA));
         let awaits_flush = elements.volatile_cache || cache.as_ref().is_some_and(|cache| cache.is_volatile);
         let zones = (scheme.placement.policy == PlacementPolicy::McRais)
             .then(|| Zones::new(scheme, &geometry, elements.page_bytes, awaits_flush));

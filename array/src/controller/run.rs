@@ -97,6 +97,7 @@ impl<M: Memory> Array<M> {
             Purpose::Rebuild => self.build_rebuild(plan),
             Purpose::Scrub => self.build_scrub(plan),
             Purpose::Recopy => self.build_recopy(plan),
+            Purpose::Tell => self.build_tell(plan),
             Purpose::Discard => {
                 self.build_discard(plan);
                 Ok(())
@@ -148,7 +149,10 @@ impl<M: Memory> Array<M> {
             let slots = &self.slots[base..base + self.stride as usize];
             let purpose = self.plans[plan as usize].purpose;
             let is_stripe = self.elastic.is_some()
-                && !matches!(purpose, Purpose::Flush | Purpose::Summary | Purpose::Sync | Purpose::Discard);
+                && !matches!(
+                    purpose,
+                    Purpose::Flush | Purpose::Summary | Purpose::Tell | Purpose::Sync | Purpose::Discard
+                );
             driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, is_stripe));
         }
         match built {
@@ -378,6 +382,7 @@ impl<M: Memory> Array<M> {
             Purpose::Rebuild | Purpose::Recopy | Purpose::Members => self.gave_up_rebuild(plan),
             Purpose::Read
             | Purpose::Scrub
+            | Purpose::Tell
             | Purpose::Summary
             | Purpose::Sync
             | Purpose::Trim
@@ -444,6 +449,7 @@ impl<M: Memory> Array<M> {
             Purpose::Rebuild | Purpose::Scrub if self.members.is_some() => self.row_walked(plan),
             Purpose::Rebuild | Purpose::Recopy => self.rebuilt(plan),
             Purpose::Scrub => self.scrubbed(plan),
+            Purpose::Tell => self.summary_read(plan),
             Purpose::Discard => self.discarded(),
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),

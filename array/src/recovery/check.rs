@@ -12,6 +12,7 @@ use crate::geometry::MEMBERS_MAX;
 use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::operation::Outcome;
+use crate::placement::elastic::contents::{Content, Told};
 use crate::placement::elastic::{Elastic, Home, Role};
 
 /// Something that should not be.
@@ -173,21 +174,30 @@ impl<M: Memory> Array<M> {
 
 /// Checks the stripes of a log, and tells the chunks that were lost when it was opened.
 fn check_log(log: &Elastic, check: &mut Check<'_>) {
+    let mut told = Told::default();
     let mut slot = 0;
     while slot < log.slots() {
         if !log.directory.is_member(slot) {
-            if log.directory.role(slot) == Role::Copy && !log.is_stale(slot) {
-                check.summary(log, slot);
+            if log.directory.role(slot) == Role::Copy
+                && !log.is_stale(slot)
+                && let Some(summary) = check.summary(log, slot)
+            {
+                told = summary;
             }
             slot += 1;
             continue;
         }
         let stripe = log.directory.stripe(slot);
+        if log.look_up(&told, slot).is_none() {
+            // No copy of its summary is left.
+            told = log.read_summary(log.directory.batch(slot).0, None, Vec::new());
+        }
         slot = stripe.1;
         let mut members = Vec::with_capacity(MEMBERS_MAX as usize);
         log.members_of(stripe, |number, slot| {
             let (element, page) = log.element(slot);
-            let chunk = (log.directory.role(slot) == Role::Data).then(|| log.directory.chunk(slot));
+            let content = log.look_up(&told, slot).unwrap_or(Content::UNKNOWN);
+            let chunk = (content.chunk < log.capacity).then_some(content.chunk);
             let is_live = chunk.is_some_and(|chunk| log.home(chunk) == Home::Slot(slot));
             let checksum = Some(log.durable().checksums[slot as usize]);
             let is_filled = !log.is_stale(slot);
@@ -271,19 +281,21 @@ impl Check<'_> {
         self.checked.absent += (members.len() - at.len()) as u64;
     }
 
-    /// Reads the copy of a summary that lies in `slot`.
-    fn summary(&mut self, log: &Elastic, slot: u64) {
+    /// Reads the copy of a summary that lies in `slot`: what it tells.
+    fn summary(&mut self, log: &Elastic, slot: u64) -> Option<Told> {
         let (element, page) = log.element(slot);
-        let Some(position) = self.positions[usize::from(element)] else { return };
-        let mut is_whole = false;
+        let position = self.positions[usize::from(element)]?;
+        let mut told = None;
         let at = At { element: position, page };
         self.media.read(&[at], &mut |_, found| {
-            is_whole = found.is_ok_and(|content| log.is_copy_of(slot, content));
+            let page = found.ok().filter(|page| log.is_copy_of(slot, page));
+            told = page.map(|page| log.read_summary(slot, Some(page), Vec::new()));
         });
         self.checked.pages += 1;
-        if !is_whole {
+        if told.is_none() {
             self.tell(&Trouble::Copy(DamagedCopy { element, page, structure: Structure::Summary }));
         }
+        told
     }
 
     fn has_checksum(&self, member: &Member) -> bool {

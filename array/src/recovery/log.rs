@@ -283,6 +283,8 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
     let batches = || ordered.iter().copied();
     let segment_slots = log.segment_slots();
     let segments = log.segments.count();
+    // Of each chunk that is somewhere.
+    let mut births = vec![0; log.capacity as usize];
     for number in 0..segments {
         let at = number as usize;
         // Whatever was begun there and does not count has this generation or the next.
@@ -309,26 +311,21 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
                 EntryRole::Vain => {}
             }
             let durable = log.durable_mut();
-            durable.births[slot as usize] = entry.birth;
             durable.checksums[slot as usize] = entry.checksum;
             if entry.role != EntryRole::Data {
                 continue;
             }
-            let is_newer = match log.home(entry.chunk) {
-                // Of one birth the later was moved: what it was moved from may be damaged, or about to be overwritten.
-                Home::Slot(before) => entry.birth >= log.durable().births[before as usize],
-                _ => true,
-            };
-            if is_newer {
+            // Of one birth the later was moved: what it was moved from may be damaged, or about to be overwritten.
+            let newest: &mut u64 = &mut births[entry.chunk as usize];
+            if entry.birth >= *newest {
+                *newest = entry.birth;
                 log.set_slot(entry.chunk, slot);
             }
         }
     }
     for grave in batches().flat_map(|batch| &batch.tombstones) {
         for chunk in grave.first..grave.first + u64::from(grave.chunks) {
-            if let Home::Slot(slot) = log.home(chunk)
-                && log.durable().births[slot as usize] < grave.birth
-            {
+            if births[chunk as usize] < grave.birth {
                 log.set_nowhere(chunk);
             }
         }
@@ -342,9 +339,8 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
     for chunk in 0..log.capacity {
         let was_written = is_written(&checkpoint.body, segments, chunk);
         match log.home(chunk) {
-            Home::Slot(slot) => {
-                let birth = log.durable().births[slot as usize];
-                if !was_written && birth <= checkpoint.header.birth {
+            Home::Slot(_) => {
+                if !was_written && births[chunk as usize] <= checkpoint.header.birth {
                     log.set_nowhere(chunk);
                 }
             }

@@ -7,6 +7,7 @@ use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::placement::elastic::addresses::NOWHERE;
+use crate::placement::elastic::contents::Content;
 use crate::placement::elastic::{Band, Collection, Open};
 use crate::plan::{Purpose, Step};
 
@@ -166,10 +167,11 @@ impl<M: Memory> Array<M> {
                 self.elastic_mut().directory.put_parity(slot, number as u8, is_first);
                 self.geometry.data + number
             } else {
-                self.note_birth(place, slot);
+                let birth = self.birth_of(place);
                 let (chunk, next) = self.take_chunk(plan, data, place, stride);
                 place = next;
                 self.elastic_mut().directory.put_data(slot, chunk, is_first);
+                self.note_content(at, slot, Content { chunk, birth });
                 data += 1;
                 data - 1
             };

@@ -8,6 +8,7 @@ use crate::format::{Entry, EntryRole, SummaryHeader};
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
+use crate::placement::elastic::contents::Content;
 use crate::placement::elastic::durable::Batch;
 use crate::placement::elastic::{Elastic, Open, Role};
 use crate::plan::{Purpose, Step};
@@ -67,6 +68,25 @@ impl<M: Memory> Array<M> {
         // Its summary is on its way too: a segment is not collected before it can be told what is there.
         log.segments.write_begun(open.segment);
         log.durable_mut().begin_batch(stream, open.segment, first, open.next);
+    }
+
+    /// The birth of the chunk in `place`, which is about to be written: it is born now, unless it was moved.
+    pub(super) fn birth_of(&mut self, place: u32) -> u64 {
+        let log = self.elastic_mut();
+        let kept = log.buffer.get(place).birth;
+        match &mut log.durable {
+            Some(durable) if kept == 0 => durable.next_birth(),
+            _ => kept,
+        }
+    }
+
+    /// Notes what is written to `slot` of the batch of `stream`.
+    pub(super) fn note_content(&mut self, stream: usize, slot: u64, content: Content) {
+        if let Some(durable) = &mut self.elastic_mut().durable
+            && let Some(batch) = durable.open_batch(stream)
+        {
+            batch.note(slot, content);
+        }
     }
 
     /// A stripe that ends before `open.next` was begun in the batch of `stream`, which is closed if it has no room for another.
@@ -223,23 +243,23 @@ impl Elastic {
             horizon: durable.horizon,
             stream: batch.stream as u16,
         };
-        let entries = (batch.first..batch.end).map(|slot| self.entry(slot));
+        let entries = (batch.first..batch.end).map(|slot| self.entry(batch, slot));
         encode(&header, entries, &batch.tombstones, into);
     }
 
-    /// What the summary says of `slot`.
-    fn entry(&self, slot: u64) -> Entry {
-        let durable = self.durable();
+    /// What the summary of `batch` says of `slot`.
+    fn entry(&self, batch: &Batch, slot: u64) -> Entry {
+        let Content { chunk, birth } = batch.content(slot);
         let (role, chunk, birth) = match self.directory.role(slot) {
             Role::Vacant => (EntryRole::Vain, 0, 0),
             Role::Skipped => (EntryRole::Skipped, 0, 0),
             Role::Copy => (EntryRole::Copy, 0, 0),
             Role::Parity(0) => (EntryRole::P, 0, 0),
             Role::Parity(_) => (EntryRole::Q, 0, 0),
-            Role::Data => (EntryRole::Data, self.directory.chunk(slot), durable.births[slot as usize]),
+            Role::Data => (EntryRole::Data, chunk, birth),
         };
         let is_part = matches!(role, EntryRole::Data | EntryRole::P | EntryRole::Q);
-        let checksum = if is_part { durable.checksums[slot as usize] } else { 0 };
+        let checksum = if is_part { self.durable().checksums[slot as usize] } else { 0 };
         Entry { role, is_first: is_part && self.directory.is_first(slot), chunk, birth, checksum }
     }
 }

@@ -101,8 +101,7 @@ impl<M: Memory> Array<M> {
             let is_again = self.plans[plan as usize].path.is_second_first;
             let index = if is_again { self.new_index(plan, member) } else { self.old_index(plan, member) };
             let page = self.buffer_at(index);
-            let log = self.elastic();
-            let chunk = log.directory.chunk(log.homes(plan)[member as usize]);
+            let chunk = self.elastic().member(plan, member).chunk;
             self.store_host(page, chunk, id);
         }
     }

@@ -2,12 +2,23 @@
 //! as the coldest of all (paper 001, section IV-B); then the segment is free.
 
 use super::super::{Array, members};
+use super::tell::Telling;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
+use crate::placement::elastic::contents::{Content, Walker};
 use crate::placement::elastic::{Collection, Home};
 use crate::plan::Purpose;
+
+/// What collection comes to next in its victim.
+enum Next {
+    /// A stripe that has valid chunks, and which.
+    Stripe((u64, u64), u64),
+    /// A slot of a batch of which it must be told first.
+    Untold(u64),
+    Nothing,
+}
 
 impl<M: Memory> Array<M> {
     /// The most valid chunks of a segment that is worth collecting: moving them must leave a row free at least, though each
@@ -25,7 +36,7 @@ impl<M: Memory> Array<M> {
             return log.wants_collection && self.start_collection();
         };
         match self.next_survivors(collection) {
-            Some((stripe, wanted)) => {
+            Next::Stripe(stripe, wanted) => {
                 let count = wanted.count_ones();
                 if self.free_plan == NONE || self.elastic().buffer.available() < count {
                     return false;
@@ -39,7 +50,8 @@ impl<M: Memory> Array<M> {
                 self.begin(plan, driver);
                 true
             }
-            None => self.end_collection(),
+            Next::Untold(slot) => self.ask_contents(Walker::Collection, slot, driver) == Telling::Begun,
+            Next::Nothing => self.end_collection(),
         }
     }
 
@@ -57,8 +69,8 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// The next stripe of the victim that has valid chunks, and which.
-    fn next_survivors(&mut self, collection: Collection) -> Option<((u64, u64), u64)> {
+    /// The next stripe of the victim that has valid chunks.
+    fn next_survivors(&mut self, collection: Collection) -> Next {
         let log = self.elastic_mut();
         let mut slot = collection.next;
         while slot < collection.end && log.segments.valid(collection.victim) > 0 {
@@ -66,20 +78,24 @@ impl<M: Memory> Array<M> {
                 slot += 1;
                 continue;
             }
+            if !log.is_told(Walker::Collection, slot) {
+                log.collection = Some(Collection { next: slot, ..collection });
+                return Next::Untold(slot);
+            }
             let stripe = log.directory.stripe(slot);
             let mut wanted = 0;
             log.members_of(stripe, |member, slot| {
-                if log.is_valid(slot) {
+                if log.is_valid(Walker::Collection, slot) {
                     wanted |= 1u64 << member;
                 }
             });
             if wanted != 0 {
-                return Some((stripe, wanted));
+                return Next::Stripe(stripe, wanted);
             }
             slot = stripe.1;
         }
         log.collection = Some(Collection { next: collection.end, ..collection });
-        None
+        Next::Nothing
     }
 
     /// Frees the victim, once its chunks are elsewhere for good and nobody reads it.
@@ -135,7 +151,7 @@ impl<M: Memory> Array<M> {
         self.elastic_mut().buffer.unreserve(wanted.count_ones());
         for member in members(wanted) {
             let slot = self.elastic().homes(plan)[member as usize];
-            let chunk = self.elastic().directory.chunk(slot);
+            let Content { chunk, birth } = self.elastic().member(plan, member);
             if self.elastic().home(chunk) != Home::Slot(slot) && !self.has_bug(Bug::OldChunkMoved) {
                 continue;
             }
@@ -154,7 +170,7 @@ impl<M: Memory> Array<M> {
                 continue;
             }
             let page = self.take_content(plan, member);
-            self.survive(chunk, page);
+            self.survive(chunk, birth, page);
         }
         if let Some(collection) = &mut self.elastic_mut().collection {
             collection.reads -= 1;
@@ -162,16 +178,15 @@ impl<M: Memory> Array<M> {
     }
 
     /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for company that makes a
-    /// band while a collection brings more, else for a stripe.
-    pub(super) fn survive(&mut self, chunk: u64, page: PageId) {
+    /// band while a collection brings more, else for a stripe. It keeps its `birth`; where nothing tells that it has a new one, which
+    /// no later version's is before, as nobody wrote it since.
+    pub(super) fn survive(&mut self, chunk: u64, birth: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
         let newborn = self.has_bug(Bug::RelocationReborn);
         let log = self.elastic_mut();
-        let mut birth = 0;
         if let Home::Slot(slot) = log.home(chunk) {
             let segment = log.segment_of(slot);
             log.segments.invalidate(segment);
-            birth = log.durable.as_ref().map_or(0, |durable| durable.births[slot as usize]);
         }
         let place = log.buffer.take(chunk, page);
         log.buffer.get_mut(place).birth = if newborn { 0 } else { birth };

@@ -22,7 +22,7 @@ impl<M: Memory> Array<M> {
         }
         let stream = self.classify(id, chunk);
         self.elastic_mut().buffer.reserve(1);
-        let plan = self.read_plan(slot, Purpose::Merge);
+        let plan = self.read_plan(chunk, slot, Purpose::Merge);
         self.elastic_mut().merges.push((chunk, plan));
         self.plans[plan as usize].stream = stream as u8;
         self.attach_writer(plan, id);
@@ -58,8 +58,7 @@ impl<M: Memory> Array<M> {
         let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
         let stream = usize::from(stream);
         let member = wanted.trailing_zeros();
-        let slot = self.elastic().homes(plan)[member as usize];
-        let chunk = self.elastic().directory.chunk(slot);
+        let chunk = self.elastic().member(plan, member).chunk;
         self.log_read(plan);
         let log = self.elastic_mut();
         log.buffer.unreserve(1);

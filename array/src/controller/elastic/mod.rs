@@ -11,6 +11,7 @@ mod rebuild;
 mod scrub;
 mod sync;
 mod sync_pages;
+mod tell;
 mod throttle;
 mod view;
 

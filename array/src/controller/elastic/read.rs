@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::operation::{Class, OperationKind, Outcome};
 use crate::placement::elastic::Home;
 use crate::placement::elastic::addresses::NOWHERE;
+use crate::placement::elastic::contents::{Content, Walker};
 use crate::plan::{Purpose, Step};
 use crate::read::ReadPolicy;
 
@@ -22,13 +23,13 @@ impl<M: Memory> Array<M> {
                 if self.free_plan == NONE {
                     return 0;
                 }
-                let plan = self.read_plan(slot, Purpose::Read);
+                let plan = self.read_plan(chunk, slot, Purpose::Read);
                 let mut count = 1;
                 while chunk + count < end
                     && let Home::Slot(next) = self.elastic().home(chunk + count)
                     && let Some(member) = self.elastic().homes(plan).iter().position(|&home| home == next)
                 {
-                    self.plans[plan as usize].wanted |= 1 << member;
+                    self.want(plan, member as u32, chunk + count);
                     count += 1;
                 }
                 self.attach(plan, id);
@@ -53,19 +54,27 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A plan for reading `slot`, whose segment it holds.
-    pub(super) fn read_plan(&mut self, slot: u64, purpose: Purpose) -> u32 {
+    /// A plan for reading `chunk`, which lies in `slot`, whose segment it holds.
+    pub(super) fn read_plan(&mut self, chunk: u64, slot: u64, purpose: Purpose) -> u32 {
         let stripe = self.elastic().directory.stripe(slot);
         let plan = self.plan_of_stripe(stripe, purpose);
         let member = self.elastic().homes(plan).iter().position(|&home| home == slot);
-        self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
+        if let Some(member) = member {
+            self.want(plan, member as u32, chunk);
+        }
         plan
+    }
+
+    /// `plan` reads a member of its stripe, which is `chunk`.
+    fn want(&mut self, plan: u32, member: u32, chunk: u64) {
+        self.plans[plan as usize].wanted |= 1 << member;
+        self.elastic_mut().set_content(plan, member, Content { chunk, ..Content::UNKNOWN });
     }
 
     /// A plan over the members of a stripe of the log, whose segment it holds.
     pub(super) fn plan_of_stripe(&mut self, stripe: (u64, u64), purpose: Purpose) -> u32 {
         let plan = self.take_plan(stripe.0, purpose);
-        self.fill_homes(plan, stripe);
+        self.fill_homes(plan, stripe, Walker::of(purpose));
         let is_held = purpose != Purpose::Collect && self.holds_segments(purpose);
         let log = self.elastic_mut();
         if is_held {
@@ -92,7 +101,7 @@ impl<M: Memory> Array<M> {
             return outcome;
         }
         let plan = self.plan_of(id);
-        if self.plans[plan as usize].purpose == Purpose::Recopy {
+        if matches!(self.plans[plan as usize].purpose, Purpose::Recopy | Purpose::Tell) {
             return self.verified_copy(id, outcome);
         }
         let slot = self.elastic().homes(plan)[operation.member as usize];
@@ -101,12 +110,19 @@ impl<M: Memory> Array<M> {
         if is_right { outcome } else { Outcome::Corrupt }
     }
 
-    fn fill_homes(&mut self, plan: u32, stripe: (u64, u64)) {
+    /// Notes where the members of a stripe lie, and what a walker knows of them.
+    fn fill_homes(&mut self, plan: u32, stripe: (u64, u64), walker: Option<Walker>) {
         let mut homes = [NOWHERE; crate::geometry::MEMBERS_MAX as usize];
         let log = self.elastic_mut();
         log.members_of(stripe, |member, slot| homes[member as usize] = slot);
         let slots = log.homes_mut(plan);
         slots.copy_from_slice(&homes[..slots.len()]);
+        if let Some(walker) = walker {
+            for member in members(self.present(plan)) {
+                let content = self.elastic().content(walker, homes[member as usize]);
+                self.elastic_mut().set_content(plan, member, content);
+            }
+        }
     }
 
     /// Makes the steps of a read of the log from what is lost now.
@@ -187,10 +203,10 @@ impl<M: Memory> Array<M> {
         }
         for member in members(bad & !self.slots_on_failed(plan, bad)) {
             let slot = self.elastic().homes(plan)[member as usize];
-            let chunk = self.elastic().directory.chunk(slot);
+            let Content { chunk, birth } = self.elastic().member(plan, member);
             if self.elastic().home(chunk) == Home::Slot(slot) && self.elastic().has_place() {
                 let page = self.take_content(plan, member);
-                self.survive(chunk, page);
+                self.survive(chunk, birth, page);
             }
         }
     }

@@ -192,17 +192,7 @@ impl<M: Memory> Array<M> {
         let slot = self.plans[plan as usize].row;
         let log = self.elastic();
         let width = u64::from(self.geometry.members);
-        let start = u64::from(log.segment_of(slot)) * log.segment_slots();
-        let near =
-            start.max((slot + 1).saturating_sub(width))..(slot + width).min(start + log.segment_slots());
-        let first = self.first_of_batch(slot);
         let lost = self.plans[plan as usize].lost;
-        let is_source = |&other: &u64| {
-            let is_copy = other != slot && log.directory.role(other) == Role::Copy;
-            let is_good =
-                lost >> (other % width) & 1 == 0 && !self.is_on_failed(other) && !log.is_stale(other);
-            is_copy && is_good && self.first_of_batch(other) == first
-        };
         let base = (plan * self.stride) as usize;
         let is_looked_at = self.plans[plan as usize].carried != 0 && lost >> (slot % width) & 1 == 0;
         if is_looked_at {
@@ -217,7 +207,7 @@ impl<M: Memory> Array<M> {
             self.elastic_mut().durable_mut().scrubbed.pages += 1;
             return Ok(());
         }
-        let source = near.clone().find(is_source).filter(|_| !self.read_only).ok_or(TooManyLost)?;
+        let source = self.good_copy(slot, lost, Some(slot)).filter(|_| !self.read_only).ok_or(TooManyLost)?;
         let member = (source % width) as u8;
         let ways = [(OperationKind::Read, log.element(source)), (OperationKind::Write, log.element(slot))];
         for (nth, (kind, (element, page))) in ways.into_iter().enumerate() {
@@ -231,6 +221,22 @@ impl<M: Memory> Array<M> {
         slot.push_step(Step::Operations { first: 1, count: 1 });
         slot.acknowledge_here();
         Ok(())
+    }
+
+    /// A copy of the summary of which `slot` is one that can be read and is not on a member in `lost`, but not `besides`.
+    pub(super) fn good_copy(&self, slot: u64, lost: u64, besides: Option<u64>) -> Option<u64> {
+        let log = self.elastic();
+        let width = u64::from(self.geometry.members);
+        let start = u64::from(log.segment_of(slot)) * log.segment_slots();
+        let mut near =
+            start.max((slot + 1).saturating_sub(width))..(slot + width).min(start + log.segment_slots());
+        let first = self.first_of_batch(slot);
+        near.find(|&other| {
+            let is_copy = besides != Some(other) && log.directory.role(other) == Role::Copy;
+            let is_good =
+                lost >> (other % width) & 1 == 0 && !self.is_on_failed(other) && !log.is_stale(other);
+            is_copy && is_good && self.first_of_batch(other) == first
+        })
     }
 
     /// The first slot of the copies that `slot`, one of them, belongs to.

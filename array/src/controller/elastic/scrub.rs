@@ -3,9 +3,11 @@
 
 use super::super::updates::TooManyLost;
 use super::super::{Array, members};
+use super::tell::Telling;
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
+use crate::placement::elastic::contents::{Content, Walker};
 use crate::placement::elastic::durable::Walk;
 use crate::placement::elastic::{Home, Role};
 use crate::plan::{Purpose, Step};
@@ -42,8 +44,12 @@ impl<M: Memory> Array<M> {
         // What is on its way is not there yet.
         let durable = log.durable();
         let is_writing = durable.batches.iter().any(|batch| (batch.first..batch.end).contains(&slot));
+        if is_stripe && !is_writing && !log.is_told(Walker::Scrub, slot) {
+            return self.may_walk(walk.under_way)
+                && self.ask_contents(Walker::Scrub, slot, driver) == Telling::Begun;
+        }
         // Nobody will ask for a stripe of which nothing counts.
-        let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(slot));
+        let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(Walker::Scrub, slot));
         let is_read = !is_writing && (counts || role == Role::Copy && !self.is_on_failed(slot));
         let needed = if is_stripe { self.geometry.data } else { 0 };
         let has_room = self.elastic().buffer.available() >= needed;
@@ -140,10 +146,10 @@ impl<M: Memory> Array<M> {
         }
         for member in members(data) {
             let slot = self.elastic().homes(plan)[member as usize];
-            let chunk = self.elastic().directory.chunk(slot);
+            let Content { chunk, birth } = self.elastic().member(plan, member);
             if self.elastic().home(chunk) == Home::Slot(slot) {
                 let page = self.take_content(plan, member);
-                self.survive(chunk, page);
+                self.survive(chunk, birth, page);
             }
         }
         // Parity alone cannot move: with its data gone the stripe is of no use any more. What waits is to leave soon.

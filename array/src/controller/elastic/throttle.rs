@@ -55,15 +55,6 @@ impl<M: Memory> Array<M> {
             Some(durable) => data * durable.full_stripes(log).saturating_sub(2 * survivors),
         }
     }
-
-    /// The chunk in `place` is written to `slot`: it is born, unless it was moved.
-    pub(super) fn note_birth(&mut self, place: u32, slot: u64) {
-        let log = self.elastic_mut();
-        let kept = log.buffer.get(place).birth;
-        if let Some(durable) = &mut log.durable {
-            durable.births[slot as usize] = if kept == 0 { durable.next_birth() } else { kept };
-        }
-    }
 }
 
 impl Elastic {

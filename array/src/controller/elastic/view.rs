@@ -5,7 +5,8 @@ use crate::memory::{Memory, PageId};
 use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts};
 use crate::plan::Purpose;
 
-/// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was written.
+/// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was written; where
+/// summaries alone tell which that was, only if it still counts.
 pub type StripeMember = (u32, u16, u32, Option<u64>);
 
 /// A stripe of the log, as observers see it.
@@ -91,6 +92,7 @@ impl<M: Memory> Array<M> {
             let mut plans = self.plans.iter();
             plans.any(|plan| plan.is_under_way && plan.purpose == Purpose::Append && plan.row == first)
         };
+        let chunks = log.chunks_of_slots();
         let mut stripes = Vec::new();
         let mut slot = 0;
         while slot < log.slots() {
@@ -106,8 +108,7 @@ impl<M: Memory> Array<M> {
             let mut members = Vec::new();
             log.members_of(stripe, |member, slot| {
                 let (element, page) = log.element(slot);
-                let is_data = member < self.geometry.data;
-                members.push((member, element, page, is_data.then(|| log.directory.chunk(slot))));
+                members.push((member, element, page, chunks[slot as usize]));
             });
             stripes.push(StripeView { members });
         }

@@ -5,7 +5,8 @@
 //! segment. That takes one byte a slot, and whoever must decode finds a stripe by looking at no more slots than there are
 //! elements.
 //!
-//! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map says.
+//! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map says. Where
+//! summaries on the elements tell the addresses, memory has none.
 //!
 //! Source: paper 001, section IV-C (metadata); the directory is our choice.
 
@@ -35,24 +36,30 @@ const KIND: u8 = 0x7f;
 /// The first slot of a stripe.
 const FIRST: u8 = 0x80;
 
-/// Of each slot its chunk and its role.
+/// Of each slot its role, and its chunk unless summaries tell it.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    chunks: Addresses,
+    chunks: Option<Addresses>,
     roles: Vec<u8>,
     segment_slots: u64,
 }
 
 impl Directory {
-    /// `slots` vacant slots, in segments of `segment_slots`, for chunks of addresses below `chunks`.
-    pub(crate) fn new(slots: u64, segment_slots: u64, chunks: u64) -> Self {
-        Self { chunks: Addresses::new(slots, chunks), roles: vec![VACANT; slots as usize], segment_slots }
+    /// `slots` vacant slots, in segments of `segment_slots`. Keeps addresses of chunks if they are below `chunks`.
+    pub(crate) fn new(slots: u64, segment_slots: u64, chunks: Option<u64>) -> Self {
+        let chunks = chunks.map(|end| Addresses::new(slots, end));
+        Self { chunks, roles: vec![VACANT; slots as usize], segment_slots }
     }
 
-    /// The chunk that was last written to `slot`, a data slot.
+    /// Whether it has the chunks of slots.
+    pub(crate) fn keeps_chunks(&self) -> bool {
+        self.chunks.is_some()
+    }
+
+    /// The chunk that was last written to `slot`, a data slot; none where summaries tell it.
     #[inline]
-    pub(crate) fn chunk(&self, slot: u64) -> u64 {
-        self.chunks.get(slot)
+    pub(crate) fn chunk(&self, slot: u64) -> Option<u64> {
+        self.chunks.as_ref().map(|chunks| chunks.get(slot))
     }
 
     /// What `slot` is to its stripe.
@@ -70,7 +77,9 @@ impl Directory {
     /// Notes a data chunk in `slot`.
     #[inline]
     pub(crate) fn put_data(&mut self, slot: u64, chunk: u64, is_first: bool) {
-        self.chunks.set(slot, chunk);
+        if let Some(chunks) = &mut self.chunks {
+            chunks.set(slot, chunk);
+        }
         self.roles[slot as usize] = DATA | first(is_first);
     }
 
@@ -120,6 +129,15 @@ impl Directory {
         (start, end)
     }
 
+    /// The slots from the first copy of the summary of `slot`'s batch on, up to those of the next batch or the end of the segment.
+    pub(crate) fn batch(&self, slot: u64) -> (u64, u64) {
+        let start = slot / self.segment_slots * self.segment_slots;
+        let limit = start + self.segment_slots;
+        let is_first_copy = |&slot: &u64| self.roles[slot as usize] == COPY | FIRST;
+        let first = (start..=slot).rev().find(is_first_copy).unwrap_or(start);
+        (first, (first + 1..limit).find(is_first_copy).unwrap_or(limit))
+    }
+
     /// Forgets the segment that begins at `first_slot`.
     pub(crate) fn clear(&mut self, first_slot: u64) {
         self.roles[first_slot as usize..(first_slot + self.segment_slots) as usize].fill(VACANT);
@@ -127,7 +145,7 @@ impl Directory {
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.chunks.bytes() + self.roles.len() as u64
+        self.chunks.as_ref().map_or(0, Addresses::bytes) + self.roles.len() as u64
     }
 }
 
@@ -142,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_stripe_is_found_from_each_of_its_slots() {
-        let mut directory = Directory::new(24, 12, 100);
+        let mut directory = Directory::new(24, 12, Some(100));
         // Two stripes of two and four slots, the second of which passes over one; then one alone in the next segment.
         directory.put_data(0, 7, true);
         directory.put_parity(1, 0, false);
@@ -156,7 +174,7 @@ mod tests {
                 assert_eq!(directory.stripe(slot), stripe, "slot {slot}");
             }
         }
-        assert_eq!((directory.chunk(5), directory.role(5)), (9, Role::Data));
+        assert_eq!((directory.chunk(5), directory.role(5)), (Some(9), Role::Data));
         assert_eq!(
             [2, 3, 4, 6].map(|slot| directory.role(slot)),
             [Role::Parity(1), Role::Parity(0), Role::Skipped, Role::Vacant]
@@ -165,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_stripe_ends_with_its_segment() {
-        let mut directory = Directory::new(8, 4, 100);
+        let mut directory = Directory::new(8, 4, Some(100));
         (0..8).for_each(|slot| directory.put_data(slot, slot, slot % 4 == 0));
         assert_eq!((directory.stripe(3), directory.stripe(4)), ((0, 4), (4, 8)));
         directory.clear(4);
@@ -174,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_slot_takes_at_most_six_bytes() {
-        assert_eq!(Directory::new(1 << 12, 64, 1 << 20).bytes(), 5 << 12);
-        assert_eq!(Directory::new(1 << 12, 64, 1 << 33).bytes(), 6 << 12);
+        assert_eq!(Directory::new(1 << 12, 64, Some(1 << 20)).bytes(), 5 << 12);
+        assert_eq!(Directory::new(1 << 12, 64, Some(1 << 33)).bytes(), 6 << 12);
     }
 }

@@ -1,4 +1,4 @@
-//! What makes the log durable: batches of stripes with their summaries, births, checksums, generations of segments, tombstones,
+//! What makes the log durable: batches of stripes with their summaries, checksums, generations of segments, tombstones,
 //! and how far all that is on the elements for good. See `docs/format.md`.
 //!
 //! A *batch* is what one summary describes. It begins with the slots of the summary's copies, which are written last: then all
@@ -8,6 +8,7 @@
 //! births and commit records are our choice.
 
 use super::Elastic;
+use super::contents::{Content, Told, Walker};
 use crate::format::layout::Layout;
 use crate::format::summary::room;
 use crate::format::{CheckpointHeader, Summary, Superblock, Tombstone, birth};
@@ -28,6 +29,24 @@ pub(crate) struct Batch {
     /// Whether its summary is on its way.
     pub(crate) is_closing: bool,
     pub(crate) tombstones: Vec<Tombstone>,
+    /// What lies in its slots, for the summary.
+    contents: Vec<Content>,
+}
+
+impl Batch {
+    /// What lies in `slot`, one of its own.
+    pub(crate) fn content(&self, slot: u64) -> Content {
+        self.contents.get((slot - self.first) as usize).copied().unwrap_or(Content::UNKNOWN)
+    }
+
+    /// Notes what lies in `slot`, which is behind those of its copies.
+    pub(crate) fn note(&mut self, slot: u64, content: Content) {
+        let nth = (slot - self.first) as usize;
+        if self.contents.len() <= nth {
+            self.contents.resize(nth + 1, Content::UNKNOWN);
+        }
+        self.contents[nth] = content;
+    }
 }
 
 /// What is being made durable now, step by step; each begins when the one before it is over.
@@ -107,8 +126,7 @@ pub(crate) struct Durable {
     pub(crate) superblock: Superblock,
     /// Of each element the first page of the superblock's back copy.
     pub(crate) back: Vec<u32>,
-    /// Of each slot the birth and the checksum of what is in it.
-    pub(crate) births: Vec<u64>,
+    /// Of each slot the checksum of what is in it.
     pub(crate) checksums: Vec<u32>,
     /// Of each segment: its generation, its last batch, and its slots in use up to there.
     pub(crate) generations: Vec<u32>,
@@ -140,6 +158,8 @@ pub(crate) struct Durable {
     /// Of each segment whether it has stripes that lack what they had on that element.
     pub(crate) stale: Vec<bool>,
     pub(crate) scrub: Option<Walk>,
+    /// What those who walk over segments know of the batches that they are at.
+    pub(crate) told: [Told; Walker::ALL.len()],
     /// The free segment that is being discarded.
     pub(crate) discard: Option<Walk>,
     pub(crate) scrubbed: ScrubCounts,
@@ -221,7 +241,6 @@ impl Durable {
         Self {
             layout,
             back: vec![back; elements],
-            births: vec![0; slots as usize],
             checksums: vec![0; slots as usize],
             generations: vec![0; segments as usize],
             last_batch: vec![0; segments as usize],
@@ -242,6 +261,7 @@ impl Durable {
             unmade: 0,
             stale: Vec::new(),
             scrub: None,
+            told: Default::default(),
             discard: None,
             scrubbed: ScrubCounts::default(),
             write_errors: vec![0; elements],
@@ -276,7 +296,6 @@ impl Durable {
     /// Begins a batch with what it has so far: `first..end`, the slots of its copies.
     pub(crate) fn begin_batch(&mut self, stream: usize, segment: u32, first: u64, end: u64) {
         self.open[stream] = Some(first);
-        let tombstones = Vec::new();
         self.batches.push(Batch {
             segment,
             stream,
@@ -285,7 +304,8 @@ impl Durable {
             writing: 0,
             number: None,
             is_closing: false,
-            tombstones,
+            tombstones: Vec::new(),
+            contents: Vec::new(),
         });
     }
 
@@ -346,7 +366,7 @@ impl Durable {
 
     /// Bytes of memory, without what is on its way.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.births.len() * 12 + self.generations.len() * 16) as u64
+        (self.checksums.len() * 4 + self.generations.len() * 16) as u64
     }
 }
 
@@ -368,9 +388,10 @@ impl Elastic {
     pub(crate) fn is_copy_of(&self, slot: u64, page: &[u8]) -> bool {
         let segment = self.segment_of(slot);
         let offset = (slot - u64::from(segment) * self.segment_slots()) as u32;
-        let generation = self.durable().generations[segment as usize];
+        let durable = self.durable();
+        let place = (durable.superblock.array, segment, durable.generations[segment as usize]);
         Summary::parse(page).is_ok_and(|Summary { header, .. }| {
-            (header.segment, header.generation) == (segment, generation)
+            (header.array, header.segment, header.generation) == place
                 && (header.first..header.end).contains(&offset)
         })
     }

@@ -32,6 +32,7 @@
 pub(crate) mod addresses;
 pub(crate) mod buffer;
 mod classes;
+pub(crate) mod contents;
 mod dimensions;
 pub(crate) mod directory;
 pub(crate) mod durable;
@@ -56,6 +57,7 @@ use segments::Segments;
 pub(crate) use classes::Band;
 use classes::Classes;
 pub use classes::{ChunkSizes, ClassBy};
+use contents::Content;
 pub(crate) use dimensions::{Dimensions, places};
 pub use directory::Role;
 pub use durable::{MetadataCounts, ScrubCounts};
@@ -264,8 +266,10 @@ pub(crate) struct Elastic {
     /// Stripes on their way, and of those the ones of survivors.
     pub(crate) flying: u32,
     pub(crate) flying_survivors: u32,
-    /// Of each plan the slot of each member, and the place in memory of each data member.
+    /// Of each plan the slot of each member, what is known of it where no inverse map tells, and the place in memory of each data
+    /// member.
     homes: Vec<u64>,
+    contents: Vec<Content>,
     places: Vec<u32>,
     /// Chunks that hosts may fill.
     pub(crate) capacity: u64,
@@ -296,12 +300,13 @@ pub(crate) struct Elastic {
 
 impl Elastic {
     /// An empty log of `scheme` over `geometry`, whose chunks have `page_bytes`.
-    /// With metadata it is kept as `durable` says.
+    /// With metadata it is kept as `durable` says, and where it `carries_data` its summaries can be read.
     pub(crate) fn new(
         scheme: &Scheme,
         geometry: &Geometry,
         page_bytes: u32,
         durable: Option<(Layout, Superblock)>,
+        carries_data: bool,
     ) -> Self {
         let (section, tiers, plans) = (&scheme.elastic, scheme.tiers(), scheme.queues.plans);
         let summary = durable.is_some().then(|| summary::room(page_bytes));
@@ -316,12 +321,14 @@ impl Elastic {
         let units: Vec<u32> = (0..streams).map(unit).collect();
         let hosts = classes.hosts();
         let first_page = durable.as_ref().map_or(0, |(layout, _)| layout.data.first);
+        let has_summaries = carries_data && durable.is_some();
+        let members_of_plans = plans as usize * geometry.members as usize;
         let durable = durable
             .map(|(layout, superblock)| Durable::new(layout, superblock, slots, segments as u32, streams));
         let mut log = Self {
             // Behind the slots come the places, and the mark of what is lost.
             map: Addresses::new(capacity, slots + places + 1),
-            directory: Directory::new(slots, segment_slots, capacity),
+            directory: Directory::new(slots, segment_slots, (!has_summaries).then_some(capacity)),
             segments: Segments::new(segments as u32, section.segment_rows * geometry.data),
             buffer: Buffer::new(places as u32, streams as u32),
             merges: Vec::with_capacity(plans as usize),
@@ -335,7 +342,8 @@ impl Elastic {
             is_full: false,
             flying: 0,
             flying_survivors: 0,
-            homes: vec![NOWHERE; plans as usize * geometry.members as usize],
+            homes: vec![NOWHERE; members_of_plans],
+            contents: vec![Content::UNKNOWN; if has_summaries { members_of_plans } else { 0 }],
             places: vec![crate::holds::NONE; plans as usize * geometry.data as usize],
             capacity,
             units,
@@ -519,10 +527,10 @@ impl Elastic {
         }
     }
 
-    /// Whether the forward map names `slot`.
-    #[inline]
-    pub(crate) fn is_valid(&self, slot: u64) -> bool {
-        self.directory.role(slot) == Role::Data && self.map.get(self.directory.chunk(slot)) == slot
+    /// Whether `slot` holds `chunk`, as far as the directory tells.
+    fn holds(&self, slot: u64, chunk: u64) -> bool {
+        let its = self.directory.chunk(slot);
+        self.directory.role(slot) == Role::Data && its.is_none_or(|its| its == chunk)
     }
 
     /// Slots of the array.
@@ -543,7 +551,7 @@ impl Elastic {
                 Home::Memory(place) => {
                     return Err(format!("chunk {chunk} is not in place {place} of memory"));
                 }
-                Home::Slot(slot) if self.is_valid(slot) && self.directory.chunk(slot) == chunk => {
+                Home::Slot(slot) if self.holds(slot, chunk) => {
                     valid[self.segment_of(slot) as usize] += 1;
                 }
                 Home::Slot(slot) => return Err(format!("chunk {chunk} is not in slot {slot}")),

@@ -1,0 +1,160 @@
+//! What lies in the slots of a log that is kept. Memory knows of each chunk where it is; which chunk is in a slot, and since
+//! when, only the summary of the slot's batch tells. Whoever walks over segments reads that first, batch by batch.
+//!
+//! Without metadata there are no summaries, and without bytes there is nothing in them: then the inverse map is in memory.
+
+use super::addresses::NOWHERE;
+use super::{Elastic, Home, Role};
+use crate::format::{EntryRole, Summary};
+use crate::plan::Purpose;
+
+/// What is known of the content of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// The chunk; [`NOWHERE`] if there is none, or nothing tells.
+    pub(crate) chunk: u64,
+    /// Its birth; 0 if nothing tells.
+    pub(crate) birth: u64,
+}
+
+impl Content {
+    pub(crate) const UNKNOWN: Self = Self { chunk: NOWHERE, birth: 0 };
+}
+
+/// Who walks over segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walker {
+    Collection,
+    Scrub,
+}
+
+impl Walker {
+    pub(crate) const ALL: [Self; 2] = [Self::Collection, Self::Scrub];
+
+    /// Who makes plans of this purpose.
+    pub(crate) fn of(purpose: Purpose) -> Option<Self> {
+        match purpose {
+            Purpose::Collect => Some(Self::Collection),
+            Purpose::Scrub => Some(Self::Scrub),
+            _ => None,
+        }
+    }
+}
+
+/// What a walker was told of the batch that it is at.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// The slot from which on `contents` tell, and the generation of its segment then.
+    first: u64,
+    generation: u32,
+    contents: Vec<Content>,
+    /// The first copy of the summary that is being read.
+    pub(crate) asked: Option<u64>,
+}
+
+impl Elastic {
+    /// Whether `walker` was told of the batch that `slot` is in.
+    pub(crate) fn is_told(&self, walker: Walker, slot: u64) -> bool {
+        let Some(durable) = &self.durable else { return true };
+        self.look_up(&durable.told[walker as usize], slot).is_some()
+    }
+
+    /// What `walker` knows of `slot`.
+    pub(crate) fn content(&self, walker: Walker, slot: u64) -> Content {
+        if let Some(chunk) = self.directory.chunk(slot) {
+            return Content { chunk, birth: 0 };
+        }
+        self.look_up(&self.durable().told[walker as usize], slot).unwrap_or(Content::UNKNOWN)
+    }
+
+    /// What `told` tells of `slot`, if it is about its batch.
+    pub(crate) fn look_up(&self, told: &Told, slot: u64) -> Option<Content> {
+        let generation = self.durable().generations[self.segment_of(slot) as usize];
+        let nth = slot.checked_sub(told.first).filter(|_| generation == told.generation)?;
+        told.contents.get(nth as usize).copied()
+    }
+
+    /// Whether the forward map names `slot`, in which `walker` is.
+    pub(crate) fn is_valid(&self, walker: Walker, slot: u64) -> bool {
+        let chunk = self.content(walker, slot).chunk;
+        chunk < self.capacity && self.home(chunk) == Home::Slot(slot)
+    }
+
+    /// `walker`, who asked for it, was told of the batch whose copies begin at `copy` by its summary in `page`, if any copy could be
+    /// read.
+    pub(crate) fn tell(&mut self, walker: Walker, copy: u64, page: Option<&[u8]>) {
+        let told = &mut self.durable_mut().told[walker as usize];
+        if told.asked == Some(copy) {
+            let contents = std::mem::take(&mut told.contents);
+            let told = self.read_summary(copy, page, contents);
+            self.durable_mut().told[walker as usize] = told;
+        }
+    }
+
+    /// What the summary in `page` tells of the batch whose copies begin at `copy`. Without one it is what the forward map tells: what
+    /// still counts, and not since when. `contents` is room for it.
+    pub(crate) fn read_summary(&self, copy: u64, page: Option<&[u8]>, mut contents: Vec<Content>) -> Told {
+        contents.clear();
+        let segment = self.segment_of(copy);
+        let (mut first, end) = self.directory.batch(copy);
+        match page.and_then(|page| Summary::parse(page).ok()) {
+            Some(summary) => {
+                first = u64::from(segment) * self.segment_slots() + u64::from(summary.header.first);
+                contents.extend(summary.entries().map(|entry| match entry.role {
+                    EntryRole::Data => Content { chunk: entry.chunk, birth: entry.birth },
+                    _ => Content::UNKNOWN,
+                }));
+            }
+            None => {
+                contents.resize((end - first) as usize, Content::UNKNOWN);
+                self.contents_by_map(first, &mut contents);
+            }
+        }
+        let generation = self.durable().generations[segment as usize];
+        Told { first, generation, contents, asked: None }
+    }
+
+    /// The chunk in each slot of the log: all that are known without reading.
+    pub(crate) fn chunks_of_slots(&self) -> Vec<Option<u64>> {
+        let mut contents = vec![Content::UNKNOWN; self.slots as usize];
+        self.contents_by_map(0, &mut contents);
+        let is_data = |slot| self.directory.role(slot) == Role::Data;
+        let of_slot = |(slot, content): (u64, Content)| {
+            let chunk = self.directory.chunk(slot).unwrap_or(content.chunk);
+            (is_data(slot) && chunk != NOWHERE).then_some(chunk)
+        };
+        (0..).zip(contents).map(of_slot).collect()
+    }
+
+    /// What counts of the slots from `first` on, by the forward map: all of it is looked through.
+    pub(crate) fn contents_by_map(&self, first: u64, contents: &mut [Content]) {
+        if self.directory.keeps_chunks() {
+            return;
+        }
+        for chunk in 0..self.capacity {
+            if let Home::Slot(slot) = self.home(chunk)
+                && let Some(nth) = slot.checked_sub(first)
+                && let Some(content) = contents.get_mut(nth as usize)
+            {
+                *content = Content { chunk, ..Content::UNKNOWN };
+            }
+        }
+    }
+
+    /// What is known of a member of the stripe of `plan`: one that it wants, or that its walker was told of.
+    #[inline]
+    pub(crate) fn member(&self, plan: u32, member: u32) -> Content {
+        match self.directory.chunk(self.homes(plan)[member as usize]) {
+            Some(chunk) => Content { chunk, birth: 0 },
+            None => self.contents[(plan * self.members + member) as usize],
+        }
+    }
+
+    /// Notes what `plan` is to know of a member of its stripe.
+    #[inline]
+    pub(crate) fn set_content(&mut self, plan: u32, member: u32, content: Content) {
+        if let Some(known) = self.contents.get_mut((plan * self.members + member) as usize) {
+            *known = content;
+        }
+    }
+}
