@@ -82,6 +82,20 @@ pub enum Step {
     Journal,
 }
 
+/// What a read of the log goes by that decodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// What it decodes has to have the chunk's checksum.
+    #[default]
+    Result,
+    /// That was not so: the summary is read, which tells the checksums of the whole stripe.
+    Asks,
+    /// All that it decodes from has to have its checksum too.
+    Sources,
+    /// Even that did not help.
+    Nothing,
+}
+
 /// A slot of the plan arena.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
@@ -97,7 +111,7 @@ pub(crate) struct Plan {
     pub(crate) partial: u64,
     /// Members that gave an error in this plan, beside those on failed elements.
     pub(crate) lost: u64,
-    /// Of a resync: members that gave an error once.
+    /// Of a resync: members that gave an error once; of who reads a summary, those whose copies did.
     pub(crate) unread_once: u64,
     /// Members that the steps do without: those that were lost when the steps were made.
     pub(crate) missing: u64,
@@ -136,6 +150,9 @@ pub(crate) struct Plan {
     pub(crate) record: u64,
     /// Whether it read, without holding its row, what is not the row's content by its checksum: a write may have come between.
     pub(crate) doubts: bool,
+    pub(crate) trust: Trust,
+    /// Whether what it computed shows that its steps must be made anew.
+    pub(crate) anew: bool,
     pub(crate) decision: Decision,
     /// Whether the driver was told of the decision.
     pub(crate) told: bool,
@@ -286,6 +303,8 @@ impl Plan {
             gave_up: false,
             record: 0,
             doubts: false,
+            trust: Trust::Result,
+            anew: false,
             decision: Decision::default(),
             told: false,
             steps: [Step::Compute { pages: 0 }; STEPS_MAX],
@@ -366,6 +385,14 @@ impl Plan {
     #[inline]
     pub(crate) fn may_doubt(&self) -> bool {
         self.hold == Hold::None && self.path.race <= Race::Armed
+    }
+
+    /// It need not know the checksums of its whole stripe.
+    #[inline]
+    pub(crate) fn end_asking(&mut self) {
+        if self.trust == Trust::Asks {
+            self.trust = Trust::Result;
+        }
     }
 
     /// The steps behind the current one are not done.

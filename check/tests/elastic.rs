@@ -277,7 +277,7 @@ fn a_degraded_array_that_is_full_says_so_and_goes_on_after_trims() {
 }
 
 #[test]
-fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_six_a_slot() {
+fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_less_than_five_a_slot() {
     let scheme = Scheme::from_toml(
         "maps",
         "name = \"maps\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n[elastic]\nreserve = \"10%\"",
@@ -290,6 +290,6 @@ fn the_maps_of_a_whole_array_take_four_bytes_a_chunk_and_six_a_slot() {
     let segments = slots / (5 * 64);
     // Segments with their lists, and places in memory: two units of 256 chunks and 65 rows of survivors.
     let rest = segments * (24 + 4) + 8 * 257 + (2 * 256 + 65 * 4) * 64;
-    assert!(array.map_bytes() <= 4 * chunks + 6 * slots + rest, "{} bytes", array.map_bytes());
-    assert!(array.map_bytes() > 4 * chunks + 5 * slots);
+    assert!(array.map_bytes() <= 4 * chunks + 9 * slots / 2 + rest, "{} bytes", array.map_bytes());
+    assert!(array.map_bytes() > 4 * chunks + 9 * slots / 2);
 }

@@ -241,10 +241,11 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The bytes of the second side of a hedged read: what it stands in for, made of what it has read beside the first side.
-    pub(super) fn decode_second(&mut self, plan: u32) {
+    /// The bytes of the second side of a hedged read: what it stands in for, made of what it has read beside the first side. False if
+    /// they are wrong.
+    pub(super) fn decode_second(&mut self, plan: u32) -> bool {
         if !M::CARRIES_DATA {
-            return;
+            return true;
         }
         if self.elastic.is_some() {
             return self.decode_stripe_again(plan);
@@ -275,6 +276,7 @@ impl<M: Memory> Array<M> {
             let row = &row[..self.geometry.members as usize];
             self.memory.decode(code, row, lost_indices, wanted_indices);
         }
+        true
     }
 
     /// Makes the old content of missing members that the plan needs from that of the others, of which the versions

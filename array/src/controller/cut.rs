@@ -8,7 +8,7 @@ use crate::geometry::RowPiece;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::plan::{Attachment, Path, Plan, PreReadTimes, Purpose, Step};
+use crate::plan::{Attachment, Path, Plan, PreReadTimes, Purpose, Step, Trust};
 use crate::request::{RequestKind, RequestSlot};
 use crate::update::Decision;
 
@@ -347,6 +347,8 @@ impl<M: Memory> Array<M> {
         plan.gave_up = false;
         plan.record = 0;
         plan.doubts = false;
+        plan.trust = Trust::Result;
+        plan.anew = false;
         plan.carried = 0;
         plan.unit = NONE;
         plan.absorbs = false;

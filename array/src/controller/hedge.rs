@@ -173,6 +173,11 @@ impl<M: Memory> Array<M> {
     pub(super) fn second_computed<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.outstanding -= 1;
+        if slot.path.race == Race::Computing && !self.decode_second(plan) {
+            self.plans[plan as usize].path.is_second_spoilt = true;
+            self.plans[plan as usize].path.race = Race::Running;
+        }
+        let slot = &mut self.plans[plan as usize];
         if slot.path.race == Race::Computing {
             slot.pre_read.add(&slot.last);
             slot.last = slot.path.second_last;
@@ -182,7 +187,6 @@ impl<M: Memory> Array<M> {
             // What the first side could not read is left for the next read to heal.
             slot.lost = 0;
             self.reads.counts.hedges_won += u64::from(slot.path.hedged.count_ones());
-            self.decode_second(plan);
             self.decide(plan, driver);
         }
         self.race_goes_on(plan, driver);

@@ -9,7 +9,7 @@ use crate::driver::Driver;
 use crate::holds::{Hold, NONE};
 use crate::memory::Memory;
 use crate::operation::{OperationKind, Outcome, Timing};
-use crate::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step};
+use crate::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step, Trust};
 
 impl<M: Memory> Array<M> {
     /// Begins `plan` with its row held so, now or when the row is free.
@@ -184,6 +184,9 @@ impl<M: Memory> Array<M> {
                         return;
                     }
                     self.combine(plan);
+                    if std::mem::take(&mut self.plans[plan as usize].anew) {
+                        return self.begin(plan, driver);
+                    }
                 }
             }
             self.step_over(plan, driver);
@@ -320,6 +323,10 @@ impl<M: Memory> Array<M> {
         self.combine(plan);
         let slot = &mut self.plans[plan as usize];
         slot.parity_ns += self.now - slot.step_begun_at;
+        if std::mem::take(&mut slot.anew) {
+            slot.step_begun_at = self.now;
+            return self.begin(plan, driver);
+        }
         self.step_over(plan, driver);
         self.run(plan, driver);
     }
@@ -334,6 +341,9 @@ impl<M: Memory> Array<M> {
         match outcome {
             Outcome::Done => {}
             Outcome::Corrupt if is_read && slot.may_doubt() && self.journal.is_some() => slot.doubts = true,
+            Outcome::MediumError | Outcome::Corrupt if is_read && slot.trust == Trust::Asks => {
+                slot.unread_once |= 1 << operation.member;
+            }
             Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.member,
             Outcome::MediumError if self.bears_write_error(plan, operation.element) => {
                 self.plans[plan as usize].gave_up = true;

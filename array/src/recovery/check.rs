@@ -199,9 +199,17 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
             let content = log.look_up(&told, slot).unwrap_or(Content::UNKNOWN);
             let chunk = (content.chunk < log.capacity).then_some(content.chunk);
             let is_live = chunk.is_some_and(|chunk| log.home(chunk) == Home::Slot(slot));
-            let checksum = Some(log.durable().checksums[slot as usize]);
             let is_filled = !log.is_stale(slot);
-            members.push(Member { number, element, page, is_filled, chunk, is_live, checksum, read: None });
+            members.push(Member {
+                number,
+                element,
+                page,
+                is_filled,
+                chunk,
+                is_live,
+                checksum: content.checksum,
+                read: None,
+            });
         });
         check.stripe(&mut members, true);
     }

@@ -310,8 +310,6 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
                 EntryRole::Skipped => log.directory.skip(slot),
                 EntryRole::Vain => {}
             }
-            let durable = log.durable_mut();
-            durable.checksums[slot as usize] = entry.checksum;
             if entry.role != EntryRole::Data {
                 continue;
             }
@@ -320,6 +318,7 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
             if entry.birth >= *newest {
                 *newest = entry.birth;
                 log.set_slot(entry.chunk, slot);
+                log.durable_mut().checksums[entry.chunk as usize] = entry.checksum;
             }
         }
     }

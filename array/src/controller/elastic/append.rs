@@ -171,7 +171,7 @@ impl<M: Memory> Array<M> {
                 let (chunk, next) = self.take_chunk(plan, data, place, stride);
                 place = next;
                 self.elastic_mut().directory.put_data(slot, chunk, is_first);
-                self.note_content(at, slot, Content { chunk, birth });
+                self.note_content(at, slot, Content { chunk, birth, checksum: None });
                 data += 1;
                 data - 1
             };
@@ -367,7 +367,7 @@ impl<M: Memory> Array<M> {
                 continue;
             }
             if chunk != NOWHERE {
-                log.set_slot(chunk, slot);
+                log.settle(chunk, slot);
                 log.segments.validate(segment);
             }
             log.buffer.give(place);

@@ -131,7 +131,9 @@ impl<M: Memory> Array<M> {
             let slot = self.elastic().homes(plan)[member as usize];
             let page = self.new_page(plan, member);
             let checksum = crate::format::crc32c(self.memory.bytes(page));
-            self.elastic_mut().durable_mut().checksums[slot as usize] = checksum;
+            if let Some(batch) = self.elastic_mut().durable_mut().batch_of(slot) {
+                batch.note_checksum(slot, checksum);
+            }
         }
     }
 
@@ -249,7 +251,7 @@ impl Elastic {
 
     /// What the summary of `batch` says of `slot`.
     fn entry(&self, batch: &Batch, slot: u64) -> Entry {
-        let Content { chunk, birth } = batch.content(slot);
+        let Content { chunk, birth, checksum } = batch.content(slot);
         let (role, chunk, birth) = match self.directory.role(slot) {
             Role::Vacant => (EntryRole::Vain, 0, 0),
             Role::Skipped => (EntryRole::Skipped, 0, 0),
@@ -259,7 +261,7 @@ impl Elastic {
             Role::Data => (EntryRole::Data, chunk, birth),
         };
         let is_part = matches!(role, EntryRole::Data | EntryRole::P | EntryRole::Q);
-        let checksum = if is_part { self.durable().checksums[slot as usize] } else { 0 };
+        let checksum = checksum.filter(|_| is_part).unwrap_or(0);
         Entry { role, is_first: is_part && self.directory.is_first(slot), chunk, birth, checksum }
     }
 }

@@ -2,9 +2,11 @@
 
 use super::super::{Array, members};
 use crate::bugs::Bug;
+use crate::format::crc32c;
 use crate::geometry::MEMBERS_MAX;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
+use crate::plan::{Plan, Trust};
 
 impl<M: Memory> Array<M> {
     /// Where the buffer of new content of a member is noted; behind all of these come those of old content.
@@ -51,15 +53,38 @@ impl<M: Memory> Array<M> {
 
     /// What `plan` wants and could not be read, made of the rest of the stripe.
     pub(in super::super) fn decode_stripe(&mut self, plan: u32) {
-        let slot = &self.plans[plan as usize];
-        if !slot.gave_up {
-            self.decode_slots(plan, slot.missing, self.geometry.members);
+        let Plan { gave_up, missing, wanted, trust, .. } = self.plans[plan as usize];
+        if trust == Trust::Asks {
+            return self.told_by_summary(plan);
+        }
+        if gave_up {
+            return;
+        }
+        self.decode_slots(plan, missing, self.geometry.members);
+        if !self.is_right(plan, missing & wanted, self.geometry.members) {
+            let slot = &mut self.plans[plan as usize];
+            slot.trust = if trust == Trust::Result { Trust::Asks } else { Trust::Nothing };
+            slot.anew = true;
         }
     }
 
-    /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read into.
-    pub(in super::super) fn decode_stripe_again(&mut self, plan: u32) {
-        self.decode_slots(plan, self.plans[plan as usize].path.hedged, 0);
+    /// Whether what was decoded of the members of `mask`, in the buffers of which the first is the plan's `offset`-th, has the
+    /// checksums that are known of them.
+    fn is_right(&self, plan: u32, mask: u64, offset: u32) -> bool {
+        let is_right = |member| {
+            let page = self.buffers[self.new_index(plan, offset + member)];
+            let expected = self.elastic().member(plan, member).checksum;
+            expected.is_none_or(|checksum| crc32c(self.memory.bytes(page)) == checksum)
+        };
+        self.has_bug(Bug::ChecksumIgnored) || members(mask).all(is_right)
+    }
+
+    /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read into. Whether
+    /// it is right.
+    pub(in super::super) fn decode_stripe_again(&mut self, plan: u32) -> bool {
+        let hedged = self.plans[plan as usize].path.hedged;
+        self.decode_slots(plan, hedged, 0);
+        self.is_right(plan, hedged & self.plans[plan as usize].wanted, 0)
     }
 
     /// Decodes those in `missing` that are wanted, in the buffers of which the first is the plan's `offset`-th.

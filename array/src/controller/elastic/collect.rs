@@ -151,7 +151,7 @@ impl<M: Memory> Array<M> {
         self.elastic_mut().buffer.unreserve(wanted.count_ones());
         for member in members(wanted) {
             let slot = self.elastic().homes(plan)[member as usize];
-            let Content { chunk, birth } = self.elastic().member(plan, member);
+            let Content { chunk, birth, .. } = self.elastic().member(plan, member);
             if self.elastic().home(chunk) != Home::Slot(slot) && !self.has_bug(Bug::OldChunkMoved) {
                 continue;
             }

@@ -5,13 +5,14 @@ use super::super::updates::TooManyLost;
 use super::super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
+use crate::format::crc32c;
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind, Outcome};
 use crate::placement::elastic::Home;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::placement::elastic::contents::{Content, Walker};
-use crate::plan::{Purpose, Step};
+use crate::plan::{Plan, Purpose, Step, Trust};
 use crate::read::ReadPolicy;
 
 impl<M: Memory> Array<M> {
@@ -68,7 +69,8 @@ impl<M: Memory> Array<M> {
     /// `plan` reads a member of its stripe, which is `chunk`.
     fn want(&mut self, plan: u32, member: u32, chunk: u64) {
         self.plans[plan as usize].wanted |= 1 << member;
-        self.elastic_mut().set_content(plan, member, Content { chunk, ..Content::UNKNOWN });
+        let content = self.elastic().known(chunk);
+        self.elastic_mut().set_content(plan, member, content);
     }
 
     /// A plan over the members of a stripe of the log, whose segment it holds.
@@ -101,13 +103,13 @@ impl<M: Memory> Array<M> {
             return outcome;
         }
         let plan = self.plan_of(id);
-        if matches!(self.plans[plan as usize].purpose, Purpose::Recopy | Purpose::Tell) {
+        let Plan { purpose, trust, .. } = self.plans[plan as usize];
+        if purpose == Purpose::Recopy || trust == Trust::Asks {
             return self.verified_copy(id, outcome);
         }
-        let slot = self.elastic().homes(plan)[operation.member as usize];
-        let checksum = crate::format::crc32c(self.memory.bytes(self.buffer_of(id)));
-        let is_right = checksum == self.elastic().durable().checksums[slot as usize];
-        if is_right { outcome } else { Outcome::Corrupt }
+        let checksum = self.elastic().member(plan, operation.member.into()).checksum;
+        let is_right = |checksum| crc32c(self.memory.bytes(self.buffer_of(id))) == checksum;
+        if checksum.is_none_or(is_right) { outcome } else { Outcome::Corrupt }
     }
 
     /// Notes where the members of a stripe lie, and what a walker knows of them.
@@ -117,7 +119,9 @@ impl<M: Memory> Array<M> {
         log.members_of(stripe, |member, slot| homes[member as usize] = slot);
         let slots = log.homes_mut(plan);
         slots.copy_from_slice(&homes[..slots.len()]);
+        log.contents_mut(plan).fill(Content::UNKNOWN);
         if let Some(walker) = walker {
+            self.plans[plan as usize].trust = Trust::Sources;
             for member in members(self.present(plan)) {
                 let content = self.elastic().content(walker, homes[member as usize]);
                 self.elastic_mut().set_content(plan, member, content);
@@ -134,6 +138,9 @@ impl<M: Memory> Array<M> {
         let present = self.present(plan);
         let slot = &self.plans[plan as usize];
         let (purpose, wanted) = (slot.purpose, slot.wanted);
+        if slot.trust == Trust::Nothing {
+            return Err(TooManyLost);
+        }
         let mut lost = (slot.lost & present) | self.slots_on_failed(plan, present);
         let class = match purpose {
             Purpose::Merge => Class::PreRead,
@@ -145,6 +152,8 @@ impl<M: Memory> Array<M> {
         }
         self.plans[plan as usize].missing = lost;
         if wanted & lost == 0 {
+            // What is read as it lies there is held against its own checksum.
+            self.plans[plan as usize].end_asking();
             self.push_slots(plan, wanted, OperationKind::Read, |_| class);
             self.acknowledge_read(plan);
             if lost == 0 {
@@ -168,6 +177,12 @@ impl<M: Memory> Array<M> {
                 return Ok(Built::Ready);
             }
             return Err(TooManyLost);
+        }
+        if self.plans[plan as usize].trust == Trust::Asks && !self.told_by_batch(plan) {
+            self.push_copy(plan)?;
+            self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+            self.plans[plan as usize].ack_after = u8::MAX;
+            return Ok(Built::Ready);
         }
         let sources = self.stripe_sources(present, lost);
         let data = self.geometry.data_members() & present;
@@ -203,7 +218,7 @@ impl<M: Memory> Array<M> {
         }
         for member in members(bad & !self.slots_on_failed(plan, bad)) {
             let slot = self.elastic().homes(plan)[member as usize];
-            let Content { chunk, birth } = self.elastic().member(plan, member);
+            let Content { chunk, birth, .. } = self.elastic().member(plan, member);
             if self.elastic().home(chunk) == Home::Slot(slot) && self.elastic().has_place() {
                 let page = self.take_content(plan, member);
                 self.survive(chunk, birth, page);

@@ -6,15 +6,17 @@
 use super::super::Array;
 use super::super::rejoin::{RejoinError, Rejoining, check_twin};
 use super::super::updates::TooManyLost;
+use super::tell::Telling;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::MemberState;
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
+use crate::placement::elastic::contents::Walker;
 use crate::placement::elastic::durable::{Rebuild, Walk};
 use crate::placement::elastic::{Elastic, Role};
-use crate::plan::{Purpose, Step};
+use crate::plan::{Purpose, Step, Trust};
 
 /// Plans of a walk that are under way at once.
 const PLANS_OF_WALK: u32 = 4;
@@ -133,6 +135,11 @@ impl<M: Memory> Array<M> {
         if its.is_some() && !self.may_walk(under_way) {
             return false;
         }
+        if its.is_some() && !log.is_told(Walker::Rebuild, slot) {
+            // What is on its way is not there yet.
+            let is_writing = log.durable().is_writing(slot);
+            return !is_writing && self.ask_contents(Walker::Rebuild, slot, driver) == Telling::Begun;
+        }
         let walk = &mut self.rebuild_mut().walk;
         walk.next += (stripe.1 - slot) as u32;
         if let Some(its) = its {
@@ -157,6 +164,9 @@ impl<M: Memory> Array<M> {
 
     /// The steps of what a stripe has on the element that is rebuilt: reading the rest, decoding, writing.
     pub(in super::super) fn build_rebuild(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        if self.plans[plan as usize].trust == Trust::Nothing {
+            return Err(TooManyLost);
+        }
         let present = self.present(plan);
         let target = self.plans[plan as usize].wanted;
         let lost = (self.plans[plan as usize].lost & present) | self.slots_on_failed(plan, present) | target;

@@ -10,7 +10,7 @@ use crate::operation::{Class, OperationKind};
 use crate::placement::elastic::contents::{Content, Walker};
 use crate::placement::elastic::durable::Walk;
 use crate::placement::elastic::{Home, Role};
-use crate::plan::{Purpose, Step};
+use crate::plan::{Purpose, Step, Trust};
 
 impl<M: Memory> Array<M> {
     fn scrub_walk(&mut self) -> Option<&mut Walk> {
@@ -42,8 +42,7 @@ impl<M: Memory> Array<M> {
         let is_stripe = log.directory.is_member(slot);
         let stripe = if is_stripe { log.directory.stripe(slot) } else { (slot, slot + 1) };
         // What is on its way is not there yet.
-        let durable = log.durable();
-        let is_writing = durable.batches.iter().any(|batch| (batch.first..batch.end).contains(&slot));
+        let is_writing = log.durable().is_writing(slot);
         if is_stripe && !is_writing && !log.is_told(Walker::Scrub, slot) {
             return self.may_walk(walk.under_way)
                 && self.ask_contents(Walker::Scrub, slot, driver) == Telling::Begun;
@@ -97,6 +96,9 @@ impl<M: Memory> Array<M> {
 
     /// The steps of reading a whole stripe; then, if a part of it is bad, of having its data.
     pub(in super::super) fn build_scrub(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        if self.plans[plan as usize].trust == Trust::Nothing {
+            return Err(TooManyLost);
+        }
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present);
         let bad = self.plans[plan as usize].lost & present & !failed;
@@ -146,7 +148,7 @@ impl<M: Memory> Array<M> {
         }
         for member in members(data) {
             let slot = self.elastic().homes(plan)[member as usize];
-            let Content { chunk, birth } = self.elastic().member(plan, member);
+            let Content { chunk, birth, .. } = self.elastic().member(plan, member);
             if self.elastic().home(chunk) == Home::Slot(slot) {
                 let page = self.take_content(plan, member);
                 self.survive(chunk, birth, page);

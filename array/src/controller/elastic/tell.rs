@@ -1,13 +1,14 @@
-//! Reading summaries for those who walk over segments: what lies in the slots of a batch is on the elements alone.
+//! Reading summaries: what lies in the slots of a batch is on the elements alone. Those who walk over segments read one for each
+//! batch; other reads only if what they decoded is wrong, to find out what of the stripe is.
 
-use super::super::Array;
 use super::super::updates::TooManyLost;
+use super::super::{Array, members};
 use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::placement::elastic::contents::Walker;
-use crate::plan::{Plan, Purpose, Step};
+use crate::placement::elastic::contents::{Content, Walker};
+use crate::plan::{Plan, Purpose, Step, Trust};
 
 /// Whether a walker knows what lies in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ impl<M: Memory> Array<M> {
         }
         let plan = self.take_plan(copy, Purpose::Tell);
         self.plans[plan as usize].unit = walker as u32;
+        self.plans[plan as usize].trust = Trust::Asks;
         let log = self.elastic_mut();
         log.durable_mut().told[walker as usize].asked = Some(copy);
         let segment = log.segment_of(copy);
@@ -46,8 +48,16 @@ impl<M: Memory> Array<M> {
 
     /// The step of reading a summary: a copy that was not found bad.
     pub(in super::super) fn build_tell(&mut self, plan: u32) -> Result<(), TooManyLost> {
-        let Plan { row: first, lost, .. } = self.plans[plan as usize];
-        let copy = self.good_copy(first, lost, None).ok_or(TooManyLost)?;
+        self.push_copy(plan)?;
+        self.plans[plan as usize].acknowledge_here();
+        Ok(())
+    }
+
+    /// Appends the step of reading a copy of the summary of the batch of `plan`: one that can be read, as far as it knows.
+    pub(super) fn push_copy(&mut self, plan: u32) -> Result<(), TooManyLost> {
+        let Plan { row, unread_once, .. } = self.plans[plan as usize];
+        let first = self.elastic().directory.batch(row).0;
+        let copy = self.good_copy(first, unread_once, None).ok_or(TooManyLost)?;
         let (element, page) = self.elastic().element(copy);
         self.slots[(plan * self.stride) as usize].operation = Operation {
             page,
@@ -60,8 +70,42 @@ impl<M: Memory> Array<M> {
         let slot = &mut self.plans[plan as usize];
         slot.operations = 1;
         slot.push_step(Step::Operations { first: 0, count: 1 });
-        slot.acknowledge_here();
         Ok(())
+    }
+
+    /// `plan`, which asks for the checksums of its stripe, is told them, if the batch is still being written: memory has them then.
+    pub(super) fn told_by_batch(&mut self, plan: u32) -> bool {
+        let row = self.plans[plan as usize].row;
+        let present = self.present(plan);
+        let log = self.elastic_mut();
+        let Some(durable) = &log.durable else { return false };
+        let Some(nth) = durable.batches.iter().position(|batch| (batch.first..batch.end).contains(&row))
+        else {
+            return false;
+        };
+        for member in members(present) {
+            let content = log.durable().batches[nth].content(log.homes(plan)[member as usize]);
+            log.set_content(plan, member, content);
+        }
+        self.plans[plan as usize].trust = Trust::Sources;
+        true
+    }
+
+    /// `plan`, which asks for the checksums of its stripe, has read a summary: its steps are made anew.
+    pub(super) fn told_by_summary(&mut self, plan: u32) {
+        let Plan { row, .. } = self.plans[plan as usize];
+        let present = self.present(plan);
+        let page = self.buffer_of(plan * self.stride);
+        let Some(log) = &mut self.elastic else { return };
+        let copy = log.directory.batch(row).0;
+        let told = log.read_summary(copy, Some(self.memory.bytes(page)), Vec::new());
+        for member in members(present) {
+            let content = log.look_up(&told, log.homes(plan)[member as usize]);
+            log.set_content(plan, member, content.unwrap_or(Content::UNKNOWN));
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.trust = Trust::Sources;
+        slot.anew = true;
     }
 
     /// A summary was read, or no copy of it can be.

@@ -1,11 +1,13 @@
-//! What lies in the slots of a log that is kept. Memory knows of each chunk where it is; which chunk is in a slot, and since
-//! when, only the summary of the slot's batch tells. Whoever walks over segments reads that first, batch by batch.
+//! What lies in the slots of a log that is kept. Memory knows of each chunk where it is, and its checksum; which chunk is in a slot
+//! and since when, and the checksums of parity and of what does not count any more, only the summary of the slot's batch tells.
+//! Whoever walks over segments reads that first, batch by batch. Who reads a chunk for a host does not: what it decodes from the
+//! rest of the stripe it holds against the chunk's own checksum, and asks the summary only if that is not right.
 //!
 //! Without metadata there are no summaries, and without bytes there is nothing in them: then the inverse map is in memory.
 
 use super::addresses::NOWHERE;
 use super::{Elastic, Home, Role};
-use crate::format::{EntryRole, Summary};
+use crate::format::{Entry, EntryRole, Summary};
 use crate::plan::Purpose;
 
 /// What is known of the content of a slot.
@@ -15,26 +17,42 @@ pub(crate) struct Content {
     pub(crate) chunk: u64,
     /// Its birth; 0 if nothing tells.
     pub(crate) birth: u64,
+    /// The checksum of the page, which parity has too, if anything tells it.
+    pub(crate) checksum: Option<u32>,
 }
 
 impl Content {
-    pub(crate) const UNKNOWN: Self = Self { chunk: NOWHERE, birth: 0 };
+    pub(crate) const UNKNOWN: Self = Self { chunk: NOWHERE, birth: 0, checksum: None };
+}
+
+impl Content {
+    /// What a summary tells of a slot.
+    fn of(entry: Entry) -> Self {
+        let checksum = Some(entry.checksum);
+        match entry.role {
+            EntryRole::Data => Self { chunk: entry.chunk, birth: entry.birth, checksum },
+            EntryRole::P | EntryRole::Q => Self { checksum, ..Self::UNKNOWN },
+            EntryRole::Skipped | EntryRole::Copy | EntryRole::Vain => Self::UNKNOWN,
+        }
+    }
 }
 
 /// Who walks over segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Walker {
     Collection,
+    Rebuild,
     Scrub,
 }
 
 impl Walker {
-    pub(crate) const ALL: [Self; 2] = [Self::Collection, Self::Scrub];
+    pub(crate) const ALL: [Self; 3] = [Self::Collection, Self::Rebuild, Self::Scrub];
 
     /// Who makes plans of this purpose.
     pub(crate) fn of(purpose: Purpose) -> Option<Self> {
         match purpose {
             Purpose::Collect => Some(Self::Collection),
+            Purpose::Rebuild => Some(Self::Rebuild),
             Purpose::Scrub => Some(Self::Scrub),
             _ => None,
         }
@@ -62,7 +80,7 @@ impl Elastic {
     /// What `walker` knows of `slot`.
     pub(crate) fn content(&self, walker: Walker, slot: u64) -> Content {
         if let Some(chunk) = self.directory.chunk(slot) {
-            return Content { chunk, birth: 0 };
+            return Content { chunk, ..Content::UNKNOWN };
         }
         self.look_up(&self.durable().told[walker as usize], slot).unwrap_or(Content::UNKNOWN)
     }
@@ -100,10 +118,7 @@ impl Elastic {
         match page.and_then(|page| Summary::parse(page).ok()) {
             Some(summary) => {
                 first = u64::from(segment) * self.segment_slots() + u64::from(summary.header.first);
-                contents.extend(summary.entries().map(|entry| match entry.role {
-                    EntryRole::Data => Content { chunk: entry.chunk, birth: entry.birth },
-                    _ => Content::UNKNOWN,
-                }));
+                contents.extend(summary.entries().map(Content::of));
             }
             None => {
                 contents.resize((end - first) as usize, Content::UNKNOWN);
@@ -136,7 +151,7 @@ impl Elastic {
                 && let Some(nth) = slot.checked_sub(first)
                 && let Some(content) = contents.get_mut(nth as usize)
             {
-                *content = Content { chunk, ..Content::UNKNOWN };
+                *content = self.known(chunk);
             }
         }
     }
@@ -145,9 +160,35 @@ impl Elastic {
     #[inline]
     pub(crate) fn member(&self, plan: u32, member: u32) -> Content {
         match self.directory.chunk(self.homes(plan)[member as usize]) {
-            Some(chunk) => Content { chunk, birth: 0 },
+            Some(chunk) => Content { chunk, ..Content::UNKNOWN },
             None => self.contents[(plan * self.members + member) as usize],
         }
+    }
+
+    /// `chunk` is in `slot`, of a stripe that was written now.
+    #[inline]
+    pub(crate) fn settle(&mut self, chunk: u64, slot: u64) {
+        self.set_slot(chunk, slot);
+        if let Some(durable) = &mut self.durable
+            && let Some(batch) = durable.batches.iter().find(|batch| (batch.first..batch.end).contains(&slot))
+            && let Some(checksum) = batch.content(slot).checksum
+        {
+            durable.checksums[chunk as usize] = checksum;
+        }
+    }
+
+    /// What memory knows of `chunk`, which lies in a slot.
+    #[inline]
+    pub(crate) fn known(&self, chunk: u64) -> Content {
+        let checksums = self.durable.as_ref().map(|durable| &durable.checksums);
+        let checksum = checksums.and_then(|checksums| checksums.get(chunk as usize).copied());
+        Content { chunk, checksum, ..Content::UNKNOWN }
+    }
+
+    /// What `plan` knows of its stripe, if it may know anything.
+    pub(crate) fn contents_mut(&mut self, plan: u32) -> &mut [Content] {
+        let first = plan as usize * self.members as usize;
+        self.contents.get_mut(first..first + self.members as usize).unwrap_or_default()
     }
 
     /// Notes what `plan` is to know of a member of its stripe.

@@ -2,7 +2,7 @@
 //!
 //! A stripe takes slots one behind the other, each on an element of its own, and passes over those on elements that were
 //! missing when it was written. Its first slot is marked; it ends where the next one begins, at a vacant slot, or with its
-//! segment. That takes one byte a slot, and whoever must decode finds a stripe by looking at no more slots than there are
+//! segment. That takes half a byte a slot, and whoever must decode finds a stripe by looking at no more slots than there are
 //! elements.
 //!
 //! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map says. Where
@@ -31,16 +31,16 @@ const VACANT: u8 = 0;
 const DATA: u8 = 1;
 const SKIPPED: u8 = 2;
 const PARITY: u8 = 3;
-const COPY: u8 = 0x40;
-const KIND: u8 = 0x7f;
+const COPY: u8 = 5;
+const KIND: u8 = 7;
 /// The first slot of a stripe.
-const FIRST: u8 = 0x80;
+const FIRST: u8 = 8;
 
 /// Of each slot its role, and its chunk unless summaries tell it.
 #[derive(Debug)]
 pub(crate) struct Directory {
     chunks: Option<Addresses>,
-    roles: Vec<u8>,
+    roles: Nibbles,
     segment_slots: u64,
 }
 
@@ -48,7 +48,7 @@ impl Directory {
     /// `slots` vacant slots, in segments of `segment_slots`. Keeps addresses of chunks if they are below `chunks`.
     pub(crate) fn new(slots: u64, segment_slots: u64, chunks: Option<u64>) -> Self {
         let chunks = chunks.map(|end| Addresses::new(slots, end));
-        Self { chunks, roles: vec![VACANT; slots as usize], segment_slots }
+        Self { chunks, roles: Nibbles::new(slots), segment_slots }
     }
 
     /// Whether it has the chunks of slots.
@@ -65,7 +65,7 @@ impl Directory {
     /// What `slot` is to its stripe.
     #[inline]
     pub(crate) fn role(&self, slot: u64) -> Role {
-        match self.roles[slot as usize] & KIND {
+        match self.roles.get(slot) & KIND {
             VACANT => Role::Vacant,
             DATA => Role::Data,
             SKIPPED => Role::Skipped,
@@ -80,23 +80,23 @@ impl Directory {
         if let Some(chunks) = &mut self.chunks {
             chunks.set(slot, chunk);
         }
-        self.roles[slot as usize] = DATA | first(is_first);
+        self.roles.set(slot, DATA | first(is_first));
     }
 
     /// Notes the parity chunk of this number in `slot`.
     #[inline]
     pub(crate) fn put_parity(&mut self, slot: u64, number: u8, is_first: bool) {
-        self.roles[slot as usize] = (PARITY + number) | first(is_first);
+        self.roles.set(slot, (PARITY + number) | first(is_first));
     }
 
     /// Notes a copy of a summary in `slot`, the first one of a batch or another.
     pub(crate) fn put_copy(&mut self, slot: u64, is_first: bool) {
-        self.roles[slot as usize] = COPY | first(is_first);
+        self.roles.set(slot, COPY | first(is_first));
     }
 
     /// Whether a stripe begins at `slot`.
     pub(crate) fn is_first(&self, slot: u64) -> bool {
-        self.roles[slot as usize] & FIRST != 0
+        self.roles.get(slot) & FIRST != 0
     }
 
     /// Whether `slot` is a member of a stripe.
@@ -107,23 +107,23 @@ impl Directory {
 
     /// Forgets the stripe of `slots`, which was written in vain.
     pub(crate) fn clear_stripe(&mut self, slots: (u64, u64)) {
-        self.roles[slots.0 as usize..slots.1 as usize].fill(VACANT);
+        (slots.0..slots.1).for_each(|slot| self.roles.set(slot, VACANT));
     }
 
     /// Notes that the stripe goes on behind `slot`.
     pub(crate) fn skip(&mut self, slot: u64) {
-        self.roles[slot as usize] = SKIPPED;
+        self.roles.set(slot, SKIPPED);
     }
 
     /// The slots of the stripe that `slot` belongs to, those that it passes over among them.
     #[inline]
     pub(crate) fn stripe(&self, slot: u64) -> (u64, u64) {
         let (mut start, mut end) = (slot, slot + 1);
-        while self.roles[start as usize] & FIRST == 0 {
+        while self.roles.get(start) & FIRST == 0 {
             start -= 1;
         }
         let limit = (slot / self.segment_slots + 1) * self.segment_slots;
-        while end < limit && !matches!(self.roles[end as usize], VACANT | FIRST..) {
+        while end < limit && !matches!(self.roles.get(end), VACANT | FIRST..) {
             end += 1;
         }
         (start, end)
@@ -133,19 +133,44 @@ impl Directory {
     pub(crate) fn batch(&self, slot: u64) -> (u64, u64) {
         let start = slot / self.segment_slots * self.segment_slots;
         let limit = start + self.segment_slots;
-        let is_first_copy = |&slot: &u64| self.roles[slot as usize] == COPY | FIRST;
+        let is_first_copy = |&slot: &u64| self.roles.get(slot) == COPY | FIRST;
         let first = (start..=slot).rev().find(is_first_copy).unwrap_or(start);
         (first, (first + 1..limit).find(is_first_copy).unwrap_or(limit))
     }
 
     /// Forgets the segment that begins at `first_slot`.
     pub(crate) fn clear(&mut self, first_slot: u64) {
-        self.roles[first_slot as usize..(first_slot + self.segment_slots) as usize].fill(VACANT);
+        self.clear_stripe((first_slot, first_slot + self.segment_slots));
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.chunks.as_ref().map_or(0, Addresses::bytes) + self.roles.len() as u64
+        self.chunks.as_ref().map_or(0, Addresses::bytes) + self.roles.bytes()
+    }
+}
+
+/// Numbers of four bits, all 0 at first.
+#[derive(Debug)]
+struct Nibbles(Vec<u8>);
+
+impl Nibbles {
+    fn new(len: u64) -> Self {
+        Self(vec![0; len.div_ceil(2) as usize])
+    }
+
+    #[inline]
+    fn get(&self, index: u64) -> u8 {
+        self.0[(index / 2) as usize] >> (index % 2 * 4) & 0xf
+    }
+
+    #[inline]
+    fn set(&mut self, index: u64, number: u8) {
+        let (byte, shift) = (&mut self.0[(index / 2) as usize], index % 2 * 4);
+        *byte = *byte & !(0xf << shift) | number << shift;
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.len() as u64
     }
 }
 
@@ -191,8 +216,29 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_takes_at_most_six_bytes() {
-        assert_eq!(Directory::new(1 << 12, 64, Some(1 << 20)).bytes(), 5 << 12);
-        assert_eq!(Directory::new(1 << 12, 64, Some(1 << 33)).bytes(), 6 << 12);
+    fn a_slot_takes_five_and_a_half_bytes_at_most_and_half_a_byte_where_summaries_tell_its_chunk() {
+        let bytes = |chunks| Directory::new(1 << 12, 64, chunks).bytes();
+        assert_eq!((bytes(Some(1 << 33)), bytes(Some(1 << 20))), (11 << 11, 9 << 11));
+        assert_eq!(bytes(None), 1 << 11);
+    }
+
+    #[test]
+    fn a_batch_reaches_from_its_first_copy_to_the_next_or_the_end_of_its_segment() {
+        let mut directory = Directory::new(30, 15, None);
+        // Two copies around a slot that was passed over, a stripe, and a batch behind it; then one in the next segment.
+        for (slot, is_first) in [(0, true), (2, false), (5, true), (6, false), (15, true)] {
+            directory.put_copy(slot, is_first);
+        }
+        directory.skip(1);
+        directory.put_data(3, 7, true);
+        directory.put_parity(4, 0, false);
+        directory.put_data(7, 8, true);
+        for (slot, batch) in
+            [(0, (0, 5)), (2, (0, 5)), (4, (0, 5)), (5, (5, 15)), (7, (5, 15)), (20, (15, 30))]
+        {
+            assert_eq!(directory.batch(slot), batch, "slot {slot}");
+        }
+        directory.clear(0);
+        assert_eq!([4, 15].map(|slot| directory.role(slot)), [Role::Vacant, Role::Copy]);
     }
 }

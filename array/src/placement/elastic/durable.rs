@@ -47,6 +47,11 @@ impl Batch {
         }
         self.contents[nth] = content;
     }
+
+    /// Notes the checksum of what lies in `slot`.
+    pub(crate) fn note_checksum(&mut self, slot: u64, checksum: u32) {
+        self.note(slot, Content { checksum: Some(checksum), ..self.content(slot) });
+    }
 }
 
 /// What is being made durable now, step by step; each begins when the one before it is over.
@@ -126,7 +131,7 @@ pub(crate) struct Durable {
     pub(crate) superblock: Superblock,
     /// Of each element the first page of the superblock's back copy.
     pub(crate) back: Vec<u32>,
-    /// Of each slot the checksum of what is in it.
+    /// Of each chunk that lies in a slot the checksum; nothing where there are no bytes.
     pub(crate) checksums: Vec<u32>,
     /// Of each segment: its generation, its last batch, and its slots in use up to there.
     pub(crate) generations: Vec<u32>,
@@ -228,11 +233,11 @@ impl MetadataCounts {
 }
 
 impl Durable {
-    /// An empty log over `slots` slots in `segments` segments, of which nothing was ever opened.
+    /// An empty log of `chunks` chunks with checksums in `segments` segments, of which nothing was ever opened.
     pub(crate) fn new(
         layout: Layout,
         superblock: Superblock,
-        slots: u64,
+        chunks: u64,
         segments: u32,
         streams: usize,
     ) -> Self {
@@ -241,7 +246,7 @@ impl Durable {
         Self {
             layout,
             back: vec![back; elements],
-            checksums: vec![0; slots as usize],
+            checksums: vec![0; chunks as usize],
             generations: vec![0; segments as usize],
             last_batch: vec![0; segments as usize],
             used: vec![0; segments as usize],
@@ -285,6 +290,11 @@ impl Durable {
     /// The batch that `slot` is part of and that is not wholly written.
     pub(crate) fn batch_of(&mut self, slot: u64) -> Option<&mut Batch> {
         self.batches.iter_mut().find(|batch| (batch.first..batch.end).contains(&slot))
+    }
+
+    /// Whether `slot` is part of a batch that is not wholly written.
+    pub(crate) fn is_writing(&self, slot: u64) -> bool {
+        self.batches.iter().any(|batch| (batch.first..batch.end).contains(&slot))
     }
 
     /// The batch that the open segment of `stream` takes stripes for.

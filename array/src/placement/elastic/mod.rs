@@ -323,8 +323,9 @@ impl Elastic {
         let first_page = durable.as_ref().map_or(0, |(layout, _)| layout.data.first);
         let has_summaries = carries_data && durable.is_some();
         let members_of_plans = plans as usize * geometry.members as usize;
+        let checked = if carries_data { capacity } else { 0 };
         let durable = durable
-            .map(|(layout, superblock)| Durable::new(layout, superblock, slots, segments as u32, streams));
+            .map(|(layout, superblock)| Durable::new(layout, superblock, checked, segments as u32, streams));
         let mut log = Self {
             // Behind the slots come the places, and the mark of what is lost.
             map: Addresses::new(capacity, slots + places + 1),
