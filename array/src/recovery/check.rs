@@ -198,7 +198,7 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
             let (element, page) = log.element(slot);
             let content = log.look_up(&told, slot).unwrap_or(Content::UNKNOWN);
             let chunk = (content.chunk < log.capacity).then_some(content.chunk);
-            let is_live = chunk.is_some_and(|chunk| log.home(chunk) == Home::Slot(slot));
+            let is_live = log.is_home(content.chunk, slot);
             let is_filled = !log.is_stale(slot);
             members.push(Member {
                 number,

@@ -152,7 +152,7 @@ impl<M: Memory> Array<M> {
         for member in members(wanted) {
             let slot = self.elastic().homes(plan)[member as usize];
             let Content { chunk, birth, .. } = self.elastic().member(plan, member);
-            if self.elastic().home(chunk) != Home::Slot(slot) && !self.has_bug(Bug::OldChunkMoved) {
+            if !self.elastic().is_home(chunk, slot) && !self.has_bug(Bug::OldChunkMoved) {
                 continue;
             }
             if lost >> member & 1 != 0 {

@@ -219,7 +219,7 @@ impl<M: Memory> Array<M> {
         for member in members(bad & !self.slots_on_failed(plan, bad)) {
             let slot = self.elastic().homes(plan)[member as usize];
             let Content { chunk, birth, .. } = self.elastic().member(plan, member);
-            if self.elastic().home(chunk) == Home::Slot(slot) && self.elastic().has_place() {
+            if self.elastic().is_home(chunk, slot) && self.elastic().has_place() {
                 let page = self.take_content(plan, member);
                 self.survive(chunk, birth, page);
             }

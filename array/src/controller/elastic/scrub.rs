@@ -7,9 +7,9 @@ use super::tell::Telling;
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
+use crate::placement::elastic::Role;
 use crate::placement::elastic::contents::{Content, Walker};
 use crate::placement::elastic::durable::Walk;
-use crate::placement::elastic::{Home, Role};
 use crate::plan::{Purpose, Step, Trust};
 
 impl<M: Memory> Array<M> {
@@ -149,7 +149,7 @@ impl<M: Memory> Array<M> {
         for member in members(data) {
             let slot = self.elastic().homes(plan)[member as usize];
             let Content { chunk, birth, .. } = self.elastic().member(plan, member);
-            if self.elastic().home(chunk) == Home::Slot(slot) {
+            if self.elastic().is_home(chunk, slot) {
                 let page = self.take_content(plan, member);
                 self.survive(chunk, birth, page);
             }

@@ -94,7 +94,11 @@ impl Elastic {
 
     /// Whether the forward map names `slot`, in which `walker` is.
     pub(crate) fn is_valid(&self, walker: Walker, slot: u64) -> bool {
-        let chunk = self.content(walker, slot).chunk;
+        self.is_home(self.content(walker, slot).chunk, slot)
+    }
+
+    /// Whether the forward map names `slot` for `chunk`, which may be anything that a summary says.
+    pub(crate) fn is_home(&self, chunk: u64, slot: u64) -> bool {
         chunk < self.capacity && self.home(chunk) == Home::Slot(slot)
     }
 
