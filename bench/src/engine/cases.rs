@@ -51,6 +51,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     );
     let mut report = Report::new(arguments);
     report.counts_without_collection(&bed, &mut engine)?;
+    drop(engine);
+    report.degraded_without_collection(&bed)?;
+    let mut engine = bed.create()?;
     bed.fill(&mut engine)?;
     for case in cases(&bed.load(&engine), arguments.requests) {
         if case.against != Against::Whole {
@@ -128,6 +131,28 @@ impl<'a> Report<'a> {
             "without collection {:.3} element bytes are written a byte of 4 KiB random writes",
             bytes_a_byte(&taken)
         ));
+        Ok(())
+    }
+
+    /// Writes to empty arrays, of which one has lost an element: what that costs a write, apart from the collection that comes sooner
+    /// because there is less room.
+    fn degraded_without_collection(&mut self, bed: &Bed) -> Result<()> {
+        let name = "4 KiB random writes, an element lost, nothing to collect";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let mut runs = Vec::new();
+        for _ in 0..self.arguments.runs {
+            let mut engine = bed.create()?;
+            let load = Load { write: true, ..bed.load(&engine) };
+            let load = Load { count: load.span / u64::from(PAGE_BYTES) / 4, ..load };
+            let whole = drive(&mut engine, &load, &mut self.random)?;
+            drop(engine);
+            let mut engine = bed.create()?;
+            engine.fail(1)?;
+            runs.push((drive(&mut engine, &load, &mut self.random)?, whole));
+        }
+        self.row(name, &runs, "the whole array", 1.0);
         Ok(())
     }
 
