@@ -2,7 +2,6 @@
 //! as the coldest of all (paper 001, section IV-B); then the segment is free.
 
 use super::super::{Array, members};
-use super::tell::Telling;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::holds::NONE;
@@ -50,7 +49,7 @@ impl<M: Memory> Array<M> {
                 self.begin(plan, driver);
                 true
             }
-            Next::Untold(slot) => self.ask_contents(Walker::Collection, slot, driver) == Telling::Begun,
+            Next::Untold(slot) => self.ask_contents(Walker::Collection, slot, driver),
             Next::Nothing => self.end_collection(),
         }
     }

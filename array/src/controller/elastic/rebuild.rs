@@ -6,7 +6,6 @@
 use super::super::Array;
 use super::super::rejoin::{RejoinError, Rejoining, check_twin};
 use super::super::updates::TooManyLost;
-use super::tell::Telling;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::MemberState;
@@ -138,7 +137,7 @@ impl<M: Memory> Array<M> {
         if its.is_some() && !log.is_told(Walker::Rebuild, slot) {
             // What is on its way is not there yet.
             let is_writing = log.durable().is_writing(slot);
-            return !is_writing && self.ask_contents(Walker::Rebuild, slot, driver) == Telling::Begun;
+            return !is_writing && self.ask_contents(Walker::Rebuild, slot, driver);
         }
         let walk = &mut self.rebuild_mut().walk;
         walk.next += (stripe.1 - slot) as u32;

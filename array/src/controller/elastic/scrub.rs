@@ -3,7 +3,6 @@
 
 use super::super::updates::TooManyLost;
 use super::super::{Array, members};
-use super::tell::Telling;
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
@@ -44,8 +43,7 @@ impl<M: Memory> Array<M> {
         // What is on its way is not there yet.
         let is_writing = log.durable().is_writing(slot);
         if is_stripe && !is_writing && !log.is_told(Walker::Scrub, slot) {
-            return self.may_walk(walk.under_way)
-                && self.ask_contents(Walker::Scrub, slot, driver) == Telling::Begun;
+            return self.may_walk(walk.under_way) && self.ask_contents(Walker::Scrub, slot, driver);
         }
         // Nobody will ask for a stripe of which nothing counts.
         let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(Walker::Scrub, slot));

@@ -10,30 +10,13 @@ use crate::operation::{Class, Operation, OperationKind};
 use crate::placement::elastic::contents::{Content, Walker};
 use crate::plan::{Plan, Purpose, Step, Trust};
 
-/// Whether a walker knows what lies in a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Telling {
-    Known,
-    /// The summary is being read since now.
-    Begun,
-    /// It is being read, or a plan is wanting.
-    Awaited,
-}
-
 impl<M: Memory> Array<M> {
-    /// Sees to it that `walker` knows what lies in the batch of `slot`, all of which is on the elements.
-    pub(super) fn ask_contents<D: Driver<M>>(
-        &mut self,
-        walker: Walker,
-        slot: u64,
-        driver: &mut D,
-    ) -> Telling {
-        if self.elastic().is_told(walker, slot) {
-            return Telling::Known;
-        }
+    /// Lets the summary of the batch of `slot`, all of which is on the elements, be read for `walker`, who was not told of it. False
+    /// if it is being read already, or a plan is wanting.
+    pub(super) fn ask_contents<D: Driver<M>>(&mut self, walker: Walker, slot: u64, driver: &mut D) -> bool {
         let copy = self.elastic().directory.batch(slot).0;
         if self.free_plan == NONE || self.elastic().durable().told[walker as usize].asked == Some(copy) {
-            return Telling::Awaited;
+            return false;
         }
         let plan = self.take_plan(copy, Purpose::Tell);
         self.plans[plan as usize].unit = walker as u32;
@@ -43,7 +26,7 @@ impl<M: Memory> Array<M> {
         let segment = log.segment_of(copy);
         log.segments.hold(segment);
         self.begin(plan, driver);
-        Telling::Begun
+        true
     }
 
     /// The step of reading a summary: a copy that was not found bad.
