@@ -1,5 +1,5 @@
-//! What memory does not know of the log's slots, summaries on the elements tell: to collection, and to reads that decoded something
-//! wrong.
+//! What memory does not know of the log's slots, summaries on the elements tell: to collection, and to reads that decoded
+//! something wrong.
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 

@@ -241,8 +241,8 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The bytes of the second side of a hedged read: what it stands in for, made of what it has read beside the first side. False if
-    /// they are wrong.
+    /// The bytes of the second side of a hedged read: what it stands in for, made of what it has read beside the first
+    /// side. False if they are wrong.
     pub(super) fn decode_second(&mut self, plan: u32) -> bool {
         if !M::CARRIES_DATA {
             return true;

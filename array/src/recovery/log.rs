@@ -338,11 +338,8 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
     for chunk in 0..log.capacity {
         let was_written = is_written(&checkpoint.body, segments, chunk);
         match log.home(chunk) {
-            Home::Slot(_) => {
-                if !was_written && births[chunk as usize] <= checkpoint.header.birth {
-                    log.set_nowhere(chunk);
-                }
-            }
+            Home::Slot(_) if was_written || births[chunk as usize] > checkpoint.header.birth => {}
+            Home::Slot(_) => log.set_nowhere(chunk),
             _ if was_written && !buried.contains(&chunk) => {
                 log.set_lost(chunk);
                 lost.push(chunk);

@@ -79,8 +79,8 @@ impl<M: Memory> Array<M> {
         self.has_bug(Bug::ChecksumIgnored) || members(mask).all(is_right)
     }
 
-    /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read into. Whether
-    /// it is right.
+    /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read
+    /// into. Whether it is right.
     pub(in super::super) fn decode_stripe_again(&mut self, plan: u32) -> bool {
         let hedged = self.plans[plan as usize].path.hedged;
         self.decode_slots(plan, hedged, 0);

@@ -177,8 +177,8 @@ impl<M: Memory> Array<M> {
     }
 
     /// `chunk` leaves its slot, and waits in controller memory to be written as one that survived: for company that makes a
-    /// band while a collection brings more, else for a stripe. It keeps its `birth`; where nothing tells that it has a new one, which
-    /// no later version's is before, as nobody wrote it since.
+    /// band while a collection brings more, else for a stripe. It keeps its `birth`. Where nothing tells that (0) it has a
+    /// new one: it is the newest version, so whatever is written later is born later.
     pub(super) fn survive(&mut self, chunk: u64, birth: u64, page: PageId) {
         let (now, data) = (self.now, self.geometry.data);
         let newborn = self.has_bug(Bug::RelocationReborn);

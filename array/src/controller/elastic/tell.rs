@@ -11,8 +11,8 @@ use crate::placement::elastic::contents::{Content, Walker};
 use crate::plan::{Plan, Purpose, Step, Trust};
 
 impl<M: Memory> Array<M> {
-    /// Lets the summary of the batch of `slot`, all of which is on the elements, be read for `walker`, who was not told of it. False
-    /// if it is being read already, or a plan is wanting.
+    /// Lets the summary of the batch of `slot`, all of which is on the elements, be read for `walker`, who was not told of
+    /// it. False if it is being read already, or a plan is wanting.
     pub(super) fn ask_contents<D: Driver<M>>(&mut self, walker: Walker, slot: u64, driver: &mut D) -> bool {
         let copy = self.elastic().directory.batch(slot).0;
         if self.free_plan == NONE || self.elastic().durable().told[walker as usize].asked == Some(copy) {
@@ -56,7 +56,8 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// `plan`, which asks for the checksums of its stripe, is told them, if the batch is still being written: memory has them then.
+    /// `plan`, which asks for the checksums of its stripe, is told them if the batch is still being written: memory has
+    /// them then.
     pub(super) fn told_by_batch(&mut self, plan: u32) -> bool {
         let row = self.plans[plan as usize].row;
         let present = self.present(plan);

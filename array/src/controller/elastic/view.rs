@@ -5,8 +5,8 @@ use crate::memory::{Memory, PageId};
 use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts};
 use crate::plan::Purpose;
 
-/// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was written; where
-/// summaries alone tell which that was, only if it still counts.
+/// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was
+/// written; where summaries alone tell which that was, only if it still counts.
 pub type StripeMember = (u32, u16, u32, Option<u64>);
 
 /// A stripe of the log, as observers see it.

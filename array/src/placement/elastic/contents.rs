@@ -1,9 +1,12 @@
-//! What lies in the slots of a log that is kept. Memory knows of each chunk where it is, and its checksum; which chunk is in a slot
-//! and since when, and the checksums of parity and of what does not count any more, only the summary of the slot's batch tells.
-//! Whoever walks over segments reads that first, batch by batch. Who reads a chunk for a host does not: what it decodes from the
-//! rest of the stripe it holds against the chunk's own checksum, and asks the summary only if that is not right.
+//! What lies in the slots of a log that is kept. Memory knows of each chunk where it is, and its checksum; which chunk is in
+//! a slot and since when, and the checksums of parity and of what does not count any more, only the summary of the slot's
+//! batch tells. Whoever walks over segments reads that first, batch by batch. Who reads a chunk for a host does not: what it
+//! decodes from the rest of the stripe it holds against the chunk's own checksum, and asks the summary only if that is not
+//! right.
 //!
 //! Without metadata there are no summaries, and without bytes there is nothing in them: then the inverse map is in memory.
+//!
+//! Source: that collection learns from a segment's summary what lies in it is Rosenblum and Ousterhout's, SOSP 1991.
 
 use super::addresses::NOWHERE;
 use super::{Elastic, Home, Role};
@@ -102,8 +105,8 @@ impl Elastic {
         chunk < self.capacity && self.home(chunk) == Home::Slot(slot)
     }
 
-    /// `walker`, who asked for it, was told of the batch whose copies begin at `copy` by its summary in `page`, if any copy could be
-    /// read.
+    /// `walker`, who asked for it, was told of the batch whose copies begin at `copy` by its summary in `page`, if any copy
+    /// could be read.
     pub(crate) fn tell(&mut self, walker: Walker, copy: u64, page: Option<&[u8]>) {
         let told = &mut self.durable_mut().told[walker as usize];
         if told.asked == Some(copy) {
@@ -113,8 +116,8 @@ impl Elastic {
         }
     }
 
-    /// What the summary in `page` tells of the batch whose copies begin at `copy`. Without one it is what the forward map tells: what
-    /// still counts, and not since when. `contents` is room for it.
+    /// What the summary in `page` tells of the batch whose copies begin at `copy`. Without one it is what the forward map
+    /// tells: what still counts, and not since when. `contents` is room for it.
     pub(crate) fn read_summary(&self, copy: u64, page: Option<&[u8]>, mut contents: Vec<Content>) -> Told {
         contents.clear();
         let segment = self.segment_of(copy);

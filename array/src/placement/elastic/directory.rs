@@ -5,8 +5,8 @@
 //! segment. That takes half a byte a slot, and whoever must decode finds a stripe by looking at no more slots than there are
 //! elements.
 //!
-//! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map says. Where
-//! summaries on the elements tell the addresses, memory has none.
+//! A slot keeps its chunk's address when the chunk is written anew elsewhere: whether it still counts, the forward map
+//! says. Where summaries on the elements tell the addresses, memory has none.
 //!
 //! Source: paper 001, section IV-C (metadata); the directory is our choice.
 
@@ -129,7 +129,8 @@ impl Directory {
         (start, end)
     }
 
-    /// The slots from the first copy of the summary of `slot`'s batch on, up to those of the next batch or the end of the segment.
+    /// The slots from the first copy of the summary of `slot`'s batch on, up to those of the next batch or the end of the
+    /// segment.
     pub(crate) fn batch(&self, slot: u64) -> (u64, u64) {
         let start = slot / self.segment_slots * self.segment_slots;
         let limit = start + self.segment_slots;
