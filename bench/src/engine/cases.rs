@@ -134,8 +134,8 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Writes to empty arrays, of which one has lost an element: what that costs a write, apart from the collection that comes sooner
-    /// because there is less room.
+    /// Writes to empty arrays, of which one has lost an element: what that costs a write, apart from the collection that comes
+    /// sooner because there is less room.
     fn degraded_without_collection(&mut self, bed: &Bed) -> Result<()> {
         let name = "4 KiB random writes, an element lost, nothing to collect";
         if !self.wants(name) {
