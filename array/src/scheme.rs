@@ -4,6 +4,7 @@ mod elastic;
 mod in_place;
 mod metadata;
 mod resolve;
+mod settings;
 mod zones;
 
 use serde::{Deserialize, Serialize};

@@ -266,6 +266,25 @@ fn verify_names(sandbox: &Sandbox) {
 }
 
 #[test]
+fn an_array_knows_its_settings_when_all_that_was_remembered_is_lost() {
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB --scheme durable-was,elastic.reserve=45%").success();
+    std::fs::remove_dir_all(sandbox.path().join("state")).unwrap();
+    let served = Served::start(&sandbox, "pool", "--files pool");
+    fill(&mut served.disk(), 0..10);
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    std::fs::remove_dir_all(sandbox.path().join("state")).unwrap();
+    let refused = sandbox.run("serve pool --files pool --scheme durable-was").failure(1);
+    assert!(
+        refused.contains("pages for hosts") && refused.contains("settings that it was created with"),
+        "{refused}"
+    );
+    assert!(sandbox.run("check pool").success().ends_with("clean\n"));
+    assert!(sandbox.run("dump pool").stdout.contains("reserve = \"45%\""));
+}
+
+#[test]
 fn devices_that_hold_something_are_refused_by_what_they_hold() {
     let sandbox = Sandbox::new();
     for nth in 0..5 {

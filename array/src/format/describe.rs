@@ -63,6 +63,9 @@ impl Area {
 impl Display for Superblock {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "array {}, called \"{}\", of the scheme \"{}\"", self.array, self.name, self.scheme)?;
+        for line in self.settings.lines().filter(|line| !line.is_empty()) {
+            writeln!(f, "  {line}")?;
+        }
         let elements = self.members.len();
         writeln!(f, "element {} of 0 to {}: {}", self.number, elements - 1, self.element)?;
         writeln!(f, "update {}, epoch {}", self.update, self.epoch)?;
@@ -277,6 +280,7 @@ mod tests {
     fn a_superblock_is_told_in_words() {
         let expected = "\
 array aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa, called \"pool\", of the scheme \"elastic\"
+  metadata = \"on\"
 element 2 of 0 to 4: 02020202-0202-0202-0202-020202020202
 update 7, epoch 4
 epoch 2 ended with batch 50

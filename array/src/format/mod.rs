@@ -31,7 +31,7 @@ pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
     Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
-    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
+    SETTINGS_BYTES_MAX, SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
 };
 pub use uuid::Uuid;
 

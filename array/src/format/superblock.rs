@@ -23,6 +23,9 @@ pub const ENDED_MAX: usize = 8;
 /// The most bytes of a name.
 pub const NAME_BYTES_MAX: usize = 64;
 
+/// The most bytes of a scheme's settings.
+pub const SETTINGS_BYTES_MAX: usize = 508;
+
 /// Pages that a superblock takes.
 pub const fn superblock_pages(page_bytes: u32) -> u32 {
     (SUPERBLOCK_BYTES as u32).div_ceil(page_bytes)
@@ -181,6 +184,9 @@ pub struct Superblock {
     pub name: String,
     /// The scheme that it was created with; at most [`NAME_BYTES_MAX`].
     pub scheme: String,
+    /// What of that scheme has not its default, as TOML (`Scheme::to_settings`); at most [`SETTINGS_BYTES_MAX`]. Empty where it did
+    /// not fit or was not known.
+    pub settings: String,
     /// All elements, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
     pub members: Vec<Member>,
 }

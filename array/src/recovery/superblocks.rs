@@ -4,8 +4,8 @@ use super::{Identity, OpenError};
 use crate::format::in_place::InPlaceLayout;
 use crate::format::layout::Layout;
 use crate::format::{
-    Area, Copy, Features, FormatError, Member, MemberState, Placement, SUPERBLOCK_BYTES, Superblock,
-    superblock_pages,
+    Area, Copy, Features, FormatError, Member, MemberState, Placement, SETTINGS_BYTES_MAX, SUPERBLOCK_BYTES,
+    Superblock, superblock_pages,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -94,6 +94,9 @@ fn superblock_of(
         ended: Vec::new(),
         name: identity.name.clone(),
         scheme: scheme.name.clone(),
+        settings: Some(scheme.to_settings())
+            .filter(|text| text.len() <= SETTINGS_BYTES_MAX)
+            .unwrap_or_default(),
         members: identity.elements.iter().map(member).collect(),
     }
 }
@@ -137,7 +140,7 @@ pub(crate) fn check_scheme(
     ];
     match pairs.iter().find(|(_, found, asked)| found != asked) {
         Some((what, found, asked)) => Err(OpenError::Refused(format!(
-            "the array has {what} {found}, scheme `{}` asks for {asked}; open it with the scheme that it was created with (`{}`)",
+            "the array has {what} {found}, scheme `{}` asks for {asked}; open it with the scheme and settings that it was created with (`{}`)",
             scheme.name, superblock.scheme
         ))),
         None => Ok(()),

@@ -43,11 +43,15 @@ fn scheme_of(argument: &str) -> Outcome<Scheme> {
     Ok(scheme)
 }
 
-/// The scheme of an array: the one that is named, or the one that is remembered, or the preset that its superblocks name.
+/// The scheme of an array: the one that is named, or the one that is remembered, or that of its superblocks: the settings in them,
+/// or the preset that they name.
 fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> Outcome<Scheme> {
     match (named, hint.filter(|hint| hint.array == block.array.to_string())) {
         (Some(named), _) => scheme_of(named),
         (None, Some(hint)) => Ok(Scheme::from_toml(&block.scheme, &hint.scheme)?),
+        (None, None) if !block.settings.is_empty() => {
+            Ok(Scheme::from_settings(&block.scheme, &block.settings)?)
+        }
         (None, None) => scheme_of(&block.scheme).map_err(|error| {
             error.within("the array names its scheme so; give the one that it was created with as --scheme")
         }),

@@ -45,7 +45,7 @@ pub(crate) struct Places {
 pub(crate) struct Hint {
     /// The array's UUID.
     pub(crate) array: String,
-    /// The whole scheme that it was created with, as TOML: its superblocks know the scheme's name alone.
+    /// The whole scheme that it is served with, as TOML: superblocks have no room for a very long one.
     pub(crate) scheme: String,
     /// Where its elements were last, and its spares.
     pub(crate) paths: Vec<PathBuf>,

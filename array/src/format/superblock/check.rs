@@ -4,7 +4,8 @@ use stripewise_code::Kind;
 
 use super::codec::FRAME;
 use super::{
-    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
+    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SETTINGS_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Superblock,
+    superblock_pages,
 };
 use crate::format::birth::{EPOCHS_MAX, NUMBERS_MAX};
 use crate::format::{FormatError, checkpoint};
@@ -30,7 +31,15 @@ pub(super) fn check(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(fits, "capacity", block.capacity, "1 to the pages of data that are not parity")?;
     check_epochs(block)?;
     check_name("name of the array", &block.name)?;
-    check_name("name of the scheme", &block.scheme)
+    check_name("name of the scheme", &block.scheme)?;
+    let (settings, field) = (&block.settings, "settings of the scheme");
+    FRAME.expect(
+        settings.len() <= SETTINGS_BYTES_MAX,
+        field,
+        settings.len() as u64,
+        "at most 508 bytes long",
+    )?;
+    check_text(field, settings)
 }
 
 /// Level, code, groups and members belong together.
@@ -142,5 +151,9 @@ fn check_epochs(block: &Superblock) -> Result<(), FormatError> {
 /// A name fits its place and has no zero in it.
 fn check_name(field: &'static str, name: &str) -> Result<(), FormatError> {
     FRAME.expect(name.len() <= NAME_BYTES_MAX, field, name.len() as u64, "at most 64 bytes long")?;
-    FRAME.expect(!name.contains('\0'), field, 0u8, "text, with zeros behind it")
+    check_text(field, name)
+}
+
+fn check_text(field: &'static str, text: &str) -> Result<(), FormatError> {
+    FRAME.expect(!text.contains('\0'), field, 0u8, "text, with zeros behind it")
 }

@@ -4,7 +4,7 @@ use stripewise_code::Kind;
 
 use super::{
     Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
-    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock,
+    SETTINGS_BYTES_MAX, SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock,
 };
 use crate::format::fields::{Frame, bytes_at, put, u16_at, u32_at, u64_at, uuid_at};
 use crate::format::{FormatError, Structure, VERSION};
@@ -37,6 +37,7 @@ const NAME_AT: usize = 304;
 const SCHEME_AT: usize = 368;
 const MEMBERS_AT: usize = 512;
 const MEMBER_BYTES: usize = 48;
+const SETTINGS_AT: usize = 3584;
 
 /// The number of a code.
 pub(super) fn code_number(code: Option<Kind>) -> u8 {
@@ -98,6 +99,7 @@ pub(super) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
         put(into, at + 24, &member.failed_batch.to_le_bytes());
         put(into, at + 32, &member.cursor.to_le_bytes());
     }
+    put(into, SETTINGS_AT, block.settings.as_bytes());
     FRAME.seal(into);
 }
 
@@ -158,8 +160,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
         bitmap: area(160),
         bitmap_pages: u32_at(bytes, 168),
         ended: ended(bytes),
-        name: name(bytes, NAME_AT, "name of the array")?,
-        scheme: name(bytes, SCHEME_AT, "name of the scheme")?,
+        name: text::<NAME_BYTES_MAX>(bytes, NAME_AT, "name of the array")?,
+        scheme: text::<NAME_BYTES_MAX>(bytes, SCHEME_AT, "name of the scheme")?,
+        settings: text::<SETTINGS_BYTES_MAX>(bytes, SETTINGS_AT, "settings of the scheme")?,
         members: members(bytes)?,
     };
     block.check()?;
@@ -190,12 +193,12 @@ fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
     (MEMBERS_AT..).step_by(MEMBER_BYTES).take(elements.into()).map(member).collect()
 }
 
-/// The name at `at`, without the zeros behind it.
-fn name(bytes: &[u8], at: usize, field: &'static str) -> Result<String, FormatError> {
-    let place: [u8; NAME_BYTES_MAX] = bytes_at(bytes, at);
+/// The text in the place of so many bytes at `at`, without the zeros behind it.
+fn text<const BYTES: usize>(bytes: &[u8], at: usize, field: &'static str) -> Result<String, FormatError> {
+    let place: [u8; BYTES] = bytes_at(bytes, at);
     let end = place.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     match str::from_utf8(&place[..end]) {
-        Ok(name) => Ok(name.into()),
+        Ok(text) => Ok(text.into()),
         Err(error) => Err(self::field(field, place[error.valid_up_to()], "UTF-8, with zeros behind it")),
     }
 }

@@ -35,6 +35,10 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[a-z0-9-]{1,64}", "[äöü€]{1,21}"]
 }
 
+fn settings() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "[a-z= \n\"]{1,508}", "[äöü]{1,254}"]
+}
+
 fn ended() -> impl Strategy<Value = Vec<EndedEpoch>> {
     prop::collection::btree_map(1..EPOCHS_MAX - 1, 0..NUMBERS_MAX, 0..=ENDED_MAX)
         .prop_map(|epochs| epochs.into_iter().map(|(epoch, last)| EndedEpoch { epoch, last }).collect())
@@ -51,7 +55,7 @@ prop_compose! {
         areas in prop::array::uniform4((0u32..100, 1u32..100)),
         (membership, rotation) in (0usize..2, 0usize..5),
         (compatible, read_only, update, array) in (any::<u64>(), any::<u64>(), 0..NUMBERS_MAX, uuid()),
-        (ended, name, scheme) in (ended(), name(), name()),
+        (ended, name, scheme, settings) in (ended(), name(), name(), settings()),
         bitmap_pages in 1u32..,
     )(
         members in (0..shape.2 * shape.3).map(|nth| {
@@ -66,7 +70,7 @@ prop_compose! {
         is_log in Just(is_log && shape.0 != Level::Raid0),
         (membership, rotation, compatible, read_only, update, array) in
             Just((membership, rotation, compatible, read_only, update, array)),
-        (ended, name, scheme, bitmap_pages) in Just((ended, name, scheme, bitmap_pages)),
+        (ended, name, scheme, settings, bitmap_pages) in Just((ended, name, scheme, settings, bitmap_pages)),
     ) -> Superblock {
         let (level, code, groups, members_of_group) = shape;
         let page_bytes = 1 << page_bits;
@@ -121,6 +125,7 @@ prop_compose! {
             ended,
             name,
             scheme,
+            settings,
             members,
         }
     }
@@ -252,6 +257,7 @@ fn from_the_table() -> Vec<u8> {
         (512 + 192, &[4; 16]),
         (512 + 192 + 16, &[3]),
         (512 + 192 + 20, &[2, 0, 0, 0, 45, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0]),
+        (3584, b"metadata = \"on\"\n"),
     ];
     fields.sort_unstable();
     by_hand(4096, 4092, &fields)
@@ -298,6 +304,7 @@ pub(in crate::format) fn of_five() -> Superblock {
         ended: vec![EndedEpoch { epoch: 2, last: 50 }, EndedEpoch { epoch: 3, last: 60 }],
         name: "pool".into(),
         scheme: "elastic".into(),
+        settings: "metadata = \"on\"\n".into(),
         members: vec![member(0), member(1), member(2), failed, rebuilding],
     }
 }
@@ -366,6 +373,8 @@ fn each_field_out_of_its_bounds_is_named() {
         (|block| block.ended = vec![EndedEpoch { epoch: 1, last: 0 }; 9], "ended epochs is 9"),
         (|block| block.name = "x".repeat(65), "name of the array is 65"),
         (|block| block.scheme = "a\0b".into(), "name of the scheme is 0"),
+        (|block| block.settings = "x".repeat(509), "settings of the scheme is 509"),
+        (|block| block.settings = "\0a".into(), "settings of the scheme is 0"),
         (|block| block.members.clear(), "elements is 0"),
     ];
     for (change, said) in cases {

@@ -1,0 +1,98 @@
+//! A scheme in few bytes: what of it is not as in a scheme that says nothing. So an array can carry its own.
+
+use toml::Table;
+
+use super::{Scheme, SchemeError};
+
+impl Scheme {
+    /// The shortest TOML that [`Self::from_settings`] makes this scheme of: without name and description, and without every key that
+    /// has its default.
+    pub fn to_settings(&self) -> String {
+        let bare = Self { description: String::new(), ..self.clone() };
+        let mut told = Table::try_from(&bare).expect("a scheme holds nothing that TOML cannot say");
+        for path in paths(&told) {
+            let mut less = told.clone();
+            remove(&mut less, &path);
+            if less.clone().try_into().is_ok_and(|read: Self| read == bare) {
+                told = less;
+            }
+        }
+        told.remove("name");
+        told.to_string()
+    }
+
+    /// The scheme called `name` of which [`Self::to_settings`] told `settings`.
+    ///
+    /// # Errors
+    /// As [`Self::from_toml`].
+    pub fn from_settings(name: &str, settings: &str) -> Result<Self, SchemeError> {
+        let name = toml::Value::from(name);
+        Self::from_toml("the settings in the superblock", &format!("name = {name}\n{settings}"))
+    }
+}
+
+/// All keys of a scheme, those of sections behind the sections.
+fn paths(scheme: &Table) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for (key, value) in scheme {
+        paths.push(vec![key.clone()]);
+        let inner = value.as_table().into_iter().flat_map(Table::keys);
+        paths.extend(inner.map(|inner| vec![key.clone(), inner.clone()]));
+    }
+    paths
+}
+
+fn remove(table: &mut Table, path: &[String]) {
+    match path {
+        [key] => drop(table.remove(key)),
+        [key, rest @ ..] => {
+            if let Some(inner) = table.get_mut(key).and_then(toml::Value::as_table_mut) {
+                remove(inner, rest);
+            }
+        }
+        [] => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::SETTINGS_BYTES_MAX;
+
+    #[test]
+    fn a_scheme_is_read_again_from_its_settings() {
+        let text = "name = \"it's \\\"mine\\\"\"\nmetadata = \"on\"\n[elastic]\nreserve = \"40%\"\n[placement]\npolicy = \"elastic\"";
+        let scheme = Scheme::from_toml("test", text).unwrap();
+        let settings = scheme.to_settings();
+        assert_eq!(Scheme::from_settings(&scheme.name, &settings), Ok(scheme));
+        for said in ["reserve = \"40%\"", "metadata = \"on\"", "policy = \"elastic\""] {
+            assert_eq!(settings.matches(said).count(), 1, "{said}: {settings}");
+        }
+        assert_eq!(settings.matches('=').count(), 3, "what has its default is left out: {settings}");
+    }
+
+    #[test]
+    fn what_says_nothing_has_no_settings() {
+        let scheme = Scheme::from_toml("test", "name = \"x\"\ndescription = \"as it comes\"").unwrap();
+        assert_eq!(scheme.to_settings(), "");
+        let error = Scheme::from_settings("x", "nam = 1").unwrap_err().to_string();
+        assert!(error.contains("the settings in the superblock"), "{error}");
+    }
+
+    #[test]
+    fn what_ships_fits_into_a_superblock_and_is_read_again() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemes");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let mut seen = 0;
+        for path in files.filter(|path| path.extension().is_some_and(|found| found == "toml")) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut scheme = Scheme::from_toml("test", &text).unwrap();
+            scheme.description.clear();
+            let settings = scheme.to_settings();
+            assert_eq!(Scheme::from_settings(&scheme.name, &settings), Ok(scheme), "{}", path.display());
+            assert!(settings.len() <= SETTINGS_BYTES_MAX, "{}: {} bytes", path.display(), settings.len());
+            seen += 1;
+        }
+        assert!(seen > 10);
+    }
+}
