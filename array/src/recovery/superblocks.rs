@@ -140,7 +140,8 @@ pub(crate) fn check_scheme(
     ];
     match pairs.iter().find(|(_, found, asked)| found != asked) {
         Some((what, found, asked)) => Err(OpenError::Refused(format!(
-            "the array has {what} {found}, scheme `{}` asks for {asked}; open it with the scheme and settings that it was created with (`{}`)",
+            "the array has {what} {found}, scheme `{}` asks for {asked}; open it with the scheme and settings that it was \
+             created with (`{}`)",
             scheme.name, superblock.scheme
         ))),
         None => Ok(()),

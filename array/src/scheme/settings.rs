@@ -5,8 +5,8 @@ use toml::Table;
 use super::{Scheme, SchemeError};
 
 impl Scheme {
-    /// The shortest TOML that [`Self::from_settings`] makes this scheme of: without name and description, and without every key that
-    /// has its default.
+    /// The shortest TOML that [`Self::from_settings`] makes this scheme of: without name and description, and without every key
+    /// that has its default.
     pub fn to_settings(&self) -> String {
         let bare = Self { description: String::new(), ..self.clone() };
         let mut told = Table::try_from(&bare).expect("a scheme holds nothing that TOML cannot say");
@@ -61,8 +61,8 @@ mod tests {
 
     #[test]
     fn a_scheme_is_read_again_from_its_settings() {
-        let text = "name = \"it's \\\"mine\\\"\"\nmetadata = \"on\"\n[elastic]\nreserve = \"40%\"\n[placement]\npolicy = \"elastic\"";
-        let scheme = Scheme::from_toml("test", text).unwrap();
+        let text = "metadata = 'on'\n[elastic]\nreserve = '40%'\n[placement]\npolicy = 'elastic'";
+        let scheme = Scheme::from_settings("it's \"mine\"", text).unwrap();
         let settings = scheme.to_settings();
         assert_eq!(Scheme::from_settings(&scheme.name, &settings), Ok(scheme));
         for said in ["reserve = \"40%\"", "metadata = \"on\"", "policy = \"elastic\""] {

@@ -43,8 +43,8 @@ fn scheme_of(argument: &str) -> Outcome<Scheme> {
     Ok(scheme)
 }
 
-/// The scheme of an array: the one that is named, or the one that is remembered, or that of its superblocks: the settings in them,
-/// or the preset that they name.
+/// The scheme of an array: the one that is named, or the one that is remembered, or that of its superblocks, by the settings in
+/// them or the preset that they name.
 fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> Outcome<Scheme> {
     match (named, hint.filter(|hint| hint.array == block.array.to_string())) {
         (Some(named), _) => scheme_of(named),
