@@ -81,6 +81,11 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// Whether its reply carries what was read.
+    pub fn is_read(&self) -> bool {
+        self.command == CMD_READ
+    }
+
     /// Bytes of the request that count against the limits of its connection.
     pub(crate) fn payload(&self) -> u64 {
         if matches!(self.command, CMD_READ | CMD_WRITE) { self.bytes.into() } else { 0 }

@@ -23,6 +23,9 @@ pub enum ServeError {
         /// The reason.
         error: io::Error,
     },
+    /// A device for a virtual machine is wanted, and the program was built without.
+    #[error("this program was built without vhost-user; build it with `--features vhost-user`, or serve NBD")]
+    NoVhostUser,
     /// A thread was refused.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),

@@ -19,6 +19,11 @@ mod signals;
 pub mod signature;
 mod status;
 mod tally;
+#[cfg(feature = "vhost-user")]
+mod vhost;
+#[cfg(not(feature = "vhost-user"))]
+#[path = "without_vhost.rs"]
+mod vhost;
 mod watch;
 
 pub use control::{Client, ClientError, Command, ControlError};

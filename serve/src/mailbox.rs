@@ -55,9 +55,20 @@ impl<M> Sender<M> {
             TrySendError::Full(_) => Unsent::Busy,
             TrySendError::Disconnected(_) => Unsent::Ended,
         })?;
+        self.ring();
+        Ok(())
+    }
+
+    /// Hands `message` to the loop, and waits while too many wait. Not taken if the loop has ended.
+    pub(crate) fn send_patiently(&self, message: M) -> Result<(), Unsent> {
+        self.messages.send(message).map_err(|_| Unsent::Ended)?;
+        self.ring();
+        Ok(())
+    }
+
+    fn ring(&self) {
         // The counter of the bell is full only if it rings already.
         let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
-        Ok(())
     }
 }
 

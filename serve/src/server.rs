@@ -22,10 +22,11 @@ use crate::http::Responder;
 use crate::listen::{Address, Listener};
 use crate::mailbox::{Mailbox, Sender, mailbox};
 use crate::record::Recorder;
-use crate::service::{Service, SessionId};
+use crate::service::{Asker, Done, Service, SessionId};
 use crate::session::{Over, Session};
 use crate::signals;
 use crate::tally::Surroundings;
+use crate::vhost::{Disk, Guests, Job, Kick};
 use crate::watch::Watch;
 
 /// Connections at a time. Each may have 128 requests and 32 MiB of payloads under way.
@@ -44,6 +45,8 @@ pub struct Settings {
     pub name: String,
     /// Where clients connect.
     pub nbd: Vec<Address>,
+    /// Sockets of devices for virtual machines, one machine each (feature `vhost-user`).
+    pub vhost_user: Vec<PathBuf>,
     /// The control socket.
     pub control: PathBuf,
     /// Where metrics and the status page are.
@@ -57,6 +60,8 @@ pub struct Settings {
 enum Message {
     /// A command, and where its answer goes.
     Asked(Asked),
+    /// What the host of a guest asks for.
+    Job(Job),
     /// A signal asks the server to end.
     Stop,
 }
@@ -67,6 +72,12 @@ impl From<Asked> for Message {
     }
 }
 
+impl From<Job> for Message {
+    fn from(job: Job) -> Self {
+        Self::Job(job)
+    }
+}
+
 /// What the loop waits for.
 #[derive(Clone, Copy, Debug)]
 enum Source {
@@ -74,6 +85,7 @@ enum Source {
     Ring,
     Listener(usize),
     Session(SessionId),
+    Guest(Kick),
 }
 
 /// An array that is being served.
@@ -88,6 +100,8 @@ pub struct Server {
     next_session: u64,
     watch: Watch<Source>,
     mailbox: Mailbox<Message>,
+    // Behind the mailbox: whoever waits there for an answer of the loop is told first that there is none.
+    guests: Guests,
     sender: Sender<Message>,
     /// Commands that wait until an element has returned what it was given.
     deferred: Vec<Asked>,
@@ -133,6 +147,13 @@ impl Server {
             // In a log zeros are a trim; in place they are written.
             zeroes_fast: scheme.placement.policy == PlacementPolicy::Elastic,
         };
+        let disk = Disk {
+            bytes: export.bytes,
+            page_bytes: engine.page_bytes(),
+            read_only: export.read_only,
+            name: settings.name.clone(),
+        };
+        let guests = Guests::start(&settings.vhost_user, &disk, &sender)?;
         Ok(Self {
             service: Service::new(engine, recorder),
             elements: Elements::default(),
@@ -141,6 +162,7 @@ impl Server {
             listeners,
             sessions: BTreeMap::new(),
             next_session: 0,
+            guests,
             watch: Watch::new(),
             mailbox,
             sender,
@@ -159,14 +181,20 @@ impl Server {
     pub fn obey_signals(&self) -> Result<(), ServeError> {
         let sender = self.sender.clone();
         signals::obey(move || {
-            // A full mailbox is emptied soon, and signals can be sent again; a closed one is what is wanted.
-            let _ = sender.send(Message::Stop);
+            // A mailbox that is closed is what is wanted.
+            let _ = sender.send_patiently(Message::Stop);
         })
     }
 
-    /// Where clients connect: with the ports that the system chose.
+    /// Where NBD clients connect: with the ports that the system chose.
     pub fn addresses(&self) -> Vec<Address> {
         self.listeners.iter().filter_map(|listener| listener.address().ok()).collect()
+    }
+
+    /// All addresses, for people.
+    pub fn told_addresses(&self) -> Vec<String> {
+        let nbd = self.addresses().into_iter().map(|address| address.to_string());
+        nbd.chain(self.guests.addresses()).collect()
     }
 
     /// Where metrics and the status page are.
@@ -183,8 +211,8 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let Self { service, sessions, listeners, stoppers, http, control, .. } = self;
-        drop((sessions, listeners, http));
+        let Self { service, sessions, listeners, guests, mailbox, stoppers, http, control, .. } = self;
+        drop((mailbox, sessions, listeners, guests, http));
         let Service { engine, recorder, .. } = service;
         let closed = engine.close().map(drop).map_err(ServeError::from);
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
@@ -200,7 +228,6 @@ impl Server {
 
     fn serve(&mut self) -> Result<(), ServeError> {
         loop {
-            self.service.look_at_the_clock();
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
             self.exchange();
@@ -211,7 +238,9 @@ impl Server {
                 self.service.tally.sample(self.service.now(), &self.service.engine);
             }
             if let Some(deadline) = self.ending {
-                let is_done = self.sessions.values().all(Session::is_idle) && self.service.under_way() == 0;
+                let is_done = self.sessions.values().all(Session::is_idle)
+                    && self.guests.is_idle()
+                    && self.service.under_way() == 0;
                 if is_done || Instant::now() >= deadline {
                     return Ok(());
                 }
@@ -223,13 +252,17 @@ impl Server {
     /// Hands the engine's completions to their clients. Whether there were any.
     fn complete(&mut self) -> bool {
         let mut is_any = false;
-        while let Some(done) = self.service.engine.take_completion() {
-            if !is_any {
-                self.service.look_at_the_clock();
-            }
+        self.service.look_at_the_clock();
+        while let Some(Done { asker, result, payload }) = self.service.take_done() {
             is_any = true;
-            let sessions = &mut self.sessions;
-            self.service.complete(done, |id| sessions.get_mut(&id).map(|session| &mut session.connection));
+            let buffers = &mut self.service.buffers;
+            match asker {
+                Asker::Nbd(id, pending) => match self.sessions.get_mut(&id) {
+                    Some(session) => session.answer(pending, result, payload, buffers),
+                    None => buffers.give_back(payload),
+                },
+                Asker::Guest(pending) => self.guests.complete(pending, result, payload, buffers),
+            }
         }
         is_any
     }
@@ -240,6 +273,7 @@ impl Server {
         let sessions = self.sessions.iter_mut();
         let over: Vec<(SessionId, Over)> =
             sessions.filter_map(|(&id, session)| Some((id, session.exchange(service).err()?))).collect();
+        self.guests.exchange(service, self.ending.is_some());
         for (id, why) in over {
             self.drop_session(id, &why);
         }
@@ -262,6 +296,8 @@ impl Server {
 
     /// Waits until a socket, an element, a timer or another thread has news, or only looks while `is_busy`; then takes the news.
     fn wait(&mut self, is_busy: bool) -> Result<(), ServeError> {
+        // Whoever rings is heard only while nobody looks.
+        let is_busy = is_busy || self.guests.arm();
         let at_most = if is_busy { Some(Duration::ZERO) } else { self.patience() };
         let mut watch = std::mem::replace(&mut self.watch, Watch::new());
         watch.add(Source::Bell, PollFlags::IN);
@@ -274,6 +310,7 @@ impl Server {
         for (&id, session) in &mut self.sessions {
             watch.add(Source::Session(id), session.wanted());
         }
+        self.guests.kicks().for_each(|kick| watch.add(Source::Guest(kick), PollFlags::IN));
         watch.wait(|source| self.descriptor(source), at_most)?;
         self.service.look_at_the_clock();
         while let Some((source, flags)) = watch.take() {
@@ -287,6 +324,7 @@ impl Server {
                 }
                 Source::Listener(nth) => self.accept(nth),
                 Source::Session(id) => self.hear(id, flags),
+                Source::Guest(kick) => self.guests.hear(kick, flags),
             }
         }
         self.watch = watch;
@@ -300,6 +338,7 @@ impl Server {
             Source::Ring => self.service.engine.fd().unwrap_or_else(|| self.mailbox.bell()),
             Source::Listener(nth) => self.listeners[nth].as_fd(),
             Source::Session(id) => self.sessions[&id].as_fd(),
+            Source::Guest(kick) => self.guests.descriptor(kick).unwrap_or_else(|| self.mailbox.bell()),
         }
     }
 
@@ -352,6 +391,7 @@ impl Server {
                 self.end();
             }
             Message::Asked(asked) => self.obey(asked),
+            Message::Job(job) => self.guests.obey(job),
             Message::Stop => self.end(),
         }
     }
@@ -393,8 +433,8 @@ impl Server {
         let surroundings = Surroundings {
             name: self.name.clone(),
             spares: self.elements.spares(&self.service.engine),
-            connections: self.sessions.len() as u64,
-            addresses: self.addresses().iter().map(ToString::to_string).collect(),
+            connections: (self.sessions.len() + self.guests.count()) as u64,
+            addresses: self.told_addresses(),
             recording: self.service.recorder.as_ref().map(|recorder| recorder.told().clone()),
         };
         let now = self.service.now();

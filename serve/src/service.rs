@@ -7,22 +7,32 @@ use hashbrown::HashMap;
 use stripewise_array::SubmitError;
 use stripewise_base::Nanos;
 use stripewise_engine::{Completion, Engine, Failed, Payload, Request, Ticket};
-use stripewise_nbd::{self as nbd, Command, Connection, Extent, Fault, Pending, Reply};
+use stripewise_nbd::Pending;
 use stripewise_trace as trace;
 
 use crate::buffers::Buffers;
 use crate::record::Recorder;
 use crate::tally::{Kind, Tally};
+use crate::vhost;
 
 /// Names a connection: never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SessionId(pub(crate) u64);
 
-/// A request of a client that the engine has.
+/// Whom to answer.
+#[derive(Debug)]
+pub(crate) enum Asker {
+    /// A request of an NBD connection.
+    Nbd(SessionId, Pending),
+    /// A request of a guest.
+    #[cfg_attr(not(feature = "vhost-user"), expect(dead_code, reason = "no guest comes"))]
+    Guest(Box<vhost::Pending>),
+}
+
+/// A request that the engine has.
 #[derive(Debug)]
 struct Waiting {
-    session: SessionId,
-    pending: Pending,
+    asker: Asker,
     kind: Kind,
     bytes: u64,
     arrived: Nanos,
@@ -32,8 +42,26 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Asked {
     request: Request,
-    pending: Pending,
+    asker: Asker,
     arrived: Nanos,
+}
+
+/// Why the engine has not taken a request.
+#[derive(Debug)]
+pub(crate) enum Unsubmitted {
+    /// It has too much to do: ask again.
+    Busy(Asked),
+    /// It never will.
+    Refused(SubmitError, Asker),
+}
+
+/// A request that is done, or failed.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) asker: Asker,
+    pub(crate) result: Result<(), Failed>,
+    /// The buffer that came with it; of a read that was done, what was read.
+    pub(crate) payload: Payload,
 }
 
 /// Tickets are numbers given one after the other: multiplying spreads them well enough.
@@ -96,39 +124,18 @@ impl Service {
         self.now
     }
 
-    /// A request that a client made, as the engine knows it. One that the engine need not see is answered at once.
-    pub(crate) fn admit(
-        &mut self,
-        connection: &mut Connection<Payload>,
-        request: nbd::Request<Payload>,
-    ) -> Option<Asked> {
-        let nbd::Request { command, pending } = request;
+    /// Takes a request of a client on its way into the engine.
+    pub(crate) fn admit(&mut self, request: Request, asker: Asker) -> Asked {
         let arrived = self.now;
-        let (request, kind, forced) = match command {
-            Command::Read { offset, bytes } => {
-                let into = self.buffers.take(bytes as usize);
-                (Request::Read { offset, into }, trace::Kind::Read, false)
-            }
-            Command::Write { offset, mut data, bytes, fua } => {
-                data.truncate(bytes as usize);
-                (Request::Write { offset, data, fua }, trace::Kind::Write, fua)
-            }
-            Command::Flush => (Request::Flush, trace::Kind::Flush, false),
-            Command::Trim { offset, bytes, fua } => {
-                (Request::Trim { offset, bytes: bytes.into(), fua }, trace::Kind::Trim, fua)
-            }
-            Command::WriteZeroes { offset, bytes, fua, keep_space } => {
-                let kind = if keep_space { trace::Kind::Write } else { trace::Kind::Trim };
-                (Request::Zero { offset, bytes: bytes.into(), fua, keep_space }, kind, fua)
-            }
-            Command::BlockStatus { bytes, .. } => {
-                // Nothing is promised of what was never written, so all of it is told to be data.
-                let all = Extent { bytes: bytes.into(), hole: false, zero: false };
-                connection.reply(pending, Reply::Extents(&[all]));
-                return None;
-            }
-        };
         if let Some(recorder) = &mut self.recorder {
+            let (kind, forced) = match request {
+                Request::Read { .. } => (trace::Kind::Read, false),
+                Request::Write { fua, .. } | Request::Zero { fua, keep_space: true, .. } => {
+                    (trace::Kind::Write, fua)
+                }
+                Request::Zero { fua, .. } | Request::Trim { fua, .. } => (trace::Kind::Trim, fua),
+                Request::Flush => (trace::Kind::Flush, false),
+            };
             let (offset, bytes) = extent(&request);
             let mut record = |kind, offset, bytes: u64| {
                 let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -139,17 +146,15 @@ impl Service {
                 record(trace::Kind::Flush, 0, 0);
             }
         }
-        Some(Asked { request, pending, arrived })
+        Asked { request, asker, arrived }
     }
 
-    /// Gives a request to the engine; back when that has too much to do.
-    pub(crate) fn submit(
-        &mut self,
-        session: SessionId,
-        connection: &mut Connection<Payload>,
-        asked: Asked,
-    ) -> Option<Asked> {
-        let Asked { request, pending, arrived } = asked;
+    /// Gives a request to the engine.
+    ///
+    /// # Errors
+    /// When that has too much to do, and when it is none that it could do.
+    pub(crate) fn submit(&mut self, asked: Asked) -> Result<(), Unsubmitted> {
+        let Asked { request, asker, arrived } = asked;
         let kind = match &request {
             Request::Read { .. } => Kind::Read,
             Request::Write { .. } => Kind::Write,
@@ -160,19 +165,16 @@ impl Service {
         match self.engine.submit(request) {
             Ok(ticket) => {
                 self.has_submitted = true;
-                self.waiting.insert(ticket, Waiting { session, pending, kind, bytes, arrived });
-                None
+                self.waiting.insert(ticket, Waiting { asker, kind, bytes, arrived });
+                Ok(())
             }
             Err(rejected) if rejected.error == SubmitError::Busy => {
-                Some(Asked { request: rejected.request, pending, arrived })
+                Err(Unsubmitted::Busy(Asked { request: rejected.request, asker, arrived }))
             }
             Err(rejected) => {
                 self.tally.done(kind, bytes, self.now, 0, true);
-                let fault =
-                    if rejected.error == SubmitError::ReadOnly { Fault::Permission } else { Fault::Invalid };
-                connection.reply(pending, Reply::Failed(fault, &rejected.error.to_string()));
                 self.keep_buffer(rejected.request);
-                None
+                Err(Unsubmitted::Refused(rejected.error, asker))
             }
         }
     }
@@ -188,32 +190,18 @@ impl Service {
         }
     }
 
-    /// Answers the client whose request is done, if it is still there.
-    pub(crate) fn complete<'a>(
-        &mut self,
-        done: Completion,
-        connection: impl FnOnce(SessionId) -> Option<&'a mut Connection<Payload>>,
-    ) {
-        let Some(waiting) = self.waiting.remove(&done.ticket) else {
-            // Nobody else submits; a request of which nothing is known has nobody to be answered.
-            return self.buffers.give_back(done.payload);
-        };
-        let Waiting { session, pending, kind, bytes, arrived } = waiting;
-        self.tally.done(kind, bytes, self.now, self.now - arrived, done.result.is_err());
-        let Some(connection) = connection(session) else {
-            return self.buffers.give_back(done.payload);
-        };
-        match done.result {
-            Ok(()) if kind == Kind::Read => connection.reply(pending, Reply::Data(done.payload)),
-            Ok(()) => {
-                connection.reply(pending, Reply::Done);
-                self.buffers.give_back(done.payload);
-            }
-            Err(failed) => {
-                let fault = if failed == Failed::NoSpace { Fault::NoSpace } else { Fault::Io };
-                connection.reply(pending, Reply::Failed(fault, &failed.to_string()));
-                self.buffers.give_back(done.payload);
-            }
+    /// A request that the engine is done with.
+    pub(crate) fn take_done(&mut self) -> Option<Done> {
+        loop {
+            let Completion { ticket, result, payload, .. } = self.engine.take_completion()?;
+            let Some(waiting) = self.waiting.remove(&ticket) else {
+                // Nobody else submits; a request of which nothing is known has nobody to be answered.
+                self.buffers.give_back(payload);
+                continue;
+            };
+            let Waiting { asker, kind, bytes, arrived } = waiting;
+            self.tally.done(kind, bytes, self.now, self.now - arrived, result.is_err());
+            return Some(Done { asker, result, payload });
         }
     }
 

@@ -7,13 +7,16 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use rustix::event::PollFlags;
+use stripewise_array::SubmitError;
 use stripewise_base::Nanos;
-use stripewise_engine::Payload;
-use stripewise_nbd::{Connection, Export, Limits, Violation};
+use stripewise_engine::{Failed, Payload, Request};
+use stripewise_nbd::{
+    self as nbd, Command, Connection, Export, Extent, Fault, Limits, Pending, Reply, Violation,
+};
 
 use crate::buffers::Buffers;
 use crate::listen::Listener;
-use crate::service::{Asked, Service, SessionId};
+use crate::service::{Asked, Asker, Service, SessionId, Unsubmitted};
 
 /// Slices of a vectored write.
 const SLICES: usize = 64;
@@ -160,19 +163,72 @@ impl Session {
     /// What the client did wrong.
     pub(crate) fn requests(&mut self, service: &mut Service) -> Result<(), Over> {
         if let Some(asked) = self.held.take() {
-            self.held = service.submit(self.id, &mut self.connection, asked);
+            self.submit(asked, service);
         }
         while self.held.is_none() {
             let room = |bytes| Some(service.buffers.take(bytes));
-            let Some(request) = self.connection.next_request(room)? else { break };
-            if let Some(asked) = service.admit(&mut self.connection, request) {
-                self.held = service.submit(self.id, &mut self.connection, asked);
-            }
+            let Some(nbd::Request { command, pending }) = self.connection.next_request(room)? else { break };
+            let request = match command {
+                Command::Read { offset, bytes } => {
+                    Request::Read { offset, into: service.buffers.take(bytes as usize) }
+                }
+                Command::Write { offset, mut data, bytes, fua } => {
+                    data.truncate(bytes as usize);
+                    Request::Write { offset, data, fua }
+                }
+                Command::Flush => Request::Flush,
+                Command::Trim { offset, bytes, fua } => Request::Trim { offset, bytes: bytes.into(), fua },
+                Command::WriteZeroes { offset, bytes, fua, keep_space } => {
+                    Request::Zero { offset, bytes: bytes.into(), fua, keep_space }
+                }
+                Command::BlockStatus { bytes, .. } => {
+                    // Nothing is promised of what was never written, so all of it is told to be data.
+                    let all = Extent { bytes: bytes.into(), hole: false, zero: false };
+                    self.connection.reply(pending, Reply::Extents(&[all]));
+                    continue;
+                }
+            };
+            let asked = service.admit(request, Asker::Nbd(self.id, pending));
+            self.submit(asked, service);
         }
         if self.connection.is_transmitting() {
             self.handshake_ends = None;
         }
         Ok(())
+    }
+
+    /// Gives a request to the engine, or keeps it while that is too busy.
+    fn submit(&mut self, asked: Asked, service: &mut Service) {
+        match service.submit(asked) {
+            Ok(()) => {}
+            Err(Unsubmitted::Busy(asked)) => self.held = Some(asked),
+            Err(Unsubmitted::Refused(error, asker)) => {
+                let fault = if error == SubmitError::ReadOnly { Fault::Permission } else { Fault::Invalid };
+                // What was given comes back.
+                if let Asker::Nbd(_, pending) = asker {
+                    self.connection.reply(pending, Reply::Failed(fault, &error.to_string()));
+                }
+            }
+        }
+    }
+
+    /// Answers a request that is done.
+    pub(crate) fn answer(
+        &mut self,
+        pending: Pending,
+        result: Result<(), Failed>,
+        payload: Payload,
+        buffers: &mut Buffers,
+    ) {
+        match result {
+            Ok(()) if pending.is_read() => return self.connection.reply(pending, Reply::Data(payload)),
+            Ok(()) => self.connection.reply(pending, Reply::Done),
+            Err(failed) => {
+                let fault = if failed == Failed::NoSpace { Fault::NoSpace } else { Fault::Io };
+                self.connection.reply(pending, Reply::Failed(fault, &failed.to_string()));
+            }
+        }
+        buffers.give_back(payload);
     }
 
     /// Sends replies, as far as the socket takes them, and takes the requests that had no room before.

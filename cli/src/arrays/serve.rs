@@ -1,4 +1,4 @@
-//! `stripewise serve`: an array as a block device for NBD clients.
+//! `stripewise serve`: an array as a block device for NBD clients and virtual machines.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,6 +24,10 @@ const EXAMPLES: &[Example] = &[
         "at two addresses, with metrics and a status page at http://127.0.0.1:9180/",
     ),
     (
+        "stripewise serve pool --vhost-user unix:pool.vhost",
+        "as a disk of a virtual machine too: -chardev socket,id=pool,path=pool.vhost -device vhost-user-blk-pci,chardev=pool",
+    ),
+    (
         "stripewise serve pool --files pool --record served.parquet",
         "files that are named; what is served is recorded",
     ),
@@ -37,7 +41,7 @@ Exit codes:
     1  the array could not be served or closed
     2  the command line was not understood";
 
-/// Serve an array as a block device to NBD clients: qemu, nbdfuse, nbd-client, nbdcopy …
+/// Serve an array as a block device to NBD clients (qemu, nbdfuse, nbd-client, nbdcopy …) and to virtual machines
 ///
 /// Its elements are where they were last, or wherever a block device has the array's UUID; or they are named. As many as parity
 /// bears may be missing. The array is opened exclusively, and whatever ended the last server, what was flushed is there.
@@ -51,6 +55,11 @@ pub(crate) struct Args {
     /// Where clients connect: unix:PATH or tcp:127.0.0.1:PORT; give several [default: unix:NAME.sock in the runtime folder]
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<Address>,
+
+    /// A socket at which a virtual machine finds the array as a disk of its own (vhost-user-blk): unix:PATH; give several, one a
+    /// machine
+    #[arg(long, value_name = "ADDRESS", value_parser = unix_path)]
+    vhost_user: Vec<PathBuf>,
 
     /// A folder of files that are elements, instead of what is remembered
     #[arg(long, value_name = "DIR")]
@@ -139,6 +148,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let default = || args.places.nbd(&args.name).map(|path| vec![Address::Unix(path)]);
     let settings = Settings {
         nbd: if args.nbd.is_empty() { default()? } else { args.nbd },
+        vhost_user: args.vhost_user,
         control: args.places.control(&args.name)?,
         name: args.name,
         metrics: args.metrics,
@@ -163,9 +173,17 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
+/// The path of `unix:PATH`.
+fn unix_path(text: &str) -> Result<PathBuf, String> {
+    match text.parse()? {
+        Address::Unix(path) => Ok(path),
+        Address::Tcp(_) => Err("memory is shared over a Unix socket only: `unix:PATH`".to_owned()),
+    }
+}
+
 /// Where clients connect, and where the status page is.
 fn greeting(server: &Server, name: &str) -> Vec<String> {
-    let addresses = server.addresses().into_iter();
+    let addresses = server.told_addresses().into_iter();
     let mut lines: Vec<String> =
         addresses.map(|address| format!("serving \"{name}\" at {address}")).collect();
     if let Some(address) = server.metrics() {

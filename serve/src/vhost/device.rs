@@ -1,0 +1,375 @@
+//! A device at its socket: the guest's memory, its queues, and what its host has agreed upon.
+
+use std::fs::File;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use rustix::event::PollFlags;
+use stripewise_engine::{Failed, Payload, Request};
+use vhost::vhost_user::message::{VhostUserMemoryRegion, VhostUserVirtioFeatures};
+use vhost::vhost_user::{Error, Result};
+use virtio_bindings::virtio_blk::VIRTIO_BLK_F_FLUSH;
+use virtio_bindings::virtio_ring::VIRTIO_RING_F_EVENT_IDX;
+use vm_memory::{GuestAddress, GuestMemoryMmap, GuestRegionMmap};
+
+use super::chain::{Chain, Status, Wish};
+use super::disk::{Disk, PAYLOAD_BYTES_MAX, QUEUES};
+use super::queue::{Broken, Stopped, Virtqueue};
+use crate::buffers::Buffers;
+use crate::service::{Asked, Asker, Service, Unsubmitted};
+
+/// Regions of a guest's memory, at most.
+pub(super) const REGIONS_MAX: usize = 509;
+/// Requests that are taken from a queue before others get their turn.
+const TAKES: usize = 64;
+
+/// A request of a guest that waits for its answer.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    pub(super) device: usize,
+    /// The connection that it came by: another one is another guest.
+    connection: u64,
+    queue: usize,
+    head: u16,
+    chain: Chain,
+    is_read: bool,
+    bytes: u64,
+}
+
+/// Where a region of the guest's memory is in the address space of its host.
+#[derive(Clone, Copy, Debug)]
+struct Mapping {
+    host: u64,
+    guest: u64,
+    bytes: u64,
+}
+
+/// A device.
+#[derive(Debug)]
+pub(crate) struct Device {
+    number: usize,
+    disk: Disk,
+    connection: u64,
+    is_connected: bool,
+    memory: Arc<GuestMemoryMmap>,
+    mappings: Vec<Mapping>,
+    features: u64,
+    queues: Vec<Virtqueue>,
+    /// Bytes of payloads that are under way, those of guests that have gone among them.
+    bytes: u64,
+    /// Requests that are over, to be used again.
+    #[expect(clippy::vec_box, reason = "they go back and forth as boxes")]
+    free: Vec<Box<Pending>>,
+    /// Connections, and queues, that were given up because of what their guest did, and were not counted yet.
+    dropped: u64,
+}
+
+impl Device {
+    pub(super) fn new(number: usize, disk: Disk) -> Self {
+        Self {
+            number,
+            disk,
+            connection: 0,
+            is_connected: false,
+            memory: Arc::default(),
+            mappings: Vec::new(),
+            features: 0,
+            queues: Vec::new(),
+            bytes: 0,
+            free: Vec::new(),
+            dropped: 0,
+        }
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+
+    /// Somebody has come.
+    pub(super) fn connect(&mut self) {
+        self.reset();
+        self.is_connected = true;
+        tracing::debug!(device = self.number, "a guest came");
+    }
+
+    /// Whoever was there has gone, or is dropped. What the engine has of it is done, in the order in which it came, and nothing
+    /// is written to its memory any more.
+    pub(super) fn disconnect(&mut self, why: &Error) {
+        match why {
+            Error::Disconnected => tracing::debug!(device = self.number, "a guest left"),
+            why => {
+                self.dropped += 1;
+                tracing::warn!(device = self.number, reason = %why, "a guest was dropped");
+            }
+        }
+        self.reset();
+        self.is_connected = false;
+    }
+
+    /// Forgets everything that was agreed upon.
+    pub(super) fn reset(&mut self) {
+        self.connection += 1;
+        self.memory = Arc::default();
+        self.mappings.clear();
+        self.features = 0;
+        self.queues.clear();
+        self.queues.resize_with(QUEUES.into(), Virtqueue::new);
+    }
+
+    pub(super) fn set_features(&mut self, features: u64) -> Result<()> {
+        if features & !self.disk.features() != 0 {
+            return Err(Error::InvalidParam);
+        }
+        self.features = features;
+        let starts_enabled = features & VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits() == 0;
+        for queue in &mut self.queues {
+            queue.set_event_idx(features & (1 << VIRTIO_RING_F_EVENT_IDX) != 0);
+            if starts_enabled {
+                queue.enable(true);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_memory(&mut self, regions: &[VhostUserMemoryRegion], files: Vec<File>) -> Result<()> {
+        let mapped = regions.iter().zip(files).map(|(region, file)| map(region, file));
+        let mapped = mapped.collect::<Result<Vec<_>>>()?;
+        self.memory = Arc::new(GuestMemoryMmap::from_regions(mapped).map_err(refused)?);
+        self.mappings = regions.iter().map(Mapping::of).collect();
+        Ok(())
+    }
+
+    pub(super) fn add_memory(&mut self, region: &VhostUserMemoryRegion, file: File) -> Result<()> {
+        if self.mappings.len() >= REGIONS_MAX {
+            return Err(Error::InvalidParam);
+        }
+        let mapped = Arc::new(map(region, file)?);
+        self.memory = Arc::new(self.memory.insert_region(mapped).map_err(refused)?);
+        self.mappings.push(Mapping::of(region));
+        Ok(())
+    }
+
+    pub(super) fn remove_memory(&mut self, region: &VhostUserMemoryRegion) -> Result<()> {
+        let at = GuestAddress(region.guest_phys_addr);
+        let (memory, _) = self.memory.remove_region(at, region.memory_size).map_err(refused)?;
+        self.memory = Arc::new(memory);
+        self.mappings.retain(|mapping| mapping.guest != region.guest_phys_addr);
+        Ok(())
+    }
+
+    pub(super) fn set_addresses(
+        &mut self,
+        queue: u32,
+        descriptors: u64,
+        available: u64,
+        used: u64,
+    ) -> Result<()> {
+        let guest = |host: u64| {
+            let mapping = self.mappings.iter().find(|mapping| mapping.holds(host));
+            mapping.map(|mapping| host - mapping.host + mapping.guest).ok_or(Error::InvalidParam)
+        };
+        let (descriptors, available, used) = (guest(descriptors)?, guest(available)?, guest(used)?);
+        self.queue(queue)?.set_addresses(descriptors, available, used)
+    }
+
+    pub(super) fn queue(&mut self, number: u32) -> Result<&mut Virtqueue> {
+        self.queues.get_mut(number as usize).ok_or(Error::InvalidParam)
+    }
+
+    pub(super) fn start(&mut self, queue: u32, kick: Option<File>) -> Result<()> {
+        let memory = self.memory.clone();
+        self.queue(queue)?.start(kick, &memory)
+    }
+
+    pub(super) fn stop(&mut self, queue: u32, stopped: Stopped) {
+        match self.queue(queue) {
+            Ok(queue) => queue.stop(stopped),
+            // Whoever asked may have gone.
+            Err(error) => drop(stopped.send(Err(error))),
+        }
+    }
+
+    /// Takes requests from the queues, as many as the array takes; `is_ending` lets none in but those that wait already.
+    pub(super) fn take(&mut self, service: &mut Service, is_ending: bool) {
+        service.tally.dropped_connections += std::mem::take(&mut self.dropped);
+        for queue in 0..self.queues.len() {
+            if let Some(asked) = self.queues[queue].held.take() {
+                self.submit(queue, asked, service);
+            }
+            for _ in 0..TAKES {
+                let is_free = self.queues[queue].held.is_none() && self.bytes < PAYLOAD_BYTES_MAX;
+                if is_ending || !is_free || !self.queues[queue].is_open() {
+                    break;
+                }
+                if !self.take_one(queue, service) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Takes a request, if there is one.
+    fn take_one(&mut self, queue: usize, service: &mut Service) -> bool {
+        let mut pending = self.free.pop().unwrap_or_default();
+        let taken = match self.queues[queue].take(&self.memory, &mut pending.chain) {
+            Ok(Some(taken)) => taken,
+            Ok(None) => {
+                self.free.push(pending);
+                return false;
+            }
+            Err(Broken) => {
+                self.give_up(queue);
+                return false;
+            }
+        };
+        let (head, sound) = taken;
+        let forced = self.features & (1 << VIRTIO_BLK_F_FLUSH) == 0;
+        let judged =
+            sound.and_then(|()| pending.chain.judge(&self.memory, &self.disk, forced, &mut service.buffers));
+        (pending.device, pending.connection) = (self.number, self.connection);
+        (pending.queue, pending.head) = (queue, head);
+        (pending.is_read, pending.bytes) = (false, 0);
+        match judged {
+            Ok(Wish::Request(request)) => {
+                pending.is_read = matches!(request, Request::Read { .. });
+                pending.bytes = match &request {
+                    Request::Read { into: payload, .. } | Request::Write { data: payload, .. } => {
+                        payload.len() as u64
+                    }
+                    _ => 0,
+                };
+                self.bytes += pending.bytes;
+                let asked = service.admit(request, Asker::Guest(pending));
+                self.submit(queue, asked, service);
+            }
+            Ok(Wish::Serial) => {
+                let serial = self.disk.serial();
+                self.answer(pending, Status::Done, &serial);
+            }
+            Err(status) => self.answer(pending, status, &[]),
+        }
+        true
+    }
+
+    fn submit(&mut self, queue: usize, asked: Asked, service: &mut Service) {
+        match service.submit(asked) {
+            Ok(()) => {}
+            Err(Unsubmitted::Busy(asked)) => self.queues[queue].held = Some(asked),
+            Err(Unsubmitted::Refused(_, asker)) => {
+                if let Asker::Guest(pending) = asker {
+                    self.bytes -= pending.bytes;
+                    self.answer(pending, Status::Failed, &[]);
+                }
+            }
+        }
+    }
+
+    /// Answers a request that is done, if whoever asked is still there.
+    pub(super) fn complete(
+        &mut self,
+        pending: Box<Pending>,
+        result: std::result::Result<(), Failed>,
+        payload: Payload,
+        buffers: &mut Buffers,
+    ) {
+        self.bytes -= pending.bytes;
+        if pending.connection == self.connection {
+            let status = if result.is_ok() { Status::Done } else { Status::Failed };
+            let read: &[u8] = if pending.is_read && result.is_ok() { &payload } else { &[] };
+            self.answer(pending, status, read);
+        }
+        buffers.give_back(payload);
+    }
+
+    fn answer(&mut self, pending: Box<Pending>, status: Status, data: &[u8]) {
+        let Pending { queue, head, chain, .. } = &*pending;
+        let (written, status) = match chain.answer(&self.memory, data) {
+            Ok(written) => (written, status),
+            Err(status) => (0, status),
+        };
+        let told = u32::from(chain.tell(&self.memory, status));
+        let (queue, answered) = (*queue, self.queues[*queue].answer(&self.memory, *head, written + told));
+        if let Err(Broken) = answered {
+            self.give_up(queue);
+        }
+        self.free.push(pending);
+    }
+
+    /// Tells the guest of what was answered.
+    pub(super) fn tell(&mut self) {
+        for queue in 0..self.queues.len() {
+            if let Err(Broken) = self.queues[queue].tell(queue as u32, &self.memory) {
+                self.give_up(queue);
+            }
+        }
+    }
+
+    /// Asks to be rung for requests. Whether there are some already.
+    pub(super) fn arm(&mut self) -> bool {
+        let mut is_any = false;
+        for queue in 0..self.queues.len() {
+            if !self.queues[queue].is_open() {
+                continue;
+            }
+            match self.queues[queue].arm(&self.memory) {
+                Ok(is_there) => is_any |= is_there && self.bytes < PAYLOAD_BYTES_MAX,
+                Err(Broken) => self.give_up(queue),
+            }
+        }
+        is_any
+    }
+
+    /// The queues that a guest may ring for.
+    pub(super) fn kicks(&self) -> impl Iterator<Item = usize> {
+        (0..self.queues.len()).filter(|&nth| self.queues[nth].kick().is_some())
+    }
+
+    pub(super) fn kick(&self, queue: usize) -> Option<BorrowedFd<'_>> {
+        self.queues.get(queue)?.kick()
+    }
+
+    /// A queue was rung for.
+    pub(super) fn hear(&mut self, queue: usize, flags: PollFlags) {
+        match self.queues.get(queue) {
+            Some(bell) if flags.contains(PollFlags::IN) => bell.silence(),
+            // It can never be rung for again.
+            Some(_) => self.give_up(queue),
+            None => {}
+        }
+    }
+
+    /// Whether nothing is under way, and nothing waits.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queues.iter().all(Virtqueue::is_idle)
+    }
+
+    fn give_up(&mut self, queue: usize) {
+        if self.queues[queue].give_up() {
+            self.dropped += 1;
+            tracing::warn!(
+                device = self.number,
+                queue,
+                "a queue is served no more: its guest broke the rules of the ring"
+            );
+        }
+    }
+}
+
+impl Mapping {
+    fn of(region: &VhostUserMemoryRegion) -> Self {
+        Self { host: region.user_addr, guest: region.guest_phys_addr, bytes: region.memory_size }
+    }
+
+    fn holds(&self, host: u64) -> bool {
+        host.checked_sub(self.host).is_some_and(|within| within < self.bytes)
+    }
+}
+
+fn map(region: &VhostUserMemoryRegion, file: File) -> Result<GuestRegionMmap> {
+    GuestRegionMmap::new(region.mmap_region(file)?, GuestAddress(region.guest_phys_addr))
+        .ok_or(Error::InvalidParam)
+}
+
+fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::ReqHandlerError(std::io::Error::other(error))
+}

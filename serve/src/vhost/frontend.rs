@@ -1,0 +1,296 @@
+//! The socket of a device: a thread that speaks vhost-user with whoever runs the guest, and has the loop do what is agreed upon.
+//! Requests of guests do not come this way: the loop looks at the queues itself.
+
+use std::fs::File;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use vhost::vhost_user::message::*;
+use vhost::vhost_user::{BackendReqHandler, Error, GpuBackend, Result, VhostUserBackendReqHandler};
+
+use super::Job;
+use super::device::{Device, REGIONS_MAX};
+use super::disk::{Disk, QUEUES};
+use crate::error::ServeError;
+use crate::listen::UnixSocket;
+use crate::mailbox::Sender;
+
+/// A socket that guests' hosts connect to, one at a time; dropped, it hangs up and removes its file. The loop's mailbox must have
+/// been dropped before.
+#[derive(Debug)]
+pub(super) struct Frontend {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    socket: UnixSocket,
+    ended: AtomicBool,
+    /// Whoever is there.
+    stream: Mutex<Option<UnixStream>>,
+}
+
+impl Shared {
+    fn keep(&self, stream: Option<UnixStream>) -> Option<UnixStream> {
+        std::mem::replace(&mut *self.stream.lock().unwrap_or_else(PoisonError::into_inner), stream)
+    }
+}
+
+impl Frontend {
+    /// Listens at `path` for the hosts of guests of the device with this number.
+    ///
+    /// # Errors
+    /// When somebody listens there already, and what the operating system refuses.
+    pub(super) fn start<M: From<Job> + Send + 'static>(
+        path: &Path,
+        number: usize,
+        disk: Disk,
+        mailbox: Sender<M>,
+    ) -> std::result::Result<Self, ServeError> {
+        let socket = UnixSocket::bind(path)?;
+        let shared = Arc::new(Shared { socket, ended: AtomicBool::new(false), stream: Mutex::default() });
+        let inner = shared.clone();
+        let remote = Arc::new(Remote { number, disk, mailbox });
+        let listen = move || listen(&inner, &remote);
+        let thread = std::thread::Builder::new().name("vhost-user".into()).spawn(listen);
+        Ok(Self { shared, thread: Some(thread.map_err(ServeError::Thread)?) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.shared.socket.path()
+    }
+}
+
+impl Drop for Frontend {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        // A connection of our own wakes the thread if it waits for one.
+        let woken = UnixStream::connect(self.shared.socket.path()).is_ok();
+        if let Some(stream) = self.shared.keep(None) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        if let Some(thread) = self.thread.take().filter(|_| woken) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn listen<M: From<Job>>(shared: &Shared, remote: &Arc<Remote<M>>) {
+    for stream in shared.socket.listener().incoming() {
+        let kept = stream.and_then(|stream| Ok((stream.try_clone()?, stream)));
+        let Ok((own, stream)) = kept else {
+            // Out of descriptors, most likely: they come back.
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        shared.keep(Some(own));
+        if shared.ended.load(Ordering::Acquire) || remote.on_loop(|device| Ok(device.connect())).is_err() {
+            return;
+        }
+        let mut requests = BackendReqHandler::from_stream(stream, remote.clone());
+        let why = loop {
+            if let Err(error) = requests.handle_request() {
+                break error;
+            }
+        };
+        shared.keep(None);
+        if remote.on_loop(move |device| Ok(device.disconnect(&why))).is_err() {
+            return;
+        }
+    }
+}
+
+/// Has the loop do what a guest's host asks for.
+#[derive(Debug)]
+struct Remote<M> {
+    number: usize,
+    disk: Disk,
+    mailbox: Sender<M>,
+}
+
+impl<M: From<Job>> Remote<M> {
+    /// Does `work` on the device in the loop, and waits for it.
+    fn on_loop<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Device) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.ask(move |device, answer: SyncSender<Result<T>>| {
+            // Whoever asked waits for it.
+            let _ = answer.send(work(device));
+        })
+    }
+
+    /// Begins `work` on the device in the loop, and waits for its answer.
+    fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Device, SyncSender<Result<T>>) + Send + 'static,
+    ) -> Result<T> {
+        let ended = Error::InvalidOperation("the server ends");
+        let (answer, answered) = sync_channel(1);
+        let job = Job { device: self.number, work: Box::new(move |device| work(device, answer)) };
+        match self.mailbox.send_patiently(job.into()) {
+            Ok(()) => answered.recv().unwrap_or(Err(ended)),
+            Err(_) => Err(ended),
+        }
+    }
+}
+
+/// What no feature was offered for.
+fn not_offered<T>() -> Result<T> {
+    Err(Error::InvalidOperation("this was not offered"))
+}
+
+impl<M: From<Job>> VhostUserBackendReqHandler for Remote<M> {
+    fn set_owner(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn reset_owner(&self) -> Result<()> {
+        self.on_loop(|device| Ok(device.reset()))
+    }
+
+    fn reset_device(&self) -> Result<()> {
+        not_offered()
+    }
+
+    fn get_features(&self) -> Result<u64> {
+        Ok(self.disk.features())
+    }
+
+    fn set_features(&self, features: u64) -> Result<()> {
+        self.on_loop(move |device| device.set_features(features))
+    }
+
+    fn get_protocol_features(&self) -> Result<VhostUserProtocolFeatures> {
+        Ok(self.disk.protocol_features())
+    }
+
+    fn set_protocol_features(&self, _features: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn get_queue_num(&self) -> Result<u64> {
+        Ok(QUEUES.into())
+    }
+
+    fn get_config(&self, offset: u32, bytes: u32, _flags: VhostUserConfigFlags) -> Result<Vec<u8>> {
+        Ok(self.disk.config(offset, bytes))
+    }
+
+    fn set_config(&self, _offset: u32, _bytes: &[u8], _flags: VhostUserConfigFlags) -> Result<()> {
+        Err(Error::InvalidOperation("nothing of the configuration can be changed"))
+    }
+
+    fn get_max_mem_slots(&self) -> Result<u64> {
+        Ok(REGIONS_MAX as u64)
+    }
+
+    fn set_mem_table(
+        &self,
+        regions: &[VhostUserMemoryRegion],
+        files: Vec<File>,
+        _postcopy: Option<bool>,
+    ) -> Result<Option<Vec<u64>>> {
+        let regions = regions.to_vec();
+        self.on_loop(move |device| device.set_memory(&regions, files).map(|()| None))
+    }
+
+    fn add_mem_region(
+        &self,
+        region: &VhostUserSingleMemoryRegion,
+        file: File,
+        _postcopy: Option<bool>,
+    ) -> Result<Option<u64>> {
+        let region = **region;
+        self.on_loop(move |device| device.add_memory(&region, file).map(|()| None))
+    }
+
+    fn remove_mem_region(&self, region: &VhostUserSingleMemoryRegion) -> Result<()> {
+        let region = **region;
+        self.on_loop(move |device| device.remove_memory(&region))
+    }
+
+    fn set_vring_num(&self, queue: u32, size: u32) -> Result<()> {
+        self.on_loop(move |device| device.queue(queue)?.set_size(size))
+    }
+
+    fn set_vring_addr(
+        &self,
+        queue: u32,
+        _flags: VhostUserVringAddrFlags,
+        descriptors: u64,
+        used: u64,
+        available: u64,
+        _log: u64,
+    ) -> Result<()> {
+        self.on_loop(move |device| device.set_addresses(queue, descriptors, available, used))
+    }
+
+    fn set_vring_base(&self, queue: u32, base: u32) -> Result<()> {
+        self.on_loop(move |device| Ok(device.queue(queue)?.set_base(base as u16)))
+    }
+
+    fn get_vring_base(&self, queue: u32) -> Result<VhostUserVringState> {
+        self.ask(move |device, answer| device.stop(queue, answer))
+    }
+
+    fn set_vring_kick(&self, queue: u8, kick: Option<File>) -> Result<()> {
+        self.on_loop(move |device| device.start(queue.into(), kick))
+    }
+
+    fn set_vring_call(&self, queue: u8, call: Option<File>) -> Result<()> {
+        self.on_loop(move |device| device.queue(queue.into())?.set_call(call))
+    }
+
+    fn set_vring_err(&self, queue: u8, err: Option<File>) -> Result<()> {
+        self.on_loop(move |device| device.queue(queue.into())?.set_err(err))
+    }
+
+    fn set_vring_enable(&self, queue: u32, is_enabled: bool) -> Result<()> {
+        self.on_loop(move |device| Ok(device.queue(queue)?.enable(is_enabled)))
+    }
+
+    fn set_gpu_socket(&self, _gpu: GpuBackend) -> Result<()> {
+        not_offered()
+    }
+
+    fn get_shared_object(&self, _uuid: VhostUserSharedMsg) -> Result<File> {
+        not_offered()
+    }
+
+    fn get_inflight_fd(&self, _inflight: &VhostUserInflight) -> Result<(VhostUserInflight, File)> {
+        not_offered()
+    }
+
+    fn set_inflight_fd(&self, _inflight: &VhostUserInflight, _file: File) -> Result<()> {
+        not_offered()
+    }
+
+    fn set_device_state_fd(
+        &self,
+        _direction: VhostTransferStateDirection,
+        _phase: VhostTransferStatePhase,
+        _file: File,
+    ) -> Result<Option<File>> {
+        not_offered()
+    }
+
+    fn check_device_state(&self) -> Result<()> {
+        not_offered()
+    }
+
+    fn get_shmem_config(&self) -> Result<VhostUserShMemConfig> {
+        not_offered()
+    }
+
+    fn set_log_base(&self, _log: &VhostUserLog, _file: File) -> Result<()> {
+        not_offered()
+    }
+}
