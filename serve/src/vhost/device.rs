@@ -222,12 +222,12 @@ impl Device {
                 return false;
             }
         };
-        let (head, sound) = taken;
         let forced = self.features & (1 << VIRTIO_BLK_F_FLUSH) == 0;
-        let judged =
-            sound.and_then(|()| pending.chain.judge(&self.memory, &self.disk, forced, &mut service.buffers));
+        let judged = taken
+            .looked_up
+            .and_then(|()| pending.chain.judge(&self.memory, &self.disk, forced, &mut service.buffers));
         (pending.device, pending.connection) = (self.number, self.connection);
-        (pending.queue, pending.head) = (queue, head);
+        (pending.queue, pending.head) = (queue, taken.head);
         (pending.is_read, pending.bytes) = (false, 0);
         match judged {
             Ok(Wish::Request(request)) => {

@@ -91,7 +91,7 @@ fn listen<M: From<Job>>(shared: &Shared, remote: &Arc<Remote<M>>) {
             continue;
         };
         shared.keep(Some(own));
-        if shared.ended.load(Ordering::Acquire) || remote.on_loop(|device| Ok(device.connect())).is_err() {
+        if shared.ended.load(Ordering::Acquire) || remote.tell(Device::connect).is_err() {
             return;
         }
         let mut requests = BackendReqHandler::from_stream(stream, remote.clone());
@@ -101,7 +101,7 @@ fn listen<M: From<Job>>(shared: &Shared, remote: &Arc<Remote<M>>) {
             }
         };
         shared.keep(None);
-        if remote.on_loop(move |device| Ok(device.disconnect(&why))).is_err() {
+        if remote.tell(move |device| device.disconnect(&why)).is_err() {
             return;
         }
     }
@@ -117,6 +117,14 @@ struct Remote<M> {
 
 impl<M: From<Job>> Remote<M> {
     /// Does `work` on the device in the loop, and waits for it.
+    fn tell(&self, work: impl FnOnce(&mut Device) + Send + 'static) -> Result<()> {
+        self.on_loop(move |device| {
+            work(device);
+            Ok(())
+        })
+    }
+
+    /// Does `work` on the device in the loop, and waits for what comes of it.
     fn on_loop<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Device) -> Result<T> + Send + 'static,
@@ -153,7 +161,7 @@ impl<M: From<Job>> VhostUserBackendReqHandler for Remote<M> {
     }
 
     fn reset_owner(&self) -> Result<()> {
-        self.on_loop(|device| Ok(device.reset()))
+        self.tell(Device::reset)
     }
 
     fn reset_device(&self) -> Result<()> {
@@ -234,7 +242,7 @@ impl<M: From<Job>> VhostUserBackendReqHandler for Remote<M> {
     }
 
     fn set_vring_base(&self, queue: u32, base: u32) -> Result<()> {
-        self.on_loop(move |device| Ok(device.queue(queue)?.set_base(base as u16)))
+        self.on_loop(move |device| device.queue(queue).map(|queue| queue.set_base(base as u16)))
     }
 
     fn get_vring_base(&self, queue: u32) -> Result<VhostUserVringState> {
@@ -254,7 +262,7 @@ impl<M: From<Job>> VhostUserBackendReqHandler for Remote<M> {
     }
 
     fn set_vring_enable(&self, queue: u32, is_enabled: bool) -> Result<()> {
-        self.on_loop(move |device| Ok(device.queue(queue)?.enable(is_enabled)))
+        self.on_loop(move |device| device.queue(queue).map(|queue| queue.enable(is_enabled)))
     }
 
     fn set_gpu_socket(&self, _gpu: GpuBackend) -> Result<()> {

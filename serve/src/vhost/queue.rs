@@ -18,6 +18,15 @@ use crate::service::Asked;
 #[derive(Debug)]
 pub(super) struct Broken;
 
+/// A request that was taken.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// What the guest calls it.
+    pub(super) head: u16,
+    /// Whether its chain is sound.
+    pub(super) looked_up: std::result::Result<(), Status>,
+}
+
 /// What a stopped queue is answered with.
 pub(super) type Stopped = SyncSender<Result<VhostUserVringState>>;
 
@@ -155,7 +164,7 @@ impl Virtqueue {
         }
     }
 
-    /// The next request that the guest has left: its name, and whether its chain is sound.
+    /// The next request that the guest has left, whose parts `chain` tells then.
     ///
     /// # Errors
     /// When the ring is broken.
@@ -163,7 +172,7 @@ impl Virtqueue {
         &mut self,
         memory: &GuestMemoryMmap,
         chain: &mut Chain,
-    ) -> std::result::Result<Option<(u16, std::result::Result<(), Status>)>, Broken> {
+    ) -> std::result::Result<Option<Taken>, Broken> {
         // A guest that names a request twice has more of them than descriptors.
         if self.under_way >= self.ring.size() {
             return Ok(None);
@@ -172,7 +181,7 @@ impl Virtqueue {
         let Some(descriptors) = available.next() else { return Ok(None) };
         let head = descriptors.head_index();
         self.under_way += 1;
-        Ok(Some((head, chain.look_up(descriptors))))
+        Ok(Some(Taken { head, looked_up: chain.look_up(descriptors) }))
     }
 
     /// Puts a request back to the guest, with so many bytes written to its memory.

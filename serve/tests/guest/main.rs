@@ -279,7 +279,8 @@ fn a_chain_that_is_broken_fails_alone() {
     let mut machine = Machine::boot(&served.device("one"), 1);
     let outside = 1 << 40;
     // The header is 16 bytes; 512 of room behind it, then the status.
-    let chains: &[&dyn Fn(&Machine, u64)] = &[
+    type Describe<'a> = &'a dyn Fn(&Machine, u64);
+    let chains: &[Describe<'_>] = &[
         // It is its own next one.
         &|guest, at| guest.describe(0, 0, at, 16, NEXT, 0),
         // The next one is outside of the table.
