@@ -57,6 +57,7 @@ compose: ## Run combinations of members of all axes through the checking simulat
 lint: ## Check the format and the lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy -p stripewise-serve --locked -- -D warnings
 
 fmt: ## Format all sources
 	$(CARGO) fmt --all

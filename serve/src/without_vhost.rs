@@ -51,6 +51,7 @@ impl Guests {
         match job {}
     }
 
+    #[expect(clippy::boxed_local, reason = "where guests come, requests are used again as boxes")]
     pub(crate) fn complete(
         &mut self,
         pending: Box<Pending>,

@@ -1,5 +1,6 @@
 //! Devices for virtual machines, seen from a guest whose queues are driven by hand.
 
+mod linux;
 mod machine;
 
 use std::io::Write;
