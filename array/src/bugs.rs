@@ -32,6 +32,14 @@ pub enum Bug {
     MissingNotJournaled,
     /// The table of checksums is not written before records are freed.
     TableNotWritten,
+    /// Records of the redo journal lack what late parity covers.
+    BeforeImageOmitted,
+    /// Records with what late parity covers are freed before that parity has a record.
+    BeforeImageFreed,
+    /// Opening an array leaves parity as late as it was.
+    LateParityForgotten,
+    /// Opening an array writes parity that was late in place, and no record ahead of it.
+    LateParityNotRecorded,
     /// The map of zones names a page's new place before it is written there.
     MoveBeforeWritten,
     /// A write of a page does not wait for the one that moves it.
@@ -325,5 +333,9 @@ impl Bug {
         Self::JournalWithoutParity,
         Self::MissingNotJournaled,
         Self::TableNotWritten,
+        Self::BeforeImageOmitted,
+        Self::BeforeImageFreed,
+        Self::LateParityForgotten,
+        Self::LateParityNotRecorded,
     ];
 }

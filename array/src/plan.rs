@@ -148,6 +148,8 @@ pub(crate) struct Plan {
     pub(crate) gave_up: bool,
     /// The record of the redo journal that has what it writes, or 0.
     pub(crate) record: u64,
+    /// The first record of the redo journal with what was late of its row and it is to cover, or 0.
+    pub(crate) covers: u64,
     /// Whether it read, without holding its row, what is not the row's content by its checksum: a write may have come between.
     pub(crate) doubts: bool,
     pub(crate) trust: Trust,
@@ -302,6 +304,7 @@ impl Plan {
             delta_reads: 0,
             gave_up: false,
             record: 0,
+            covers: 0,
             doubts: false,
             trust: Trust::Result,
             anew: false,

@@ -18,6 +18,8 @@ struct Late {
     row: u64,
     /// Data members written since parity was last computed.
     dirty: u64,
+    /// The first record of the redo journal that is needed until parity covers them, or 0.
+    record: u64,
 }
 
 /// The two contents that memory may hold of a dirty chunk.
@@ -165,11 +167,21 @@ impl Window {
         if self.table[at].0 == 0 {
             let entry = self.free.pop().expect("a late row has a slot of the ring or a plan");
             self.table[at] = (row + 1, entry);
-            self.entries[entry as usize] = Late { row, dirty: 0 };
+            self.entries[entry as usize] = Late { row, ..Late::default() };
         }
         let entry = self.table[at].1;
         self.entries[entry as usize].dirty |= members;
         entry
+    }
+
+    /// The first record of the redo journal that is needed until the parity of `row` covers what is late, or 0.
+    pub(crate) fn record(&self, row: u64) -> u64 {
+        self.entry(row).map_or(0, |entry| self.entries[entry as usize].record)
+    }
+
+    /// See [`Self::record`].
+    pub(crate) fn set_record(&mut self, entry: u32, record: u64) {
+        self.entries[entry as usize].record = record;
     }
 
     /// Forgets an entry whose pages were taken.

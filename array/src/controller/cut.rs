@@ -166,10 +166,11 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether there are plans enough to cut one more row of a request: with a parity window, a write may make parity
-    /// updates due.
+    /// updates due. And what waits for room in the journal leaves plans by which parity is made that frees it.
     #[inline]
     pub(super) fn has_plans_for(&self, kind: RequestKind) -> bool {
-        if kind != RequestKind::Write || !self.window.is_open() {
+        let waits = kind == RequestKind::Write || kind == RequestKind::Trim && self.journal.is_some();
+        if !waits || !self.window.is_open() {
             return self.free_plan != NONE;
         }
         let mut plan = self.free_plan;
@@ -346,6 +347,7 @@ impl<M: Memory> Array<M> {
         plan.delta = NONE;
         plan.gave_up = false;
         plan.record = 0;
+        plan.covers = 0;
         plan.doubts = false;
         plan.trust = Trust::Result;
         plan.anew = false;

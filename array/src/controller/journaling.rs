@@ -10,6 +10,28 @@ use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::plan::{Plan, Purpose, Step};
 
+/// What an update changes of its row: members, one bit each.
+struct Change {
+    /// Those that get new content.
+    written: u64,
+    /// Those that become zeros.
+    zeroed: u64,
+    /// Of both: those that nothing is written to.
+    missing: u64,
+    /// Those of which parity covers the content before it from now on.
+    before: u64,
+}
+
+impl Change {
+    fn entries(&self) -> u32 {
+        (self.written | self.zeroed).count_ones() + self.before.count_ones()
+    }
+
+    fn images(&self) -> u32 {
+        (self.written & !self.missing).count_ones() + self.before.count_ones()
+    }
+}
+
 impl<M: Memory> Array<M> {
     /// The journal of an array that is opened: empty, with the table of checksums as it is on the elements.
     pub(crate) fn begin_journal(&mut self, array: Uuid, epoch: u32, table: Checksums) {
@@ -21,7 +43,12 @@ impl<M: Memory> Array<M> {
     /// `plan` waits until the journal has what it is to write, or the bitmap where. False if it need not.
     pub(super) fn await_record(&mut self, plan: u32) -> bool {
         let Some(journal) = &mut self.journal else { return self.await_intent(plan) };
-        journal.waiting.push_back(plan);
+        if self.plans[plan as usize].covers != 0 {
+            // For it there is room, and others may wait for what it frees.
+            journal.waiting.push_front(plan);
+        } else {
+            journal.waiting.push_back(plan);
+        }
         true
     }
 
@@ -50,7 +77,7 @@ impl<M: Memory> Array<M> {
         let Some(mut journal) = self.journal.take() else { return false };
         let images = self.gather_updates(&mut journal);
         // By a record without updates that tells of no freed room, others must still have some.
-        let is_told = journal.wants_record && journal.ring.has_room(0);
+        let is_told = journal.wants_record && journal.ring.has_room(0, journal.late);
         let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
             self.make_record(&mut journal, images);
@@ -60,7 +87,7 @@ impl<M: Memory> Array<M> {
         if !is_idle {
             self.run(plan, driver);
         }
-        !is_idle
+        !is_idle || !self.woken.is_empty()
     }
 
     /// Takes updates that wait into the next record, as long as there is room. Returns the images that it has.
@@ -70,50 +97,86 @@ impl<M: Memory> Array<M> {
         journal.is_full = false;
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
-            let (written, zeroed, unwritten) = self.changes_behind(plan);
-            // One that failed meanwhile has nothing of it either.
-            let failed = self.members_on_failed(plan) | unwritten;
-            let count = (written | zeroed).count_ones() as usize;
-            let more = (written & !failed).count_ones();
-            if journal.entries.len() + count > journal.layout.entries_max() as usize {
+            let Plan { row, defers, covers, .. } = self.plans[plan as usize];
+            if defers && self.lost_members(plan) != 0 {
+                // A row that has lost a member has its parity at once.
+                journal.waiting.pop_front();
+                self.woken.push_back(plan);
+                continue;
+            }
+            let change = self.change_behind(plan);
+            if journal.entries.len() as u32 + change.entries() > journal.layout.entries_max() {
                 break;
             }
-            if !journal.ring.has_room(images + more) {
+            let more = images + change.images();
+            let gets_late = defers && self.window.record(row) == 0;
+            let late = journal.late + u32::from(gets_late) - u32::from(covers != 0);
+            let ring = &journal.ring;
+            let has_room =
+                if covers == 0 { ring.has_room(more, late) } else { ring.has_room_to_cover(more, late) };
+            if !has_room {
                 journal.is_full = journal.updates.is_empty();
+                if journal.is_full {
+                    self.send_back(journal);
+                }
                 break;
             }
-            images += more;
+            (images, journal.late) = (more, late);
             journal.waiting.pop_front();
             journal.updates.push(plan);
-            let place = self.plans[plan as usize].place;
-            for member in members(written | zeroed) {
-                let is_zeros = zeroed >> member & 1 != 0;
-                let kind = match failed >> member & 1 != 0 {
-                    true => RedoKind::Missing,
-                    false if is_zeros => RedoKind::Zeros,
-                    false => RedoKind::Image,
-                };
-                let content = if is_zeros { None } else { self.content_of_new(plan, member) };
-                let bytes = content.map(|page| self.memory.bytes(page));
-                journal.entries.push(RedoEntry {
-                    page: place.page - self.geometry.first_page,
-                    checksum: bytes.map_or(journal.zeros, crc32c),
-                    element: self.geometry.element(place, member),
-                    kind,
-                    is_masked: kind == RedoKind::Image
-                        && bytes.is_some_and(|bytes| bytes.starts_with(&REDO_MAGIC)),
-                });
-                if kind == RedoKind::Image {
-                    journal.images.push(content.unwrap_or_default());
-                }
-            }
+            self.note_change(journal, plan, &change);
         }
         images
     }
 
-    /// Members of its row that `plan` writes behind its current step, and those of which it makes zeros; with those that it would
-    /// if their elements had not been missing when its steps were made, which come last.
-    fn changes_behind(&self, plan: u32) -> (u64, u64, u64) {
+    /// Updates that wait and were to leave parity late begin anew, as others: they hold rows whose parity may be what frees the
+    /// room that those before them wait for.
+    fn send_back(&mut self, journal: &mut Journal) {
+        journal.waiting.retain(|&plan| {
+            let defers = self.plans[plan as usize].defers;
+            if defers {
+                self.woken.push_back(plan);
+            }
+            !defers
+        });
+    }
+
+    /// Notes the entries of an update, and the buffers of their images.
+    fn note_change(&mut self, journal: &mut Journal, plan: u32, change: &Change) {
+        let place = self.plans[plan as usize].place;
+        let page = place.page - self.geometry.first_page;
+        for member in members(change.written | change.zeroed) {
+            let element = self.geometry.element(place, member);
+            let is_zeros = change.zeroed >> member & 1 != 0;
+            let kind = match change.missing >> member & 1 != 0 {
+                true => RedoKind::Missing,
+                false if is_zeros => RedoKind::Zeros,
+                false => RedoKind::Image,
+            };
+            let new = if is_zeros { None } else { self.content_of_new(plan, member) };
+            let old = self.content_of_old(plan, member);
+            let is_late = change.before >> member & 1 != 0;
+            let before = is_late.then_some((RedoKind::Before, old));
+            for (kind, content) in [(kind, new)].into_iter().chain(before) {
+                let bytes = content.map(|page| self.memory.bytes(page));
+                let mut checksum = bytes.map_or(journal.zeros, crc32c);
+                if M::CARRIES_DATA && kind == RedoKind::Missing && member >= self.geometry.data {
+                    // Nobody knows that of parity before its element is rebuilt.
+                    let (group, position) = self.geometry.position_of(element.into());
+                    checksum = journal.table.get(group, page, position);
+                }
+                let begins = bytes.is_some_and(|bytes| bytes.starts_with(&REDO_MAGIC));
+                let is_masked = kind.has_image() && begins;
+                journal.entries.push(RedoEntry { page, checksum, element, kind, is_masked });
+                if kind.has_image() {
+                    journal.images.push(content.unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// What `plan` changes behind its current step.
+    fn change_behind(&self, plan: u32) -> Change {
         let slot = &self.plans[plan as usize];
         let base = (plan * self.stride) as usize;
         let (mut written, mut zeroed) = (0, 0);
@@ -128,17 +191,21 @@ impl<M: Memory> Array<M> {
                 }
             }
         }
-        let changed = if slot.purpose == Purpose::Trim { self.geometry.all_members() } else { slot.wanted };
-        let unwritten = changed & !(written | zeroed);
-        if slot.purpose == Purpose::Trim {
-            zeroed |= unwritten;
-        } else {
-            written |= unwritten;
+        let is_trim = slot.purpose == Purpose::Trim;
+        let mut changed = if is_trim { self.geometry.all_members() } else { slot.wanted & !slot.written };
+        if slot.covers != 0 {
+            // Parity is late no more, even where there is nobody to take it.
+            changed |= self.geometry.parity_members();
         }
+        let unwritten = changed & !(written | zeroed);
+        *(if is_trim { &mut zeroed } else { &mut written }) |= unwritten;
         if self.has_bug(Bug::JournalWithoutParity) {
             written &= !self.geometry.parity_members();
         }
-        (written, zeroed, unwritten)
+        let replaced = if slot.defers { slot.wanted & !self.window.dirty(slot.row) } else { 0 };
+        let before = if self.has_bug(Bug::BeforeImageOmitted) { 0 } else { replaced };
+        // One that failed meanwhile has nothing of it either.
+        Change { written, zeroed, missing: self.members_on_failed(plan) | unwritten, before }
     }
 
     /// Makes the steps of the plan that writes the record of what was gathered.
@@ -196,7 +263,7 @@ impl<M: Memory> Array<M> {
             journal.record.pages.push(page);
             journal.record.owned.push(page);
         }
-        let with_image = journal.entries.iter().filter(|entry| entry.kind == RedoKind::Image);
+        let with_image = journal.entries.iter().filter(|entry| entry.kind.has_image());
         for (entry, image) in with_image.zip(journal.images.drain(..)) {
             let mut page = image;
             if entry.is_masked {
@@ -222,7 +289,7 @@ impl<M: Memory> Array<M> {
         journal.record.is_under_way = false;
         journal.record.owned.drain(..).for_each(|page| self.memory.give(page));
         journal.ring.durable();
-        for entry in &journal.entries {
+        for entry in journal.entries.iter().filter(|entry| entry.kind != RedoKind::Before) {
             let (group, position) = self.geometry.position_of(entry.element.into());
             journal.table.set(group, entry.page, position, entry.checksum);
         }
@@ -233,12 +300,22 @@ impl<M: Memory> Array<M> {
     /// `plan` is over: if a record had what it wrote, that is done in place.
     #[inline]
     pub(super) fn done_in_place(&mut self, plan: u32) {
-        let record = std::mem::take(&mut self.plans[plan as usize].record);
+        let slot = &mut self.plans[plan as usize];
+        let (record, covers) = (std::mem::take(&mut slot.record), std::mem::take(&mut slot.covers));
         if record != 0 && self.intent.is_some() {
             return self.done_as_intended(plan);
         }
-        if let Some(journal) = self.journal.as_mut().filter(|_| record != 0) {
+        let is_freed = self.has_bug(Bug::BeforeImageFreed);
+        let Some(journal) = self.journal.as_mut() else { return };
+        if record != 0 {
             journal.ring.done(record);
+        }
+        if covers != 0 {
+            if !is_freed {
+                journal.ring.done(covers);
+            }
+            // One that gave up has no record.
+            journal.late -= u32::from(record == 0);
         }
     }
 
@@ -254,7 +331,7 @@ impl<M: Memory> Array<M> {
             let none = journal.wants_table.then(|| journal.ring.tail() - 1);
             let until = journal.ring.finished(unwritten).or(none).filter(|_| is_wanted);
             if until.is_none() {
-                return false;
+                return is_wanted && self.cover_for_room(driver);
             }
             journal.freeing.until = until;
             journal.freeing.pages.extend_from_slice(journal.table.changed());

@@ -73,7 +73,9 @@ impl<M: Memory> Array<M> {
     /// A flush waits for all parity that is late or under way, because what it covers must bear the loss of an element.
     /// False when a plan or an attachment is wanting; it goes on later.
     pub(super) fn settle_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
-        if self.requests[id as usize].settled || self.has_bug(Bug::LateParityKept) {
+        // What a journal has, with what parity covers, needs no parity to be durable.
+        let is_durable = self.journal.is_some();
+        if self.requests[id as usize].settled || is_durable || self.has_bug(Bug::LateParityKept) {
             return true;
         }
         while let Some(row) = self.window.oldest() {
@@ -129,6 +131,13 @@ impl<M: Memory> Array<M> {
             return false;
         }
         let replaced = wanted & !self.window.dirty(row);
+        if let Some(journal) = &self.journal {
+            // What is walked over has its parity; and a record has room for so much.
+            let entries = wanted.count_ones() + replaced.count_ones();
+            if self.is_walking() || journal.is_full || entries > journal.layout.entries_max() {
+                return false;
+            }
+        }
         !self.window.pins()
             || members(replaced).all(|member| self.window.has_pin(self.geometry.element(place, member)))
     }
@@ -157,6 +166,9 @@ impl<M: Memory> Array<M> {
         }
         if partial != 0 {
             self.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+        }
+        if self.writes_ahead() && !self.has_bug(Bug::JournalSkipped) {
+            self.plans[plan as usize].push_step(Step::Journal);
         }
         self.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
         self.plans[plan as usize].acknowledge_here();
@@ -192,6 +204,13 @@ impl<M: Memory> Array<M> {
         let dirty = self.window.dirty(row);
         let entry = self.window.add(row, wanted);
         self.give_to_late(plan, entry, wanted, dirty);
+        if self.window.record(row) == 0 {
+            self.window.set_record(entry, self.plans[plan as usize].record);
+            if !self.has_bug(Bug::BeforeImageFreed) {
+                // Its record is done when parity covers what it has.
+                self.plans[plan as usize].record = 0;
+            }
+        }
         // The versions stay kept until parity covers what replaced them.
         self.plans[plan as usize].pinned = 0;
     }
@@ -204,8 +223,10 @@ impl<M: Memory> Array<M> {
         let dirty = self.window.dirty(row);
         self.merge_late(plan, entry, dirty);
         self.take_from_late(plan, entry, dirty);
+        let covers = self.window.record(row);
         self.window.remove(entry);
         let slot = &mut self.plans[plan as usize];
+        slot.covers = covers;
         slot.dirty |= dirty;
         if !self.window.pins() {
             slot.kept |= dirty;
@@ -217,7 +238,9 @@ impl<M: Memory> Array<M> {
     /// A write that was to leave parity late lost an element on the way: what it wrote is covered at once.
     pub(super) fn cover_at_once(&mut self, plan: u32) {
         let before = self.plans[plan as usize].pinned;
+        let record = std::mem::take(&mut self.plans[plan as usize].record);
         self.take_late(plan);
+        self.covers_from(plan, record);
         let keeps = self.window.pins();
         let slot = &mut self.plans[plan as usize];
         slot.defers = false;
@@ -228,6 +251,45 @@ impl<M: Memory> Array<M> {
         if !keeps {
             slot.kept |= slot.wanted;
         }
+    }
+
+    /// `plan` is to cover what `record` has, if there is one, with what was late before that.
+    fn covers_from(&mut self, plan: u32, record: u64) {
+        let covers = &mut self.plans[plan as usize].covers;
+        if *covers == 0 {
+            *covers = record;
+        } else if let Some(journal) = self.journal.as_mut().filter(|_| record != 0) {
+            // Behind an older record that is needed it is not freed.
+            journal.ring.done(record);
+        }
+    }
+
+    /// Begins to make parity that was late, if that is what keeps records from being freed: that of the rows whose records are
+    /// in the older half of the journal, or all of it when there is no room left. False when there is nothing to begin.
+    pub(super) fn cover_for_room<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(journal) = self.journal.as_ref().filter(|journal| journal.late > 0) else { return false };
+        let Some(row) = self.window.oldest() else { return false };
+        if journal.is_full {
+            return !std::mem::replace(&mut self.window.settling, true);
+        }
+        let middle = journal.ring.middle();
+        let record = self.window.record(row);
+        let is_due = record != 0 && record <= middle && self.free_plan != NONE;
+        if is_due {
+            self.update_parity(row, NONE, driver);
+        }
+        is_due
+    }
+
+    /// A walk over rows waits until their parity is that of their data. Nothing if it need not; else whether making it so is
+    /// begun now.
+    pub(super) fn settle_for_walk(&mut self) -> Option<bool> {
+        let is_leaving = |plan: &Plan| plan.is_under_way && plan.defers;
+        let is_late = |array: &Self| array.window.late_rows() > 0 || array.plans.iter().any(is_leaving);
+        if !self.window.is_open() || !self.is_walking() || !is_late(self) {
+            return None;
+        }
+        Some(!self.window.is_empty() && !std::mem::replace(&mut self.window.settling, true))
     }
 
     /// The plan's row has its parity, or never will: elements need not keep what it covered.

@@ -278,7 +278,8 @@ impl<M: Memory> Array<M> {
                 plans,
                 geometry.data,
                 geometry.elements,
-                elements.old_versions,
+                // What a journal has is what elements would keep.
+                if layout.is_some() { 0 } else { elements.old_versions },
                 M::CARRIES_DATA,
             ),
             reads: Reads::new(&scheme.read, elements.count),

@@ -121,7 +121,8 @@ impl<M: Memory> Array<M> {
         }
         let hosts = self.class_of(plan, Class::HostWrite);
         let class = move |member| if member < data { hosts } else { Class::Parity };
-        if self.writes_ahead() && targets != 0 && !self.has_bug(Bug::JournalSkipped) {
+        let has_news = targets != 0 || self.plans[plan as usize].covers != 0;
+        if self.writes_ahead() && has_news && !self.has_bug(Bug::JournalSkipped) {
             self.plans[plan as usize].push_step(Step::Journal);
         }
         // What is written to a lost chunk is in the parity alone.

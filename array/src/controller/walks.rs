@@ -15,8 +15,13 @@ impl<M: Memory> Array<M> {
     /// Goes one step on with what goes on by itself. False if there is nothing to be done now.
     pub(super) fn walk_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         if self.members.is_some() {
-            return self.resync.is_none()
-                && (self.tell_members(driver) || self.rebuild_row(driver) || self.scrub_row(driver));
+            if self.resync.is_some() {
+                return false;
+            }
+            if let Some(begins) = self.settle_for_walk() {
+                return begins;
+            }
+            return self.tell_members(driver) || self.rebuild_row(driver) || self.scrub_row(driver);
         }
         self.rebuild_one(driver) || self.scrub_one(driver)
     }

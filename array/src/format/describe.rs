@@ -6,7 +6,7 @@ use stripewise_base::units::Bytes;
 use stripewise_code::Kind;
 
 use super::{
-    Area, CheckpointHeader, Commit, EntryRole, Member, MemberState, Placement, Summary, Superblock,
+    Area, CheckpointHeader, Commit, EntryRole, Features, Member, MemberState, Placement, Summary, Superblock,
     Tombstone, epoch_of, sequence_of,
 };
 use crate::geometry::Rotation;
@@ -78,6 +78,9 @@ impl Display for Superblock {
             writeln!(f, "member {nth}: {}", Described { member, unit })?;
         }
         let features = &self.features;
+        if features.incompatible & Features::LATE_PARITY != 0 {
+            writeln!(f, "its parity may be late: records of the journal have what it covers")?;
+        }
         if features.compatible != 0 {
             writeln!(f, "it has features {:#x} that this program ignores", features.compatible)?;
         }

@@ -26,6 +26,15 @@ pub enum RedoKind {
     Zeros,
     /// Its element is missing: parity alone has its content.
     Missing,
+    /// Its parity is late, and covers what its image has: it has new content in the same record.
+    Before,
+}
+
+impl RedoKind {
+    /// Whether an image is behind the header.
+    pub fn has_image(self) -> bool {
+        matches!(self, Self::Image | Self::Before)
+    }
 }
 
 /// A page that an update writes.
@@ -33,7 +42,7 @@ pub enum RedoKind {
 pub struct RedoEntry {
     /// The page, counted from the first of the data.
     pub page: u32,
-    /// CRC-32C of its new content.
+    /// CRC-32C of its new content, or of that before it.
     pub checksum: u32,
     /// The element.
     pub element: u16,
@@ -78,7 +87,7 @@ pub const fn redo_header_pages(members: u32, page_bytes: u32) -> u32 {
 impl RedoRecord {
     /// Images behind the header.
     pub fn images(&self) -> u32 {
-        self.entries.iter().filter(|entry| entry.kind == RedoKind::Image).count() as u32
+        self.entries.iter().filter(|entry| entry.kind.has_image()).count() as u32
     }
 
     /// Writes the header over `into`, all pages of a header.
@@ -131,16 +140,17 @@ impl RedoRecord {
 fn entry(bytes: &[u8]) -> Result<RedoEntry, FormatError> {
     let (kind, masked) = (bytes[10], bytes[11]);
     FRAME.expect(masked <= 1, "mark of an image that begins like a header", masked, "0 or 1")?;
-    FRAME.expect(masked == 0 || kind == 0, "mark of an image that there is none of", masked, "0")?;
     let kind = match kind {
         0 => RedoKind::Image,
         1 => RedoKind::Zeros,
         2 => RedoKind::Missing,
+        3 => RedoKind::Before,
         _ => {
-            FRAME.expect(false, "kind of an entry", kind, "0 to 2")?;
+            FRAME.expect(false, "kind of an entry", kind, "0 to 3")?;
             RedoKind::Image
         }
     };
+    FRAME.expect(masked == 0 || kind.has_image(), "mark of an image that there is none of", masked, "0")?;
     Ok(RedoEntry {
         page: u32_at(bytes, 0),
         checksum: u32_at(bytes, 4),
@@ -157,13 +167,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry() -> impl Strategy<Value = RedoEntry> {
-        (any::<[u32; 2]>(), any::<u16>(), 0..4u8).prop_map(|([page, checksum], element, what)| RedoEntry {
-            page,
-            checksum,
-            element,
-            kind: [RedoKind::Image, RedoKind::Zeros, RedoKind::Missing, RedoKind::Image][what as usize],
-            is_masked: what == 3,
-        })
+        let kinds = [RedoKind::Image, RedoKind::Zeros, RedoKind::Missing, RedoKind::Before];
+        (any::<[u32; 2]>(), any::<u16>(), prop::sample::select(kinds.to_vec()), any::<bool>()).prop_map(
+            |([page, checksum], element, kind, begins)| RedoEntry {
+                page,
+                checksum,
+                element,
+                kind,
+                is_masked: begins && kind.has_image(),
+            },
+        )
     }
 
     fn record() -> impl Strategy<Value = RedoRecord> {

@@ -125,6 +125,16 @@ pub struct Features {
     pub incompatible: u64,
 }
 
+impl Features {
+    /// Incompatible: records of the redo journal may have what late parity covers.
+    pub const LATE_PARITY: u64 = 1;
+
+    /// The incompatible ones that this program does not know.
+    pub(super) fn unknown(&self) -> u64 {
+        self.incompatible & !Self::LATE_PARITY
+    }
+}
+
 /// What an element says of itself and of its array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Superblock {

@@ -55,6 +55,8 @@ pub(crate) struct Journal {
     pub(crate) array: Uuid,
     pub(crate) epoch: u32,
     pub(crate) ring: Ring,
+    /// Rows of which records have what their late parity covers, and none has the parity.
+    pub(crate) late: u32,
     pub(crate) table: Checksums,
     /// Plans that wait for a record with what they are to write, in order.
     pub(crate) waiting: VecDeque<u32>,
@@ -106,7 +108,8 @@ impl Journal {
     /// That of an empty array, whose plans have the number `plan` and the one behind it.
     pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32, carries_data: bool) -> Self {
         Self {
-            ring: Ring::new(layout.journal.pages, layout.header_pages()),
+            ring: Ring::new(layout.journal.pages, layout.header_pages(), layout.members),
+            late: 0,
             table: Checksums::new(&layout, groups, carries_data),
             array: Uuid::default(),
             epoch: 1,

@@ -3,6 +3,10 @@
 //! A record is *finished* when all that it says was written in place, and *freed* when that, and the table's part of it, is
 //! durable. Its room is used anew only after a record that says so is durable itself: a reader finds every record from the tail
 //! that the newest one names, or knows that something is lost.
+//!
+//! A record with what late parity covers is not finished before that parity has a record of its own. So that there is always room
+//! for that, each row whose parity is late has the room of an update kept free. Where records go around the end, what is left there
+//! is lost to them: records without images, which are written to free others, may cost one such room, hence one more is kept.
 
 use std::collections::VecDeque;
 
@@ -34,6 +38,8 @@ pub(crate) struct Ring {
     pages: u32,
     /// Pages of a record without images.
     header: u32,
+    /// Pages of a record about one update, at the most.
+    update: u32,
     live: VecDeque<Live>,
     /// Number of the first of those.
     first_number: u64,
@@ -44,9 +50,18 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// An empty ring of `pages`, in which a header takes so many, and whose next record has this number.
-    pub(crate) fn new(pages: u32, header: u32) -> Self {
-        Self { pages, header, live: VecDeque::new(), first_number: 1, tail: 1, head: 0 }
+    /// An empty ring of `pages`, in which a header takes so many, and a record about one update at most so many more.
+    pub(crate) fn new(pages: u32, header: u32, images: u32) -> Self {
+        let update = header + images;
+        Self { pages, header, update, live: VecDeque::new(), first_number: 1, tail: 1, head: 0 }
+    }
+
+    /// With records that were found: from `tail` on, the first page of each and its pages.
+    pub(crate) fn with(mut self, tail: u64, records: impl Iterator<Item = (u32, u32)>) -> Self {
+        self.live.extend(records.map(|(first, pages)| Live { first, pages, tail, pending: 0 }));
+        self.head = self.live.back().map_or(0, |newest| newest.first + newest.pages);
+        (self.first_number, self.tail) = (tail, tail);
+        self
     }
 
     fn next_number(&self) -> u64 {
@@ -68,16 +83,28 @@ impl Ring {
         (head + pages <= oldest.first).then_some(head)
     }
 
-    /// Whether a record with so many images has room, and one without any behind it, by which room can be freed.
-    pub(crate) fn has_room(&self, images: u32) -> bool {
+    /// Whether a record with so many images has room, and behind it one without any, by which room can be freed, and those by
+    /// which `late` rows get their parity.
+    pub(crate) fn has_room(&self, images: u32, late: u32) -> bool {
+        self.fits(images, if late > 0 { late + 2 } else { 0 })
+    }
+
+    /// The same for a record by which rows get their parity that was late, with `late` of them left then: there is for one row.
+    pub(crate) fn has_room_to_cover(&self, images: u32, late: u32) -> bool {
+        self.fits(images, if late > 0 { late + 1 } else { 0 })
+    }
+
+    fn fits(&self, images: u32, updates: u32) -> bool {
         let pages = self.header + images;
         let Some(first) = self.place(self.head, pages) else { return false };
         let head = first + pages;
-        if self.live.is_empty() {
-            // The record itself is the oldest then.
-            return head + self.header <= self.pages || self.header <= first;
+        // An only record is the oldest itself.
+        let oldest = self.live.front().map_or(first, |oldest| oldest.first);
+        let (here, at_start) = if head > oldest { (self.pages - head, oldest) } else { (oldest - head, 0) };
+        match updates {
+            0 => here.max(at_start) >= self.header,
+            _ => here / self.update + at_start / self.update >= updates,
         }
-        self.place(head, self.header).is_some()
     }
 
     /// Begins a record with so many images about `pending` updates. There must be room for it; for one without images there is
@@ -125,6 +152,11 @@ impl Ring {
         self.tail
     }
 
+    /// The record in the midst of those that are not freed.
+    pub(crate) fn middle(&self) -> u64 {
+        self.tail + (self.next_number() - self.tail) / 2
+    }
+
     /// Whether more is freed than any record says.
     pub(crate) fn has_news(&self) -> bool {
         self.live.back().is_some_and(|newest| newest.tail < self.tail)
@@ -165,6 +197,28 @@ mod tests {
         }
     }
 
+    /// Writes a record about `pending` updates, which is durable at once.
+    fn write(ring: &mut Ring, reader: &mut Reader, images: u32, pending: u32) -> u64 {
+        let begun = ring.begin(images, pending);
+        reader.write(begun, ring.header + images);
+        assert!(begun.first + ring.header + images <= ring.pages);
+        reader.durable = begun.number;
+        ring.durable();
+        begun.number
+    }
+
+    /// Frees what is finished, and says so by a record without images. False when nothing is.
+    fn free_finished(ring: &mut Ring, reader: &mut Reader) -> bool {
+        if let Some(finished) = ring.finished(0) {
+            ring.free(finished);
+        }
+        let has_news = ring.has_news();
+        if has_news {
+            write(ring, reader, 0, 0);
+        }
+        has_news
+    }
+
     proptest! {
         #[test]
         fn no_record_is_overwritten_that_a_reader_may_need_and_room_always_comes(
@@ -172,28 +226,17 @@ mod tests {
             header in 1..3u32,
             choices in prop::collection::vec((0..9u32, 0..4u32, any::<bool>()), 1..300),
         ) {
-            let mut ring = Ring::new(pages, header);
+            let mut ring = Ring::new(pages, header, 4);
             let mut reader = Reader::default();
             let mut under_way: Vec<u64> = Vec::new();
             for (images, pending, finishes) in choices {
-                while !ring.has_room(images) {
+                while !ring.has_room(images, 0) {
                     // The way out of a full ring: what is under way ends, is freed, and a record without images says so.
                     under_way.drain(..).for_each(|number| ring.done(number));
-                    if let Some(finished) = ring.finished(0) {
-                        ring.free(finished);
-                    }
-                    prop_assert!(ring.has_news());
-                    let begun = ring.begin(0, 0);
-                    reader.write(begun, header);
-                    reader.durable = begun.number;
-                    ring.durable();
+                    prop_assert!(free_finished(&mut ring, &mut reader));
                 }
-                let begun = ring.begin(images, pending);
-                reader.write(begun, header + images);
-                prop_assert!(begun.first + header + images <= pages);
-                reader.durable = begun.number;
-                ring.durable();
-                under_way.extend((0..pending).map(|_| begun.number));
+                let number = write(&mut ring, &mut reader, images, pending);
+                under_way.extend((0..pending).map(|_| number));
                 if finishes {
                     under_way.drain(..).for_each(|number| ring.done(number));
                 }
@@ -202,16 +245,50 @@ mod tests {
                 }
             }
         }
+
+        #[test]
+        fn each_row_whose_parity_is_late_always_has_room_for_it(
+            pages in 40..160u32,
+            header in 1..3u32,
+            members in 3..7u32,
+            choices in prop::collection::vec((0..12u32, 0..4u32, any::<prop::sample::Index>()), 1..300),
+        ) {
+            let mut ring = Ring::new(pages, header, members);
+            let mut reader = Reader::default();
+            // Of each row whose parity is late, the record with what that covers.
+            let mut late: Vec<u64> = Vec::new();
+            for (images, what, pick) in choices {
+                let count = late.len() as u32;
+                match what {
+                    0 if ring.has_room(images, count) => {
+                        let number = write(&mut ring, &mut reader, images, 1);
+                        ring.done(number);
+                    }
+                    1 if ring.has_room(images, count + 1) => late.push(write(&mut ring, &mut reader, images, 1)),
+                    2 if count > 0 => {
+                        let record = late.swap_remove(pick.index(late.len()));
+                        let images = images % (members + 1);
+                        prop_assert!(ring.has_room_to_cover(images, count - 1), "{count} late: {ring:?}");
+                        let number = write(&mut ring, &mut reader, images, 1);
+                        ring.done(number);
+                        ring.done(record);
+                    }
+                    _ => {
+                        free_finished(&mut ring, &mut reader);
+                    }
+                }
+            }
+        }
     }
 
     #[test]
     fn records_follow_each_other_and_begin_again_at_the_start() {
-        let mut ring = Ring::new(20, 1);
+        let mut ring = Ring::new(20, 1, 4);
         assert_eq!(ring.begin(7, 1), Begun { number: 1, tail: 1, first: 0 });
         ring.durable();
         assert_eq!(ring.begin(7, 1), Begun { number: 2, tail: 1, first: 8 });
         ring.durable();
-        assert!(ring.has_room(2) && !ring.has_room(3), "one page is left for a record without images");
+        assert!(ring.has_room(2, 0) && !ring.has_room(3, 0), "one page is left for a record without images");
         assert!(ring.is_half_full());
         assert_eq!(ring.finished(0), None);
         ring.done(2);
@@ -219,7 +296,7 @@ mod tests {
         ring.done(1);
         assert_eq!((ring.finished(0), ring.finished(1)), (Some(2), Some(1)));
         ring.free(1);
-        assert!(!ring.has_room(3), "no record says yet that the first is free");
+        assert!(!ring.has_room(3, 0), "no record says yet that the first is free");
         assert!(ring.has_news());
         assert_eq!(ring.begin(0, 0), Begun { number: 3, tail: 2, first: 16 });
         ring.durable();

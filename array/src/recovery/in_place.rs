@@ -3,9 +3,13 @@
 use super::assemble::Assembly;
 use super::in_place_intent as intents;
 use super::in_place_journal::Found;
+use super::in_place_late as late;
 use super::in_place_table as tables;
-use super::superblocks::{superblock_in_place, write_all, write_and_flush};
+use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
+use stripewise_code::Code;
+
 use super::{DamagedCopy, Identity, OpenError, Opened, Opening};
+use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{Structure, Superblock, Uuid, superblock_pages};
@@ -170,10 +174,15 @@ pub(super) fn open<M: Memory>(
     };
     let mut opened = Opened::default();
     let has_journal = scheme.has_redo_journal();
-    let table = if has_journal { Some(redo(&mut site, &mut opened, opening)?) } else { None };
+    let table = match scheme.code(&geometry, geometry.page_bytes)?.filter(|_| has_journal) {
+        Some(code) => Some(redo(&mut site, &mut opened, &code, opening)?),
+        None => None,
+    };
     let marks = if has_journal { None } else { Some(read_marks(&mut site, &mut opened, opening)?) };
 
     let mut superblock = superblock.clone();
+    // By the new epoch all records are void, and with them what they use.
+    superblock.features.incompatible = features_of(scheme).incompatible;
     superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
     superblock.update = assembly.update + 1;
     let epoch = superblock.epoch;
@@ -242,8 +251,13 @@ fn read_marks(
 }
 
 /// Does again what the journal has, and answers with the table of checksums as it is then.
-fn redo(site: &mut Site<'_>, opened: &mut Opened, opening: Opening) -> Result<Checksums, OpenError> {
-    let found = Found::read(site);
+fn redo(
+    site: &mut Site<'_>,
+    opened: &mut Opened,
+    code: &Code,
+    opening: Opening,
+) -> Result<Checksums, OpenError> {
+    let mut found = Found::read(site);
     opened.losses.extend(found.losses());
     if let Some(newest) = &found.newest {
         site.leave_out(newest.missing);
@@ -260,6 +274,23 @@ fn redo(site: &mut Site<'_>, opened: &mut Opened, opening: Opening) -> Result<Ch
     }
     opened.dropped = found.dropped;
     opened.replayed = found.records.len() as u64;
+    let undone = || {
+        let reason = "the journal has updates that are not done in place; open it for writing first";
+        Err(OpenError::Refused(reason.into()))
+    };
+    if opening.read_only {
+        if !late::rows(&found, site.geometry).is_empty() {
+            return undone();
+        }
+    } else {
+        found.secure(site)?;
+        site.write(&behind.0, &behind.1)?;
+        if !opening.has_bug(Bug::LateParityForgotten) {
+            // Where records are lost there is no knowing where the next one goes.
+            let is_recorded = found.is_whole() && !opening.has_bug(Bug::LateParityNotRecorded);
+            late::cover(site, &mut found, &table, code, is_recorded)?;
+        }
+    }
     let changes = found.changes(site.geometry);
     let last: Vec<(At, Vec<u8>)> = changes
         .pages
@@ -272,14 +303,10 @@ fn redo(site: &mut Site<'_>, opened: &mut Opened, opening: Opening) -> Result<Ch
     if opening.read_only {
         for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
             if site.read(at).iter().zip(pages).any(|(found, expected)| found.as_ref() != Some(expected)) {
-                return Err(OpenError::Refused(
-                    "the journal has updates that are not done in place; open it for writing first".into(),
-                ));
+                return undone();
             }
         }
     } else {
-        found.secure(site)?;
-        site.write(&behind.0, &behind.1)?;
         site.write(&at, &pages)?;
     }
     for ((group, page, position), checksum) in changes.checksums {

@@ -5,20 +5,56 @@ use std::collections::BTreeMap;
 use super::damage::is_damaged;
 use super::in_place::{ROUND_PAGES, Site};
 use super::{DamagedCopy, OpenError};
-use crate::format::{REDO_MAGIC, RedoKind, RedoRecord, Structure, crc32c};
+use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 use crate::geometry::Geometry;
-use crate::journal::elements_of_record;
+use crate::journal::{Checksums, elements_of_record};
 use crate::media::At;
 
 /// A record that was found, with the images that have their checksums, in order.
 pub(super) struct Record {
     pub(super) header: RedoRecord,
-    images: Vec<Option<Vec<u8>>>,
+    pub(super) images: Vec<Option<Vec<u8>>>,
 }
 
 impl Record {
     fn is_whole(&self) -> bool {
         self.images.iter().all(Option::is_some)
+    }
+
+    /// Its entries, each with its image if it has one.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&RedoEntry, Option<&Vec<u8>>)> {
+        let mut images = self.images.iter();
+        self.header.entries.iter().map(move |entry| {
+            let image = if entry.kind.has_image() { images.next() } else { None };
+            (entry, image.and_then(Option::as_ref))
+        })
+    }
+
+    /// Writes it at its place on all elements that are there, and flushes them.
+    pub(super) fn write(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
+        let Self { header, images } = self;
+        let page_bytes = site.page_bytes();
+        let mut bytes = vec![0; site.layout.header_pages() as usize * page_bytes];
+        header.encode(&mut bytes);
+        let mut record: Vec<Vec<u8>> = bytes.chunks(page_bytes).map(<[u8]>::to_vec).collect();
+        let entries = header.entries.iter().filter(|entry| entry.kind.has_image());
+        for (entry, image) in entries.zip(images.iter().flatten()) {
+            let mut page = image.clone();
+            if entry.is_masked {
+                page[..REDO_MAGIC.len()].fill(0);
+            }
+            record.push(page);
+        }
+        let first = site.layout.journal.first + header.first;
+        let (mut at, mut pages) = (Vec::new(), Vec::new());
+        for element in 0..site.geometry.elements {
+            for (page, content) in (first..).zip(&record) {
+                let Some(place) = site.at(element, page) else { continue };
+                at.push(place);
+                pages.push(content.clone());
+            }
+        }
+        site.write(&at, &pages)
     }
 }
 
@@ -46,7 +82,24 @@ pub(super) struct Changes {
     pub(super) checksums: BTreeMap<(u32, u32, u32), u32>,
 }
 
+impl Changes {
+    /// The checksum of a page by group, page and position: the last one, or that which `table` has.
+    pub(super) fn checksum(&self, table: &Checksums, at: (u32, u32, u32)) -> u32 {
+        self.checksums.get(&at).copied().unwrap_or_else(|| table.get(at.0, at.1, at.2))
+    }
+}
+
 impl Found {
+    /// The number of the last of its records, or 0.
+    pub(super) fn newest_number(&self) -> u64 {
+        self.records.last().map_or(0, |record| record.header.number)
+    }
+
+    /// Whether records from the tail on that were found are all that there should be.
+    pub(super) fn is_whole(&self) -> bool {
+        self.missing.is_empty()
+    }
+
     /// Reads the journal of all elements that are there.
     pub(super) fn read(site: &mut Site<'_>) -> Self {
         let mut found = Self::default();
@@ -92,29 +145,7 @@ impl Found {
     /// Writes the newest record anew on all elements. It may be on one of them alone, and what is done again by it has to be done
     /// again if that one is lost meanwhile. Those before it are where they should be.
     pub(super) fn secure(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
-        let Some(Record { header, images }) = self.records.last() else { return Ok(()) };
-        let page_bytes = site.page_bytes();
-        let mut bytes = vec![0; site.layout.header_pages() as usize * page_bytes];
-        header.encode(&mut bytes);
-        let mut record: Vec<Vec<u8>> = bytes.chunks(page_bytes).map(<[u8]>::to_vec).collect();
-        let entries = header.entries.iter().filter(|entry| entry.kind == RedoKind::Image);
-        for (entry, image) in entries.zip(images.iter().flatten()) {
-            let mut page = image.clone();
-            if entry.is_masked {
-                page[..REDO_MAGIC.len()].fill(0);
-            }
-            record.push(page);
-        }
-        let first = site.layout.journal.first + header.first;
-        let (mut at, mut pages) = (Vec::new(), Vec::new());
-        for element in 0..site.geometry.elements {
-            for (page, content) in (first..).zip(&record) {
-                let Some(place) = site.at(element, page) else { continue };
-                at.push(place);
-                pages.push(content.clone());
-            }
-        }
-        site.write(&at, &pages)
+        self.records.last().map_or(Ok(()), |newest| newest.write(site))
     }
 
     /// What may be lost, in words.
@@ -152,21 +183,17 @@ impl Found {
     pub(super) fn changes(&self, geometry: &Geometry) -> Changes {
         let zeros = vec![0; geometry.page_bytes as usize];
         let mut changes = Changes::default();
-        for record in &self.records {
-            let mut images = record.images.iter();
-            for entry in &record.header.entries {
-                let element = u32::from(entry.element);
-                let content = match entry.kind {
-                    RedoKind::Image => images.next().cloned().flatten(),
-                    RedoKind::Zeros => Some(zeros.clone()),
-                    RedoKind::Missing => None,
-                };
-                if let Some(content) = content {
-                    changes.pages.insert((element, entry.page), content);
-                }
-                let (group, position) = geometry.position_of(element);
-                changes.checksums.insert((group, entry.page, position), entry.checksum);
-            }
+        for (entry, image) in self.records.iter().flat_map(Record::entries) {
+            let at = (u32::from(entry.element), entry.page);
+            match (entry.kind, image) {
+                (RedoKind::Before, _) => continue,
+                (RedoKind::Zeros, _) => changes.pages.insert(at, zeros.clone()),
+                (_, Some(image)) => changes.pages.insert(at, image.clone()),
+                // What it had before is older than what it gets when it is rebuilt.
+                (_, None) => changes.pages.remove(&at),
+            };
+            let (group, position) = geometry.position_of(at.0);
+            changes.checksums.insert((group, entry.page, position), entry.checksum);
         }
         changes
     }
@@ -231,7 +258,7 @@ fn has_record(site: &mut Site<'_>, header: &RedoRecord, element: u32) -> bool {
 
 /// The record of `header`, with those of its images that one of its copies has.
 fn images(site: &mut Site<'_>, header: &RedoRecord, elements: &[u32]) -> Record {
-    let entries: Vec<_> = header.entries.iter().filter(|entry| entry.kind == RedoKind::Image).collect();
+    let entries: Vec<_> = header.entries.iter().filter(|entry| entry.kind.has_image()).collect();
     let first = site.layout.journal.first + header.first + site.layout.header_pages();
     let mut images: Vec<Option<Vec<u8>>> = vec![None; entries.len()];
     for &element in elements {

@@ -6,6 +6,7 @@ mod damage;
 mod in_place;
 mod in_place_intent;
 mod in_place_journal;
+mod in_place_late;
 mod in_place_table;
 mod log;
 mod superblocks;

@@ -11,7 +11,7 @@ use crate::geometry::Geometry;
 use crate::media::{At, Media};
 use crate::operation::Outcome;
 use crate::placement::PlacementPolicy;
-use crate::scheme::{Elements, Scheme};
+use crate::scheme::{Elements, Scheme, WindowSize};
 use stripewise_code::Kind;
 
 /// The superblock of an empty array with a log.
@@ -72,7 +72,7 @@ fn superblock_of(
         update: 1,
         epoch: 0,
         placement: Placement::Log,
-        features: Features::default(),
+        features: features_of(scheme),
         page_bytes: elements.page_bytes,
         pages: elements.pages,
         level: geometry.level,
@@ -99,6 +99,12 @@ fn superblock_of(
             .unwrap_or_default(),
         members: identity.elements.iter().map(member).collect(),
     }
+}
+
+/// What an array of `scheme` uses that not every program knows.
+pub(super) fn features_of(scheme: &Scheme) -> Features {
+    let is_late = scheme.has_redo_journal() && scheme.parity.window != WindowSize::default();
+    Features { incompatible: if is_late { Features::LATE_PARITY } else { 0 }, ..Features::default() }
 }
 
 /// The code of the parity that `scheme` has over `geometry`.

@@ -50,14 +50,15 @@ impl Scheme {
                 "has no format for rows that wait in memory; use placement.first_writes = \"in-place\"";
             return refuse("metadata", on, reason);
         }
-        if self.parity.window != WindowSize::default() {
-            let reason = "would need what late parity lacks in the journal, which holds whole pages alone; use parity.window = 0";
-            return refuse("metadata", on, reason);
-        }
         if self.journal.policy == JournalPolicy::IntentBitmap {
             if self.journal.capacity.is_some() {
                 let reason = "has no meaning without a redo journal; leave it out";
                 return refuse("journal.capacity", &self.journal.capacity.unwrap_or_default(), reason);
+            }
+            if self.parity.window != WindowSize::default() {
+                let reason = "would leave rows open to the write hole for as long as their parity is late; use 0, or \
+                    journal.policy = \"redo\"";
+                return refuse("parity.window", &self.parity.window, reason);
             }
             if self.parity.acknowledge == Acknowledge::AfterData {
                 let reason = "would leave it open whether parity is that of acknowledged data; use \"after-parity\" with \
@@ -127,15 +128,20 @@ mod tests {
         let refused = |text: &str| resolve(text).expect_err("a refusal").to_string();
         let on = |text: &str| refused(&format!("metadata = 'on'\n{text}"));
         assert!(on("[geometry]\nlevel = 'raid0'").contains("there is no parity"));
-        assert!(on("[parity]\nwindow = 2").contains("use parity.window = 0"));
         assert!(on("[cache]\npolicy = 'parity-caching'").contains("no format for a write cache"));
         assert!(on("[placement]\nfirst_writes = 'gather'").contains("use placement.first_writes"));
         assert!(on("[journal]\ncapacity = '64KiB'").contains("four records of the greatest size"));
         assert!(on("[journal]\ncapacity = '1GiB'").contains("leaves no room for data"));
         let bitmap = |text: &str| on(&format!("[journal]\npolicy = 'intent-bitmap'\n{text}"));
         assert!(bitmap("capacity = '1MiB'").contains("has no meaning without a redo journal"));
+        assert!(bitmap("[parity]\nwindow = 2").contains("open to the write hole"));
         assert!(bitmap("[parity]\nacknowledge = 'after-data'").contains("use \"after-parity\""));
         assert!(refused("[journal]\npolicy = 'intent-bitmap'").contains("use metadata = \"on\""));
+    }
+
+    #[test]
+    fn parity_may_be_late_where_a_journal_has_what_it_covers() {
+        assert!(resolve("metadata = 'on'\n[parity]\nwindow = 2").is_ok());
     }
 
     #[test]

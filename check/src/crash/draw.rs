@@ -51,6 +51,7 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
             groups_segments: draw.percent(50),
             wait_ns: 0,
             groups,
+            window: if kind.has_window() { window(seed) } else { 0 },
         };
     }
     let segment_rows = draw.one_of(if parity == 1 { &[4, 4, 6, 8] } else { &[6, 6, 8, 8] });
@@ -65,7 +66,13 @@ pub(crate) fn shape(seed: u64, kinds: &[Kind]) -> Shape {
         groups_segments: draw.percent(30),
         wait_ns: draw.one_of(&[0, 0, 3_000, 20_000]),
         groups,
+        window: 0,
     }
+}
+
+/// Slots of the parity window of a seed's array.
+fn window(seed: u64) -> u32 {
+    Draw(Prng::stream(seed, 0x7769_6e64)).one_of(&[1, 2, 3, 5, 8, 20])
 }
 
 /// The case of a seed, for an array of `sectors` sectors.

@@ -244,6 +244,7 @@ fn shape() -> Shape {
         groups_segments: false,
         wait_ns: 0,
         groups: 1,
+        window: 0,
     }
 }
 

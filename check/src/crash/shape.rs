@@ -6,7 +6,7 @@ use stripewise_array::geometry::Level;
 use stripewise_array::journal::JournalPolicy;
 use stripewise_array::placement::elastic::{AcknowledgeWrites, BufferUnit};
 use stripewise_array::placement::{Persistence, PlacementPolicy};
-use stripewise_array::{Elements, Identity, Metadata, Scheme};
+use stripewise_array::{Elements, Identity, Metadata, Scheme, WindowSize};
 use stripewise_base::units::{Bytes, Span};
 
 /// How an array survives.
@@ -21,13 +21,18 @@ pub enum Kind {
     Journal5,
     /// RAID-6 in place, the redo journal.
     Journal6,
+    /// RAID-5 in place, the redo journal, parity that is late.
+    Window5,
+    /// RAID-6 in place, the redo journal, parity that is late.
+    Window6,
     /// RAID-5 in place, the intent bitmap. It has a write hole: row `hole` of the contract.
     Bitmap5,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Log5, Self::Log6, Self::Journal5, Self::Journal6, Self::Bitmap5];
+    pub const ALL: [Self; 7] =
+        [Self::Log5, Self::Log6, Self::Journal5, Self::Journal6, Self::Window5, Self::Window6, Self::Bitmap5];
 
     /// Its name, as the command takes it.
     pub fn name(self) -> &'static str {
@@ -36,6 +41,8 @@ impl Kind {
             Self::Log6 => "log6",
             Self::Journal5 => "journal5",
             Self::Journal6 => "journal6",
+            Self::Window5 => "window5",
+            Self::Window6 => "window6",
             Self::Bitmap5 => "bitmap5",
         }
     }
@@ -43,14 +50,19 @@ impl Kind {
     /// Elements of a stripe that may be lost.
     pub fn parity(self) -> u32 {
         match self {
-            Self::Log5 | Self::Journal5 | Self::Bitmap5 => 1,
-            Self::Log6 | Self::Journal6 => 2,
+            Self::Log5 | Self::Journal5 | Self::Window5 | Self::Bitmap5 => 1,
+            Self::Log6 | Self::Journal6 | Self::Window6 => 2,
         }
     }
 
     /// Whether chunks are rewritten where they lie.
     pub(crate) fn is_in_place(self) -> bool {
-        matches!(self, Self::Journal5 | Self::Journal6 | Self::Bitmap5)
+        !matches!(self, Self::Log5 | Self::Log6)
+    }
+
+    /// Whether parity may follow its data by some writes.
+    pub(crate) fn has_window(self) -> bool {
+        matches!(self, Self::Window5 | Self::Window6)
     }
 
     /// Whether a row that was under update when power was lost, and loses a chunk too, may have anything there.
@@ -65,7 +77,7 @@ impl Kind {
 
     /// Whether a trim of whole pages is a version like a write.
     pub(crate) fn has_binding_trims(self) -> bool {
-        matches!(self, Self::Log5 | Self::Log6)
+        !self.is_in_place()
     }
 }
 
@@ -101,6 +113,9 @@ pub struct Shape {
     /// Parity groups that the elements form.
     #[serde(default = "one")]
     pub groups: u16,
+    /// Slots of the parity window.
+    #[serde(default)]
+    pub window: u32,
 }
 
 fn one() -> u16 {
@@ -123,6 +138,11 @@ impl Shape {
             let is_second = self.kind.parity() == 2 && self.groups_segments;
             scheme.code.kind = is_second.then_some(stripewise_code::Kind::Rdp);
             scheme.code.prime = is_second.then_some(17);
+            if self.kind.has_window() {
+                scheme.parity.window = WindowSize::Chunks(self.window);
+                // A write may make as much parity due as it has chunks.
+                scheme.queues.plans = 16;
+            }
             if self.kind == Kind::Bitmap5 {
                 scheme.journal.policy = JournalPolicy::IntentBitmap;
             }

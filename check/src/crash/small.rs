@@ -134,6 +134,8 @@ pub(crate) fn shape(kind: Kind) -> Shape {
             groups_segments: false,
             wait_ns: 0,
             groups: 1,
+            // Late parity meets every crash, and so does what makes it due.
+            window: if kind.has_window() { 2 } else { 0 },
         };
     }
     Shape {
@@ -145,6 +147,7 @@ pub(crate) fn shape(kind: Kind) -> Shape {
         groups_segments: false,
         wait_ns: 0,
         groups: 1,
+        window: 0,
     }
 }
 

@@ -159,6 +159,8 @@ pub struct Redo {
     pub tail: u64,
     /// Members that were missing, one bit each.
     pub missing: u64,
+    /// Pages of which it has what late parity covers.
+    pub late: u32,
 }
 
 /// What lies in a segment, in short.
@@ -271,10 +273,13 @@ impl Display for Finding<'_> {
             }
             Self::Journal { member, records, newest } => {
                 write!(f, "member {member}: redo journal: {}", Several((*records).into(), "record"))?;
-                if let Some(Redo { epoch, number, tail, missing }) = newest {
+                if let Some(Redo { epoch, number, tail, missing, late }) = newest {
                     write!(f, "; the newest is {number} of epoch {epoch}, done again from {tail} on")?;
                     if *missing != 0 {
                         write!(f, ", without members {}", List(members_of(*missing)))?;
+                    }
+                    if *late != 0 {
+                        write!(f, ", with what late parity covers of {}", Several((*late).into(), "page"))?;
                     }
                 }
                 writeln!(f)

@@ -1,6 +1,8 @@
 //! What an array in place has beside its data: journal, checksums, bitmap.
 
-use super::super::{ChecksumPage, FormatError, IntentPage, REDO_MAGIC, RedoRecord, redo_header_pages};
+use super::super::{
+    ChecksumPage, FormatError, IntentPage, REDO_MAGIC, RedoKind, RedoRecord, redo_header_pages,
+};
 use super::pages::Pages;
 use super::{Finding, Redo, Subject, Told};
 use crate::media::Media;
@@ -49,8 +51,9 @@ fn journal(subject: &Subject, member: u16, element: u16, pages: &mut Pages<'_>) 
         }
         records += 1;
         if newest.is_none_or(|newest| (newest.epoch, newest.number) < (record.epoch, record.number)) {
+            let late = record.entries.iter().filter(|entry| entry.kind == RedoKind::Before).count() as u32;
             let RedoRecord { epoch, number, tail, missing, .. } = record;
-            newest = Some(Redo { epoch, number, tail, missing });
+            newest = Some(Redo { epoch, number, tail, missing, late });
         }
     }
     Finding::Journal { member, records, newest }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::superblock::tests::of_five;
-use super::super::*;
+use super::super::{RedoEntry, RedoKind, *};
 use super::{Dump, DumpError, Finding};
 use crate::geometry::Level;
 use crate::media::{At, Found, Media};
@@ -291,7 +291,11 @@ fn what_an_array_in_place_has_beside_its_data_is_told() {
         block.encode(Copy::Front, &mut elements.0[usize::from(number)][..SUPERBLOCK_BYTES]);
         block.encode(Copy::Back, &mut elements.0[usize::from(number)][52 * PAGE..]);
     }
-    let record = RedoRecord { array, epoch: 2, number: 8, tail: 7, missing: 4, first: 2, entries: vec![] };
+    let entries = vec![
+        RedoEntry { page: 3, ..RedoEntry::default() },
+        RedoEntry { page: 3, kind: RedoKind::Before, ..RedoEntry::default() },
+    ];
+    let record = RedoRecord { array, epoch: 2, number: 8, tail: 7, missing: 4, first: 2, entries };
     record.encode(&mut elements.0[1][10 * PAGE..11 * PAGE]);
     ChecksumPage { array, epoch: 2, version: 6, group: 0, number: 0 }.encode(&[1, 2], elements.page(1, 14));
     elements.page(1, 15).fill(3);
@@ -299,7 +303,8 @@ fn what_an_array_in_place_has_beside_its_data_is_told() {
         .encode(&[2], elements.page(1, 16));
     let (text, problems) = elements.dump(Dump::default()).expect("it is an array");
     let expected = "\
-member 1: redo journal: 1 record; the newest is 8 of epoch 2, done again from 7 on, without members 2
+member 1: redo journal: 1 record; the newest is 8 of epoch 2, done again from 7 on, without members 2, with what late \
+parity covers of 1 page
 member 1: table of checksums: 1 page, of versions up to 6; DAMAGED or of others: 1 page
 member 1: intent bitmap of group 0, version 5: 1 of 2 bits set
 ";

@@ -118,8 +118,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
         incompatible: u64_at(bytes, 64),
     };
     let version = u16_at(bytes, 8);
-    if version > VERSION || features.incompatible != 0 {
-        let incompatible = features.incompatible;
+    if version > VERSION || features.unknown() != 0 {
+        let incompatible = features.unknown();
         return Err(FormatError::Newer { structure: Structure::Superblock, version, incompatible });
     }
     FRAME.expect(version > 0, "version", version, "1 or more")?;

@@ -94,7 +94,7 @@ prop_compose! {
             array,
             element: members[usize::from(number)].element,
             number,
-            features: Features { compatible, read_only, incompatible: 0 },
+            features: Features { compatible, read_only, incompatible: compatible & Features::LATE_PARITY },
             update,
             epoch: ended.last().map_or(0, |last| last.epoch + 1),
             placement: if is_log { Placement::Log } else { Placement::InPlace },
@@ -175,7 +175,7 @@ proptest! {
     fn a_feature_that_must_be_known_or_a_greater_version_is_newer(
         block in superblock(),
         version in 2u16..,
-        incompatible in 1u64..,
+        incompatible in 2u64..,
     ) {
         for (at, value) in [(8, &version.to_le_bytes()[..]), (64, &incompatible.to_le_bytes())] {
             let mut bytes = written(&block, Copy::Front);

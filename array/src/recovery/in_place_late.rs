@@ -1,0 +1,156 @@
+//! Rows whose parity was late when power was lost: it is made that of their data. Records have what it covers instead, so what
+//! is lost of such a row is decoded from that first. Like any update, the new parity has a record ahead of it.
+
+use std::collections::BTreeMap;
+
+use stripewise_code::Code;
+
+use super::OpenError;
+use super::in_place::Site;
+use super::in_place_journal::{Changes, Found, Record};
+use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
+use crate::geometry::{Geometry, Place};
+use crate::journal::{Checksums, Ring};
+
+/// By group and page of the data, each row whose parity is late: what that covers, by element.
+type Late = BTreeMap<(u32, u32), BTreeMap<u32, Vec<u8>>>;
+
+/// The rows whose parity is late when all records of `found` are done again.
+pub(super) fn rows(found: &Found, geometry: &Geometry) -> Late {
+    let mut late = Late::new();
+    for (entry, image) in found.records.iter().flat_map(Record::entries) {
+        let element = u32::from(entry.element);
+        let (group, page) = (geometry.group_of(element), entry.page);
+        let place = geometry.place(geometry.row_of(group, page));
+        let mut parity = geometry.data..geometry.members;
+        if let Some(image) = image.filter(|_| entry.kind == RedoKind::Before) {
+            let row = late.entry((group, page)).or_default();
+            row.entry(element).or_insert_with(|| image.clone());
+        } else if parity.any(|member| geometry.element(place, member) == entry.element) {
+            late.remove(&(group, page));
+        }
+    }
+    late
+}
+
+/// Makes parity that was late that of its data: by records behind those of `found`, to be done with them.
+pub(super) fn cover(
+    site: &mut Site<'_>,
+    found: &mut Found,
+    table: &Checksums,
+    code: &Code,
+    is_recorded: bool,
+) -> Result<(), OpenError> {
+    let late = rows(found, site.geometry);
+    let Some(newest) = found.newest.clone().filter(|_| !late.is_empty()) else { return Ok(()) };
+    let changes = found.changes(site.geometry);
+    let header_pages = site.layout.header_pages();
+    let taken = |record: &Record| (record.header.first, header_pages + record.header.images());
+    let mut ring = Ring::new(site.layout.journal.pages, header_pages, site.geometry.members)
+        .with(newest.tail, found.records.iter().map(taken));
+    for ((group, page), before) in late {
+        let row = Row { page, place: site.geometry.place(site.geometry.row_of(group, page)), before };
+        // Without it the row has lost more than it bears, and reads of that fail by their checksums.
+        let Some(parity) = row.parity(site, &changes, table, code) else { continue };
+        let mut record = row.record(site.geometry, &newest, parity, |position| {
+            changes.checksum(table, (group, page, position))
+        });
+        record.header.number = found.newest_number() + 1;
+        if is_recorded {
+            let images = record.header.images();
+            if !ring.has_room_to_cover(images, 0) {
+                return Err(OpenError::Refused(
+                    "the journal has no room for the parity that was late, which it keeps free; it is damaged".into(),
+                ));
+            }
+            record.header.first = ring.begin(images, 0).first;
+            record.write(site)?;
+        }
+        found.records.push(record);
+    }
+    Ok(())
+}
+
+/// A row whose parity is late.
+struct Row {
+    page: u32,
+    place: Place,
+    before: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Row {
+    /// The parity of its data; nothing if more is lost than its code bears.
+    fn parity(
+        &self,
+        site: &mut Site<'_>,
+        changes: &Changes,
+        table: &Checksums,
+        code: &Code,
+    ) -> Option<Vec<Vec<u8>>> {
+        let geometry = site.geometry;
+        let checksum = |element| {
+            let (group, position) = geometry.position_of(element);
+            changes.checksum(table, (group, self.page, position))
+        };
+        let elements: Vec<(u32, usize)> = (0..geometry.members)
+            .map(|member| {
+                let index = geometry.code_index(self.place, member) as usize;
+                (geometry.element(self.place, member).into(), index)
+            })
+            .collect();
+        // First what parity covers, as the code numbers it.
+        let mut row = vec![vec![0; site.page_bytes()]; elements.len()];
+        let mut lost = 0u64;
+        for &(element, index) in &elements {
+            let known = self.before.get(&element).or_else(|| changes.pages.get(&(element, self.page)));
+            let at = site.at(element, self.place.page).filter(|_| known.is_none());
+            let read = at.and_then(|at| site.read(&[at]).pop().flatten());
+            let read = read.filter(|content| crc32c(content) == checksum(element));
+            match known.cloned().or(read) {
+                Some(content) => row[index] = content,
+                None => lost |= 1 << index,
+            }
+        }
+        let decoded = lost & (u64::MAX >> (64 - geometry.data));
+        let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
+        code.decode(&mut slices, lost, decoded).ok()?;
+        for &(element, index) in elements.iter().filter(|(_, index)| *index < geometry.data as usize) {
+            if decoded >> index & 1 != 0 && crc32c(&row[index]) != checksum(element) {
+                return None;
+            }
+            if self.before.contains_key(&element) {
+                row[index].clone_from(changes.pages.get(&(element, self.page))?);
+            }
+        }
+        let mut parity = row.split_off(geometry.data as usize);
+        let data: Vec<&[u8]> = row.iter().map(Vec::as_slice).collect();
+        let mut slices: Vec<&mut [u8]> = parity.iter_mut().map(Vec::as_mut_slice).collect();
+        code.encode(&data, &mut slices);
+        Some(parity)
+    }
+
+    /// The record of its parity, in the place of the `newest` as yet. `checksum` is that of a position that has none.
+    fn record(
+        &self,
+        geometry: &Geometry,
+        newest: &RedoRecord,
+        parity: Vec<Vec<u8>>,
+        checksum: impl Fn(u32) -> u32,
+    ) -> Record {
+        let (mut entries, mut images) = (Vec::new(), Vec::new());
+        for (member, page) in (geometry.data..).zip(parity) {
+            let element = geometry.element(self.place, member);
+            let is_missing = newest.missing >> element & 1 != 0;
+            let (_, position) = geometry.position_of(element.into());
+            entries.push(RedoEntry {
+                page: self.page,
+                checksum: if is_missing { checksum(position) } else { crc32c(&page) },
+                element,
+                kind: if is_missing { RedoKind::Missing } else { RedoKind::Image },
+                is_masked: !is_missing && page.starts_with(&REDO_MAGIC),
+            });
+            images.extend((!is_missing).then_some(Some(page)));
+        }
+        Record { header: RedoRecord { entries, ..newest.clone() }, images }
+    }
+}
