@@ -123,3 +123,12 @@ fn whatever_the_structures_of_an_array_in_place_say_there_is_an_answer() {
         end_with_an_answer(IN_PLACE, &original, &changes);
     });
 }
+
+#[test]
+fn whatever_the_journal_says_of_late_parity_there_is_an_answer() {
+    let scheme = format!("{IN_PLACE}[parity]\nwindow = 12\n");
+    let original = written(&scheme);
+    proptest!(ProptestConfig::with_cases(2000), |(changes in changes())| {
+        end_with_an_answer(&scheme, &original, &changes);
+    });
+}

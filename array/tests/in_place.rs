@@ -4,8 +4,8 @@
 mod disk;
 
 use disk::{Disk, Host};
-use stripewise_array::RequestKind;
-use stripewise_array::format::{RedoRecord, Uuid};
+use stripewise_array::format::{Copy, Features, RedoRecord, Uuid};
+use stripewise_array::{Opening, Rejoining, RequestKind};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =
@@ -140,6 +140,127 @@ fn a_page_that_looks_like_a_record_of_the_journal_is_not_taken_for_one() {
     for row in 0..20 {
         let buffer = host.chunks(1, 0);
         assert_eq!(host.ask(RequestKind::Read, 4 * row, buffer), Some(forged(row, epoch)), "row {row}");
+    }
+}
+
+/// RAID-5 and RAID-6 whose parity follows by up to `window` chunks.
+fn late(window: u32) -> [String; 2] {
+    [RAID5, RAID6].map(|scheme| format!("{scheme}[parity]\nwindow = {window}\n"))
+}
+
+/// Writes chunks `0..20`, each anew, so that the parity of the last rows is late, and flushes.
+fn with_late_parity(scheme: &str) -> Host {
+    let mut host = host(scheme);
+    for round in [0, 100] {
+        (0..20).for_each(|chunk| host.write(chunk, chunk as u8 + 1 + round));
+    }
+    host.flush();
+    assert!(host.array.late_rows() > 1, "a flush waits for no parity");
+    host
+}
+
+#[test]
+fn what_late_parity_covers_outlives_power_and_as_many_elements_as_parity_bears() {
+    for (scheme, gone) in late(12).iter().zip([1, 2]) {
+        let host = with_late_parity(scheme);
+        for first in 0..5 {
+            let mut disk = host.copy_of_disk();
+            for element in (0..gone).map(|nth| (first + nth) % 5) {
+                disk.elements[element].is_gone = true;
+            }
+            let mut host = Host::open_as(scheme, disk);
+            assert!(host.opened.replayed > 0 && host.opened.losses.is_empty());
+            (0..20).for_each(|chunk| {
+                assert_eq!(host.read(chunk), Some(chunk as u8 + 101), "chunk {chunk} without {first}")
+            });
+        }
+    }
+}
+
+#[test]
+fn parity_that_was_late_is_that_of_its_data_when_the_array_is_opened() {
+    for scheme in late(12) {
+        let host = with_late_parity(&scheme).lose_power();
+        let mut disk = host.copy_of_disk();
+        let checked = host.array.check_all(&mut disk, &host.opened, &mut |trouble| panic!("{trouble}"));
+        assert_eq!(checked.troubles, 0);
+    }
+}
+
+#[test]
+fn an_array_whose_parity_is_late_is_not_opened_for_reading_alone() {
+    for scheme in late(12) {
+        let host = with_late_parity(&scheme);
+        let opening = Opening { read_only: true, ..Opening::default() };
+        let refusal = host.try_open(opening).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refusal.contains("open it for writing first"), "{refusal}");
+        assert!(host.lose_power().try_open(opening).is_ok());
+    }
+}
+
+#[test]
+fn late_parity_never_fills_the_journal_for_good() {
+    for window in [1, 6, 40, 1000] {
+        for scheme in late(window) {
+            let mut host = Host::create(&scheme, Disk::new(5, 260, 1024));
+            let chunks = host.capacity();
+            let mut expected = vec![0; chunks as usize];
+            for round in 0..2000u64 {
+                // Some rows are written again and again.
+                let chunk = if round % 3 == 0 { round / 3 % 24 } else { round * 7919 % chunks };
+                let value = (round % 250 + 1) as u8;
+                host.write(chunk, value);
+                expected[chunk as usize] = value;
+                if round % 700 == 650 {
+                    host.trim(4, 8);
+                    (4..12).for_each(|chunk| expected[chunk] = 0);
+                }
+                if round % 500 == 0 {
+                    host = host.lose_power();
+                }
+            }
+            let mut host = host.lose_power();
+            for chunk in 0..chunks {
+                assert_eq!(host.read(chunk), Some(expected[chunk as usize]), "{scheme} chunk {chunk}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_element_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
+    for scheme in late(12) {
+        let mut host = with_late_parity(&scheme);
+        let counts = host.scrub();
+        assert_eq!((counts.bad, host.array.late_rows()), (0, 0));
+        (0..20).for_each(|chunk| host.write(chunk, 7));
+        assert!(host.array.late_rows() > 1);
+        host.fail(3);
+        (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(7)));
+        (0..20).for_each(|chunk| host.write(chunk, 8));
+        host.disk().elements[3].is_gone = false;
+        host.rejoin(3, Rejoining::Returned);
+        host.finish_rebuild();
+        host.flush();
+        let mut host = host.lose_power();
+        assert!(host.opened.positions.iter().all(Option::is_some));
+        assert_eq!(host.scrub().bad, 0);
+        host.disk().elements[1].is_gone = true;
+        (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(8)));
+    }
+}
+
+#[test]
+fn a_program_that_knows_no_late_parity_does_not_open_an_array_that_may_have_it() {
+    let [late, _] = late(12);
+    for (scheme, expected) in [(late.as_str(), Features::LATE_PARITY), (RAID5, 0)] {
+        // Whatever it was created with: what it is opened with says what records may have.
+        for created in [RAID5, &late] {
+            let mut host = Host::open_as(scheme, host(created).copy_of_disk());
+            host.change_superblock(0, Copy::Back, &|block| {
+                assert_eq!(block.features.incompatible, expected);
+            });
+        }
     }
 }
 

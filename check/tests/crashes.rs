@@ -6,7 +6,8 @@ use stripewise_check::crash::{
 };
 
 /// Arrays that have no write hole: those with the intent bitmap alone do.
-const WHOLE: [Kind; 4] = [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6];
+const WHOLE: [Kind; 6] =
+    [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6, Kind::Window5, Kind::Window6];
 
 /// Seeds of each kind of array; `stripewise-check crashes` tries as many as there is time for.
 const SEEDS: u64 = 120;

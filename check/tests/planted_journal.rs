@@ -15,11 +15,27 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::TableNotWritten, 2000),
 ];
 
+/// The same of what parity that is late needs.
+const LATE_BUDGETS: &[(Bug, u64)] = &[
+    (Bug::BeforeImageOmitted, 100),
+    (Bug::BeforeImageFreed, 500),
+    (Bug::LateParityForgotten, 100),
+    (Bug::LateParityNotRecorded, 1000),
+];
+
 #[test]
 fn every_bug_of_the_journal_is_found_within_its_budget() {
-    for &(bug, budget) in BUDGETS {
+    found(BUDGETS, [Kind::Journal5, Kind::Journal6]);
+}
+
+#[test]
+fn every_bug_of_late_parity_is_found_within_its_budget() {
+    found(LATE_BUDGETS, [Kind::Window5, Kind::Window6]);
+}
+
+fn found(budgets: &[(Bug, u64)], kinds: [Kind; 2]) {
+    for &(bug, budget) in budgets {
         let mut checker = Checker::new(Some(bug));
-        let kinds = [Kind::Journal5, Kind::Journal6];
         let found = (0..budget).find(|&seed| checker.seed(seed, &kinds).is_err());
         println!("{bug:?}: {found:?}");
         assert!(found.is_some(), "{bug:?} is not found by {budget} seeds");
