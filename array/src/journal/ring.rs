@@ -5,7 +5,7 @@
 //! that the newest one names, or knows that something is lost.
 //!
 //! A record with what late parity covers is not finished before that parity has a record too. So that there is always room for
-//! that, each row whose parity is late has the room of an update kept free. Where records go around the end, what is left there is
+//! that, each row whose parity is late has the room of an update kept free. Where records go around the end, what is left is
 //! lost to them: records without images, which are written to free others, may cost one such room, hence one more is kept.
 
 use std::collections::VecDeque;
