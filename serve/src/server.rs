@@ -296,8 +296,8 @@ impl Server {
 
     /// Waits until a socket, an element, a timer or another thread has news, or only looks while `is_busy`; then takes the news.
     fn wait(&mut self, is_busy: bool) -> Result<(), ServeError> {
-        // Whoever rings is heard only while nobody looks.
-        let is_busy = is_busy || self.guests.arm();
+        // Whoever rings is heard only while nobody looks; at the end nothing is taken any more.
+        let is_busy = is_busy || (self.ending.is_none() && self.guests.arm());
         let at_most = if is_busy { Some(Duration::ZERO) } else { self.patience() };
         let mut watch = std::mem::replace(&mut self.watch, Watch::new());
         watch.add(Source::Bell, PollFlags::IN);

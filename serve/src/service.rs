@@ -179,9 +179,10 @@ impl Service {
         }
     }
 
-    /// Keeps the buffer of a request that goes nowhere.
-    pub(crate) fn discard(&mut self, asked: Asked) {
+    /// Keeps the buffer of a request that goes nowhere. Who asked.
+    pub(crate) fn discard(&mut self, asked: Asked) -> Asker {
         self.keep_buffer(asked.request);
+        asked.asker
     }
 
     fn keep_buffer(&mut self, request: Request) {

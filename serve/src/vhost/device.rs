@@ -57,6 +57,8 @@ pub(crate) struct Device {
     queues: Vec<Virtqueue>,
     /// Bytes of payloads that are under way, those of guests that have gone among them.
     bytes: u64,
+    /// Requests that the array was too busy for, of guests that have gone.
+    orphans: Vec<Asked>,
     /// Requests that are over, to be used again.
     #[expect(clippy::vec_box, reason = "they go back and forth as boxes")]
     free: Vec<Box<Pending>>,
@@ -76,6 +78,7 @@ impl Device {
             features: 0,
             queues: Vec::new(),
             bytes: 0,
+            orphans: Vec::new(),
             free: Vec::new(),
             dropped: 0,
         }
@@ -112,7 +115,7 @@ impl Device {
         self.memory = Arc::default();
         self.mappings.clear();
         self.features = 0;
-        self.queues.clear();
+        self.orphans.extend(self.queues.drain(..).filter_map(|queue| queue.held));
         self.queues.resize_with(QUEUES.into(), Virtqueue::new);
     }
 
@@ -192,6 +195,11 @@ impl Device {
     /// Takes requests from the queues, as many as the array takes; `is_ending` lets none in but those that wait already.
     pub(super) fn take(&mut self, service: &mut Service, is_ending: bool) {
         service.tally.dropped_connections += std::mem::take(&mut self.dropped);
+        for asked in self.orphans.drain(..) {
+            if let Asker::Guest(pending) = service.discard(asked) {
+                self.bytes -= pending.bytes;
+            }
+        }
         for queue in 0..self.queues.len() {
             if let Some(asked) = self.queues[queue].held.take() {
                 self.submit(queue, asked, service);

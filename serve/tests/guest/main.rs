@@ -206,6 +206,11 @@ fn what_a_guest_reads_is_what_it_wrote_in_place() {
 }
 
 #[test]
+fn what_a_guest_reads_is_what_it_wrote_where_the_array_takes_few_requests_at_a_time() {
+    storm(&format!("{LOG}[queues]\nrequests = 3\n"), 6, true);
+}
+
+#[test]
 fn a_guest_is_told_what_the_disk_is() {
     let served = Served::new(LOG);
     let mut machine = Machine::boot(&served.device("one"), 1);
@@ -408,6 +413,24 @@ fn a_guest_that_goes_comes_again_and_what_is_left_of_it_lands_before() {
         assert_eq!(machine.done(0, &write(0, vec![2; 64 << 10])).status, OK);
         assert_eq!(machine.done(0, &read(0, 64 << 10)).read, vec![2; 64 << 10], "round {round}");
     }
+    served.stop();
+}
+
+#[test]
+fn what_the_array_was_too_busy_for_is_forgotten_with_its_guest() {
+    const QUEUES: u16 = 16;
+    let served = Served::new(&format!("{LOG}[queues]\nrequests = 2\n"));
+    // Together more than a guest may have under way.
+    for round in 0..16 {
+        let mut machine = Machine::boot(&served.device("one"), QUEUES.into());
+        let mut chance = Prng::new(round);
+        for queue in (0..QUEUES).rev() {
+            machine.ask(queue.into(), 0, &write(0, vec![1; 192 << 10]), &mut chance);
+        }
+        assert_eq!(machine.answer(0).status, OK, "round {round}");
+    }
+    let mut machine = Machine::boot(&served.device("one"), 1);
+    assert_eq!(machine.done(0, &flush()).status, OK);
     served.stop();
 }
 
