@@ -1,13 +1,13 @@
 //! Creating and opening an array in place: `docs/format.md`, "In place".
 
+use stripewise_code::Code;
+
 use super::assemble::Assembly;
 use super::in_place_intent as intents;
 use super::in_place_journal::Found;
 use super::in_place_late as late;
 use super::in_place_table as tables;
 use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
-use stripewise_code::Code;
-
 use super::{DamagedCopy, Identity, OpenError, Opened, Opening};
 use crate::bugs::Bug;
 use crate::controller::Array;
