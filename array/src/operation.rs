@@ -1,12 +1,13 @@
 //! Element operations: what the controller asks of an element, and what comes back.
 
+use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
 /// Names an operation in flight; dense, reused after completion.
 pub type OperationId = u32;
 
 /// What an element is asked to do with one page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum OperationKind {
     /// Read the page.
@@ -21,7 +22,7 @@ pub enum OperationKind {
 }
 
 /// On whose behalf an operation runs; dispatch policies order by it and results count by it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Class {
     /// Data that a host reads.
@@ -83,7 +84,7 @@ impl Class {
 }
 
 /// One page operation on one element.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// Page of the element.
     pub page: u32,
@@ -104,7 +105,7 @@ pub struct Operation {
 }
 
 /// How an operation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// Done.
     Done,

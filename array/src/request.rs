@@ -1,11 +1,12 @@
 //! Host requests: what the controller is asked for.
 
+use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
 use crate::geometry::RowCursor;
 
 /// What a host asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestKind {
     /// Read bytes.
     #[default]
@@ -19,7 +20,7 @@ pub enum RequestKind {
 }
 
 /// A host request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRequest {
     /// The host's number for it, given back with the acknowledgement.
     pub tag: u64,

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::arrays::{check, create, dump, manage, scan, serve, status};
+use crate::arrays::{check, create, dump, manage, replay, scan, serve, status};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
@@ -52,6 +52,7 @@ enum Command {
     Trace(trace::Args),
     Create(create::Args),
     Serve(serve::Args),
+    Replay(replay::Args),
     Status(status::Args),
     Scan(scan::Args),
     Fail(manage::Fail),
@@ -108,6 +109,7 @@ impl App {
             Command::Trace(args) => trace::run(args, context),
             Command::Create(args) => create::run(args, context),
             Command::Serve(args) => serve::run(args, context),
+            Command::Replay(args) => replay::run(&args, context),
             Command::Status(args) => status::run(args, context),
             Command::Scan(args) => scan::run(args, context),
             Command::Fail(args) => manage::fail(args),

@@ -70,6 +70,35 @@ fn what_was_written_is_there_when_it_is_served_again() {
 }
 
 #[test]
+fn what_a_server_did_is_replayed_without_it() {
+    let sandbox = created();
+    let served = Served::start(&sandbox, "pool", "--transcript run.transcript");
+    std::thread::scope(|scope| {
+        for first in [0, 300, 600] {
+            let mut disk = served.disk();
+            scope.spawn(move || {
+                fill(&mut disk, first..first + 200);
+                verify(&mut disk, first..first + 200);
+            });
+        }
+        sandbox.run("fail pool 3").success();
+    });
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    std::fs::remove_dir_all(sandbox.path().join("pool")).unwrap();
+    let said = sandbox.run("replay run.transcript").success();
+    assert!(
+        said.contains("element 3 left after") && said.ends_with("the same operations in the same order\n"),
+        "{said}"
+    );
+    assert!(!said.contains("killed"), "{said}");
+    let said = sandbox.run("replay run.transcript --scheme durable-was,elastic.segment_rows=8").failure(1);
+    assert!(said.contains("went another way at event"), "{said}");
+    let said = sandbox.run("replay Cargo.toml").failure(1);
+    assert!(said.contains("Cargo.toml"), "{said}");
+}
+
+#[test]
 fn what_was_flushed_outlives_a_kill_and_a_signal_ends_it_in_order() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "");

@@ -16,6 +16,7 @@ use crate::backend::{Backend, Pages, Payload};
 use crate::jobs::Jobs;
 use crate::starved::Waiting;
 use crate::store::outcome_of;
+use crate::transcript::{Event, Scribe};
 
 /// Is shown every plan that the controller makes.
 pub type Observer = Box<dyn FnMut(&PlanView<'_>) + Send>;
@@ -104,6 +105,8 @@ pub(crate) struct Desk<B> {
     window: u32,
     timers: BinaryHeap<Reverse<Nanos>>,
     pub(crate) observer: Option<Observer>,
+    /// Who writes down what the controller is told, and what it answers.
+    pub(crate) scribe: Option<Box<Scribe>>,
     counts: Counts,
     /// Writes that found no space, how long one waits for some, and the elements that the array can do without.
     starved: Waiting,
@@ -128,10 +131,19 @@ impl<B: Backend> Desk<B> {
             window: window.max(1),
             timers: BinaryHeap::new(),
             observer: None,
+            scribe: None,
             counts: Counts::default(),
             starved: Waiting::default(),
             patience,
             borne,
+        }
+    }
+
+    /// The controller is told something, or answers, which may have to be written down.
+    #[inline]
+    pub(crate) fn told(&mut self, event: impl FnOnce() -> Event) {
+        if let Some(scribe) = &mut self.scribe {
+            scribe.note(&event());
         }
     }
 
@@ -184,6 +196,9 @@ impl<B: Backend> Desk<B> {
                     OperationKind::Flush => &mut counts.flushes,
                 } += 1;
                 self.counts.done[operation.class as usize] += 1;
+                if let Some(scribe) = self.scribe.as_mut().filter(|_| operation.kind == OperationKind::Read) {
+                    scribe.read(&operation, memory.page(ended.page));
+                }
                 Outcome::Done
             }
             Err(error) => {
@@ -256,12 +271,17 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
             return Admission::Admitted;
         }
         element.refused = true;
+        self.told(|| Event::Refused);
         Admission::Closed
     }
 
     #[inline]
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
         self.elements[operation.element as usize].in_flight += 1;
+        if let Some(scribe) = &mut self.scribe {
+            let has_bytes = operation.kind == OperationKind::Write;
+            scribe.start(id, operation, if has_bytes { memory.page(page) } else { &[] });
+        }
         self.backend.start(id, operation, page, memory);
     }
 
@@ -275,6 +295,8 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
     }
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
+        let &Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
+        self.told(|| Event::Acknowledged { tag, failed, no_space });
         self.jobs.part_over(acknowledgement, payload);
     }
 
@@ -285,6 +307,7 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
             None => Failure::Asked,
         });
         self.backend.close(element);
+        self.told(|| Event::GaveUp { element });
     }
 
     #[inline]

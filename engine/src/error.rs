@@ -105,6 +105,14 @@ pub enum EngineError {
     /// The array is not opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// A transcript cannot be written. The array is as it would be without.
+    #[error("the transcript `{}` cannot be written: {error}; name a new file where there is room", path.display())]
+    Transcript {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
     /// The request was not taken.
     #[error(transparent)]
     Submit(#[from] SubmitError),

@@ -46,6 +46,7 @@ mod record;
 mod ring;
 mod starved;
 mod store;
+pub mod transcript;
 mod ways;
 
 pub use backend::{Backend, Ended, Pages, Payload};

@@ -6,7 +6,7 @@ use crate::format::{Superblock, Uuid};
 use crate::memory::Memory;
 
 /// What comes into the array in the place of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Rejoining {
     /// One of which nothing is known, of so many pages.
     Replacement {

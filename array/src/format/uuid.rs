@@ -20,6 +20,12 @@ impl serde::Serialize for Uuid {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Uuid {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl std::str::FromStr for Uuid {
     type Err = ParseUuidError;
 

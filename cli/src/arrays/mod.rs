@@ -5,6 +5,7 @@ pub(crate) mod create;
 pub(crate) mod dump;
 pub(crate) mod manage;
 mod places;
+pub(crate) mod replay;
 pub(crate) mod scan;
 mod search;
 pub(crate) mod serve;

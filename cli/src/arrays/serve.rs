@@ -7,6 +7,7 @@ use clap::Args as ClapArgs;
 use stripewise_array::Opening;
 use stripewise_array::format::Superblock;
 use stripewise_base::units::Bytes;
+use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
 use stripewise_serve::{Address, ServeError, Server, Settings};
 
@@ -30,6 +31,10 @@ const EXAMPLES: &[Example] = &[
     (
         "stripewise serve pool --files pool --record served.parquet",
         "files that are named; what is served is recorded",
+    ),
+    (
+        "stripewise serve pool --transcript run.transcript",
+        "with a transcript, so that whatever goes wrong can be replayed by `stripewise replay`",
     ),
 ];
 
@@ -94,6 +99,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE.parquet")]
     record: Option<PathBuf>,
 
+    /// Write down all that the controller is told and answers, for `stripewise replay`; it costs some processor time and 20
+    /// bytes an operation
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
+
     /// Log as JSON, a line an event
     #[arg(long)]
     log_json: bool,
@@ -126,7 +136,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
     let options = Options { page_bytes: block.page_bytes, rate, ..Options::default() };
     let opening = Opening { read_only: args.read_only, force: args.force };
-    let (engine, opened) = Engine::resume(&scheme, media, options, opening)?;
+    let scribe = args.transcript.as_deref().map(Scribe::create).transpose()?;
+    let (engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;
     for loss in &opened.losses {
         tracing::error!(%loss, "something that was promised is lost");
     }

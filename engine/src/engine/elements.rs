@@ -13,6 +13,7 @@ use crate::error::EngineError;
 use crate::files::ElementFile;
 use crate::media::FileMedia;
 use crate::store::Store;
+use crate::transcript::Event;
 use crate::ways::Files;
 
 /// Elements that wait to take the place of one that fails.
@@ -41,7 +42,9 @@ impl<B: Backend> Engine<B> {
     pub fn fail(&mut self, element: u16) -> Result<(), EngineError> {
         self.exists(element)?;
         self.desk.fail(element, Failure::Asked);
-        self.array.element_failed(self.clock.now(), element, &mut self.desk);
+        let now = self.clock.now();
+        self.desk.told(|| Event::Failed { now, element });
+        self.array.element_failed(now, element, &mut self.desk);
         self.pump();
         Ok(())
     }
@@ -57,11 +60,14 @@ impl<B: Backend> Engine<B> {
 
     /// Begins to read everything that the array holds and to repair what is bad, at the rate that is set.
     pub fn scrub(&mut self) {
-        self.array.scrub(self.clock.now(), &mut self.desk);
+        let now = self.clock.now();
+        self.desk.told(|| Event::Scrub { now });
+        self.array.scrub(now, &mut self.desk);
     }
 
     /// Stops a scrub; what it found stays counted.
     pub fn stop_scrub(&mut self) {
+        self.desk.told(|| Event::StopScrub);
         self.array.stop_scrub();
     }
 
@@ -101,7 +107,11 @@ impl<B: Backend> Engine<B> {
             return Err(EngineError::InFlight { element, operations });
         }
         self.desk.restore(element, store);
-        self.array.rejoin(self.clock.now(), element, how, &mut self.desk)?;
+        let now = self.clock.now();
+        if let Some(scribe) = &mut self.desk.scribe {
+            scribe.rejoin(now, element, how);
+        }
+        self.array.rejoin(now, element, how, &mut self.desk)?;
         self.pump();
         Ok(())
     }

@@ -15,10 +15,11 @@ use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
 use crate::clock::{Clock, Timekeeping};
-use crate::desk::{Counts, Desk};
+use crate::desk::{Counts, Desk, Over};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::plain::Order;
+use crate::transcript::Event;
 use crate::ways::Files;
 use elements::Spares;
 use opening::Known;
@@ -27,6 +28,7 @@ use pace::Pace;
 pub use elements::random_uuid;
 pub use pace::Rate;
 pub use rules::capabilities;
+pub(crate) use rules::with_own_times;
 pub use status::{ElementState, ElementStatus, Progress, ScrubStatus, Status};
 
 /// How the engine runs; none of it changes what it stores.
@@ -209,7 +211,7 @@ impl<B: Backend> Engine<B> {
 
     /// Does what can be done without waiting. False when there was nothing.
     pub fn turn(&mut self) -> bool {
-        self.array.dispatch(&mut self.desk);
+        self.dispatch();
         self.desk.retry(self.array.memory());
         self.desk.backend.submit(self.array.memory());
         let mut is_anything = false;
@@ -221,8 +223,11 @@ impl<B: Backend> Engine<B> {
                 now = self.clock.now();
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
-            self.array.completed(now, over.id, over.outcome, timing, &mut self.desk);
+            let Over { id, outcome, .. } = over;
+            self.desk.told(|| Event::Completed { now, id, outcome, took_ns });
+            self.array.completed(now, id, outcome, timing, &mut self.desk);
             if self.desk.take_refusal(over.element) {
+                self.desk.told(|| Event::Ready { element: over.element });
                 self.array.element_ready(over.element);
             }
             is_anything = true;
@@ -268,19 +273,24 @@ impl<B: Backend> Engine<B> {
     /// where they are. Dropping an engine instead loses requests in flight, as a loss of power does.
     ///
     /// # Errors
-    /// Those of [`Engine::flush`], and when elements have no space for what is to be made durable.
+    /// Those of [`Engine::flush`], when elements have no space for what is to be made durable, and when a transcript could not be
+    /// written to its end.
     pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
         self.set_rate(Rate::BytesPerSecond(0));
         self.finish()?;
         if !self.is_read_only {
             let now = self.clock.now();
+            self.desk.told(|| Event::Drained { now });
             self.array.drain(now, &mut self.desk);
+            self.desk.told(|| Event::Checkpoint { now });
             self.array.checkpoint(now, &mut self.desk);
             self.finish()?;
             self.flush()?;
             // What a flush leads to may go on behind it.
             self.finish()?;
         }
+        self.desk.told(|| Event::Closed);
+        self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish())?;
         Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
     }
 
@@ -292,6 +302,14 @@ impl<B: Backend> Engine<B> {
             }
         }
         Ok(())
+    }
+
+    /// Offers operations that wait to their elements.
+    fn dispatch(&mut self) {
+        if let Some(scribe) = &mut self.desk.scribe {
+            scribe.dispatch();
+        }
+        self.array.dispatch(&mut self.desk);
     }
 
     /// Whether nothing is in flight.
@@ -361,9 +379,14 @@ impl<B: Backend> Engine<B> {
     }
 
     fn offer(&mut self, host: HostRequest, payload: Payload) -> Result<(), (HostRequest, Payload)> {
-        match self.array.submit(self.clock.now(), host, payload, &mut self.desk) {
+        let now = self.clock.now();
+        self.desk.told(|| Event::Submitted { now, host });
+        match self.array.submit(now, host, payload, &mut self.desk) {
             Ok(()) => Ok(()),
-            Err((SubmitError::Busy, payload)) => Err((host, payload)),
+            Err((SubmitError::Busy, payload)) => {
+                self.desk.told(|| Event::Busy);
+                Err((host, payload))
+            }
             Err((error, _)) => unreachable!("the request was looked at before, and is refused now: {error}"),
         }
     }
@@ -381,6 +404,7 @@ impl<B: Backend> Engine<B> {
         let mut is_any = false;
         while self.desk.next_timer().is_some_and(|at| at <= now) {
             self.desk.take_timer();
+            self.desk.told(|| Event::Timer { now });
             self.array.timer(now, &mut self.desk);
             is_any = true;
         }

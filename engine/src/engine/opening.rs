@@ -4,7 +4,9 @@ use std::path::Path;
 
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
-use stripewise_array::{Array, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError};
+use stripewise_array::{
+    Array, Media, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError,
+};
 
 use super::rules::{capabilities, keeps_what_it_has, with_own_times};
 use super::{Engine, Options};
@@ -15,6 +17,7 @@ use crate::files::ElementFile;
 use crate::media::FileMedia;
 use crate::plain::Plain;
 use crate::store::Store;
+use crate::transcript::{Event, Head, Scribe, WatchedMedia};
 use crate::ways::Files;
 
 /// What an array with metadata is known by.
@@ -94,9 +97,23 @@ impl Engine<Files> {
     /// Why it is not opened, and what would help.
     pub fn resume(
         scheme: &Scheme,
+        media: FileMedia,
+        options: Options,
+        opening: Opening,
+    ) -> Result<(Self, Opened), EngineError> {
+        Self::resume_transcribed(scheme, media, options, opening, None)
+    }
+
+    /// [`Engine::resume`], with a transcript of all that the controller is told and answers from its opening on.
+    ///
+    /// # Errors
+    /// Those of [`Engine::resume`].
+    pub fn resume_transcribed(
+        scheme: &Scheme,
         mut media: FileMedia,
         options: Options,
         opening: Opening,
+        mut scribe: Option<Scribe>,
     ) -> Result<(Self, Opened), EngineError> {
         if scheme.metadata == Metadata::Off {
             return Err(SchemeError::Setting {
@@ -113,7 +130,17 @@ impl Engine<Files> {
         };
         let elements = capabilities(newest.members.len(), newest.pages, newest.page_bytes);
         let memory = PagePool::new(newest.page_bytes);
-        let (array, opened) = Array::open(&with_own_times(scheme), elements, memory, &mut media, opening)?;
+        let own = with_own_times(scheme);
+        let (array, opened) = match &mut scribe {
+            None => Array::open(&own, elements, memory, &mut media, opening)?,
+            Some(scribe) => {
+                scribe.begin(&head(scheme, &newest, &media, opening));
+                let mut watched = WatchedMedia { media: &mut media, scribe };
+                let (array, opened) = Array::open(&own, elements, memory, &mut watched, opening)?;
+                scribe.note(&Event::Opened { epoch: opened.epoch });
+                (array, opened)
+            }
+        };
         let mut files: Vec<Option<ElementFile>> = media.into_files().into_iter().map(Some).collect();
         let place = |position: &Option<u16>| files[usize::from((*position)?)].take();
         let files = opened.positions.iter().map(place).collect();
@@ -128,11 +155,14 @@ impl Engine<Files> {
                 engine.desk.fail(element, Failure::Absent);
             }
         }
+        engine.desk.scribe = scribe.map(Box::new);
         engine.known = Some(Known::of(&newest));
         engine.is_read_only = opening.read_only;
         engine.opened = opened.clone();
         engine.set_rate(options.rate);
-        engine.array.resume(engine.clock.now(), &mut engine.desk);
+        let now = engine.clock.now();
+        engine.desk.told(|| Event::Resumed { now });
+        engine.array.resume(now, &mut engine.desk);
         Ok((engine, opened))
     }
 }
@@ -180,6 +210,19 @@ impl<B: Backend> Engine<B> {
         let mut engine = Self::assembled(backend, array, options.page_bytes, options);
         engine.set_rate(options.rate);
         Ok(engine)
+    }
+}
+
+/// What a transcript says first.
+fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: Opening) -> Head {
+    Head {
+        version: Head::current_version(),
+        name: newest.name.clone(),
+        scheme: scheme.to_toml(),
+        pages: (newest.pages, newest.page_bytes),
+        elements: newest.members.len() as u32,
+        offered: (0..media.count()).map(|element| media.size(element)).collect(),
+        opening: (opening.read_only, opening.force),
     }
 }
 

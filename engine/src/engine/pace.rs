@@ -5,6 +5,7 @@ use stripewise_base::Nanos;
 
 use super::Engine;
 use crate::backend::{Backend, Pages};
+use crate::transcript::Event;
 
 /// How fast elements are rebuilt and scrubbed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl<B: Backend> Engine<B> {
         let now = self.clock.now();
         self.pace = Pace { rate, granted_at: now };
         let pages = (rate != Rate::Unlimited).then_some(0);
-        self.array.allow(now, pages, &mut self.desk);
+        self.allow(now, pages);
     }
 
     /// How fast elements are rebuilt and scrubbed.
@@ -67,7 +68,12 @@ impl<B: Backend> Engine<B> {
         let waited = u128::from((now - self.pace.granted_at).min(most));
         let pages = waited * u128::from(rate) / 1_000_000_000 / u128::from(page_bytes);
         self.pace.granted_at = now;
-        self.array.allow(now, Some(u64::try_from(pages).unwrap_or(u64::MAX)), &mut self.desk);
+        self.allow(now, Some(u64::try_from(pages).unwrap_or(u64::MAX)));
         true
+    }
+
+    fn allow(&mut self, now: Nanos, pages: Option<u64>) {
+        self.desk.told(|| Event::Allowed { now, pages });
+        self.array.allow(now, pages, &mut self.desk);
     }
 }

@@ -11,7 +11,7 @@ pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
 }
 
 /// The scheme as it is here, where the time of an access to memory passes by itself.
-pub(super) fn with_own_times(scheme: &Scheme) -> Scheme {
+pub(crate) fn with_own_times(scheme: &Scheme) -> Scheme {
     let mut scheme = scheme.clone();
     scheme.placement.buffer_latency = Span(0);
     if scheme.cache.policy != CachePolicy::None {

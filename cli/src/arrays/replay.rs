@@ -1,0 +1,98 @@
+//! `stripewise replay`: what an array did while it was served, done again without it.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use stripewise_engine::transcript::{Head, Replay, ReplayError, Replayed};
+use stripewise_study::human::count;
+
+use super::scheme_of;
+use crate::context::Context;
+use crate::examples::{Example, section_and};
+use crate::failure::{Failure, Outcome};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise replay run.transcript", "the run again, operation by operation"),
+    (
+        "stripewise replay run.transcript --scheme durable-was,elastic.wait=5ms",
+        "the first thing that another scheme does otherwise",
+    ),
+];
+
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  the controller did the same
+    1  it did something else, or the transcript is damaged
+    2  the command line was not understood";
+
+/// Replay the transcript of a served array: the same requests, ends of operations, times and failures, in the same order
+///
+/// No element is needed, and nothing is waited for. A new controller is told what the one that was recorded was told, and each
+/// operation that it starts and each request that it acknowledges is compared with what stands in the transcript. So a failure
+/// that was seen once is seen as often as wanted, in a debugger too.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
+pub(crate) struct Args {
+    /// What `stripewise serve --transcript FILE` wrote
+    #[arg(value_name = "FILE")]
+    transcript: PathBuf,
+
+    /// A scheme in the place of the transcript's
+    #[arg(short, long, value_name = "NAME|FILE.toml")]
+    scheme: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
+    let mut replay = Replay::open(&args.transcript)?;
+    let head = replay.head();
+    let version = Head::current_version();
+    if head.version != version {
+        context.remark(&format!(
+            "it was written by version {}, and this is {version}: what differs may be meant so",
+            head.version
+        ));
+    }
+    let scheme = replay.scheme();
+    writeln!(
+        context.out,
+        "array \"{}\", {} over {} elements, scheme \"{}\"",
+        head.name, scheme.geometry.level, head.elements, scheme.name
+    )?;
+    if let Some(scheme) = &args.scheme {
+        replay.use_scheme(scheme_of(scheme)?);
+    }
+    let told = replay.run()?;
+    describe(&told, context)?;
+    match &told.difference {
+        None => Ok(writeln!(context.out, "the same operations in the same order")?),
+        Some(difference) => Err(Failure::failed(format!("the run went another way at {difference}"))),
+    }
+}
+
+/// What was replayed.
+fn describe(told: &Replayed, context: &mut Context<'_>) -> std::io::Result<()> {
+    let Replayed { requests, failed_requests, operations, failed_operations, .. } = *told;
+    let out = &mut *context.out;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    writeln!(out, "replayed {} events of {:.3} s", count(told.events), seconds(told.took_ns))?;
+    writeln!(out, "{} requests, {} of which failed", count(requests), count(failed_requests))?;
+    writeln!(
+        out,
+        "{} operations on elements, {} of which failed",
+        count(operations),
+        count(failed_operations)
+    )?;
+    for &(element, at) in &told.left {
+        writeln!(out, "element {element} left after {:.3} s", seconds(at))?;
+    }
+    if told.is_cut {
+        writeln!(out, "the transcript ends before the run did: its server was killed, or serves still")?;
+    }
+    Ok(())
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        Self::failed(error.to_string())
+    }
+}

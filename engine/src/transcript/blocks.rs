@@ -1,0 +1,192 @@
+//! How a transcript lies in its file: a line that says what it is, then blocks, each with its length and checksum before it. A
+//! file whose writer was killed ends with a block that is not whole, and is good up to there.
+
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::format::crc32c;
+
+/// The first line. The number is that of the encoding.
+const MAGIC: &[u8] = b"stripewise transcript 1\n";
+/// A block is written when it has this many bytes.
+const BLOCK_BYTES: usize = 64 << 10;
+/// No block is longer: a head, or an event with a page, comes to little on top of [`BLOCK_BYTES`].
+const BLOCK_BYTES_MAX: u32 = 1 << 20;
+
+/// Writes values as blocks.
+#[derive(Debug)]
+pub(super) struct Blocks<W> {
+    to: W,
+    block: Vec<u8>,
+}
+
+impl<W: Write> Blocks<W> {
+    /// Begins a file.
+    pub(super) fn new(mut to: W) -> io::Result<Self> {
+        to.write_all(MAGIC)?;
+        Ok(Self { to, block: Vec::with_capacity(2 * BLOCK_BYTES) })
+    }
+
+    /// Appends a value.
+    pub(super) fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let block = std::mem::take(&mut self.block);
+        self.block = postcard::to_extend(value, block).map_err(io::Error::other)?;
+        if self.block.len() >= BLOCK_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what is left.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        self.to.write_all(&(self.block.len() as u32).to_le_bytes())?;
+        self.to.write_all(&crc32c(&self.block).to_le_bytes())?;
+        self.to.write_all(&self.block)?;
+        self.block.clear();
+        self.to.flush()
+    }
+}
+
+/// Why no value can be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    /// The file is something else.
+    #[error("it is no transcript of this version; `stripewise serve --transcript FILE` writes one")]
+    Magic,
+    /// A block is not what was written.
+    #[error("the block at byte {at} is damaged; what is before it can be replayed if the file is cut there")]
+    Block {
+        /// Where it begins.
+        at: u64,
+    },
+    /// The file cannot be read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Reads values from blocks.
+#[derive(Debug)]
+pub(super) struct Values<R> {
+    from: R,
+    /// Where the block begins in the file, and the next one.
+    at: u64,
+    next: u64,
+    block: Vec<u8>,
+    /// Bytes of the block that are behind us.
+    used: usize,
+    /// Whether the file ends within a block.
+    pub(super) is_cut: bool,
+}
+
+impl<R: Read> Values<R> {
+    /// Begins to read.
+    pub(super) fn new(mut from: R) -> Result<Self, Broken> {
+        let mut magic = [0; MAGIC.len()];
+        if fill(&mut from, &mut magic)? < magic.len() || magic != MAGIC {
+            return Err(Broken::Magic);
+        }
+        let next = MAGIC.len() as u64;
+        Ok(Self { from, at: next, next, block: Vec::new(), used: 0, is_cut: false })
+    }
+
+    /// The next value; none behind the last that is whole.
+    pub(super) fn next<T: for<'de> Deserialize<'de>>(&mut self) -> Result<Option<T>, Broken> {
+        if self.used == self.block.len() && !self.next_block()? {
+            return Ok(None);
+        }
+        let broken = |_| Broken::Block { at: self.at };
+        let (value, rest) = postcard::take_from_bytes(&self.block[self.used..]).map_err(broken)?;
+        self.used = self.block.len() - rest.len();
+        Ok(Some(value))
+    }
+
+    /// Reads the next block; false when there is none that is whole.
+    fn next_block(&mut self) -> Result<bool, Broken> {
+        let mut head = [0; 8];
+        self.at = self.next;
+        self.block.clear();
+        self.used = 0;
+        let got = fill(&mut self.from, &mut head)?;
+        let [a, b, c, d, sum @ ..] = head;
+        let bytes = u32::from_le_bytes([a, b, c, d]);
+        if got < head.len() {
+            self.is_cut = got > 0;
+            return Ok(false);
+        }
+        if bytes == 0 || bytes > BLOCK_BYTES_MAX {
+            return Err(Broken::Block { at: self.at });
+        }
+        self.block.resize(bytes as usize, 0);
+        if fill(&mut self.from, &mut self.block)? < self.block.len() {
+            self.block.clear();
+            self.is_cut = true;
+            return Ok(false);
+        }
+        if crc32c(&self.block) != u32::from_le_bytes(sum) {
+            return Err(Broken::Block { at: self.at });
+        }
+        self.next += head.len() as u64 + u64::from(bytes);
+        Ok(true)
+    }
+}
+
+/// Reads as much as there is.
+fn fill(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < into.len() {
+        match from.read(&mut into[got..]) {
+            Ok(0) => break,
+            Ok(bytes) => got += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut blocks = Blocks::new(&mut bytes).unwrap();
+        (0..60_000u32).for_each(|value| blocks.push(&value).unwrap());
+        blocks.flush().unwrap();
+        bytes
+    }
+
+    /// The values that are whole, and whether the file is cut.
+    fn read(bytes: &[u8]) -> Result<(Vec<u32>, bool), Broken> {
+        let mut values = Values::new(bytes)?;
+        let mut all = Vec::new();
+        while let Some(value) = values.next()? {
+            all.push(value);
+        }
+        Ok((all, values.is_cut))
+    }
+
+    #[test]
+    fn values_come_back_in_order_and_a_cut_file_is_good_up_to_its_last_whole_block() {
+        let bytes = file();
+        let all: Vec<u32> = (0..60_000).collect();
+        assert_eq!(read(&bytes).unwrap(), (all.clone(), false));
+        for cut in [MAGIC.len() + 3, bytes.len() / 2, bytes.len() - 1] {
+            let (some, is_cut) = read(&bytes[..cut]).unwrap();
+            assert!(is_cut && some.len() < all.len() && all.starts_with(&some), "cut at {cut}");
+        }
+        assert!(!read(&bytes[..bytes.len() / 2 + BLOCK_BYTES]).unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn damage_is_told_with_its_place() {
+        let mut bytes = file();
+        let at = bytes.len() / 3;
+        bytes[at] ^= 1;
+        assert!(matches!(read(&bytes), Err(Broken::Block { at: 24 })), "{:?}", read(&bytes).map(|_| ()));
+        assert!(matches!(read(b"something else, and longer than that"), Err(Broken::Magic)));
+        let mut huge = MAGIC.to_vec();
+        huge.extend([0xff; 64]);
+        assert!(matches!(read(&huge), Err(Broken::Block { at: 24 })));
+    }
+}

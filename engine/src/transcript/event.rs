@@ -1,0 +1,215 @@
+//! What stands in a transcript.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::{HostRequest, Operation, OperationId, OperationKind, Outcome, Rejoining, RequestKind};
+use stripewise_base::Nanos;
+
+/// Something that a controller was told, or answered. Times are nanoseconds since it was opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// While the array was opened, a page was read: the `nth` of its round.
+    MediaRead {
+        /// Its place in the list that was asked for.
+        nth: u32,
+        /// What was found.
+        found: Result<Box<[u8]>, Outcome>,
+    },
+    /// While the array was opened, a page was written or an element flushed.
+    MediaDone(Outcome),
+    /// The array was opened, and its epoch is this.
+    Opened {
+        /// The epoch that began.
+        epoch: u32,
+    },
+    /// A request came.
+    Submitted {
+        /// When.
+        now: Nanos,
+        /// What it is.
+        host: HostRequest,
+    },
+    /// The answer to a request that came: there is no room for it now.
+    Busy,
+    /// An element holds this in a page that is about to be read, which is not what the run wrote there.
+    Content {
+        /// The element.
+        element: u16,
+        /// The page.
+        page: u32,
+        /// What it holds.
+        bytes: Box<[u8]>,
+    },
+    /// An operation ended.
+    Completed {
+        /// When.
+        now: Nanos,
+        /// Which one.
+        id: OperationId,
+        /// How.
+        outcome: Outcome,
+        /// How long the element had it.
+        took_ns: Nanos,
+    },
+    /// A time had come.
+    Timer {
+        /// When.
+        now: Nanos,
+    },
+    /// An element that refused an operation had room again.
+    Ready {
+        /// The element.
+        element: u16,
+    },
+    /// Operations that waited were offered to elements.
+    Dispatched,
+    /// An element refused an operation that it was offered.
+    Refused,
+    /// An element was taken out of service.
+    Failed {
+        /// When.
+        now: Nanos,
+        /// The element.
+        element: u16,
+    },
+    /// An element came back, or another in its place.
+    Rejoined {
+        /// When.
+        now: Nanos,
+        /// The element.
+        element: u16,
+        /// What came.
+        how: Rejoining,
+    },
+    /// A scrub was asked for.
+    Scrub {
+        /// When.
+        now: Nanos,
+    },
+    /// A scrub was ended.
+    StopScrub,
+    /// Rebuilding and scrubbing were allowed so many pages more, or any number.
+    Allowed {
+        /// When.
+        now: Nanos,
+        /// How many.
+        pages: Option<u64>,
+    },
+    /// Memory was to be emptied.
+    Drained {
+        /// When.
+        now: Nanos,
+    },
+    /// A checkpoint was asked for.
+    Checkpoint {
+        /// When.
+        now: Nanos,
+    },
+    /// What was interrupted when the array was closed was to go on.
+    Resumed {
+        /// When.
+        now: Nanos,
+    },
+    /// The engine was closed, and nothing follows.
+    Closed,
+    /// The controller started an operation.
+    Started {
+        /// Its name.
+        id: OperationId,
+        /// What it is.
+        operation: Operation,
+    },
+    /// The controller acknowledged a request.
+    Acknowledged {
+        /// Its number.
+        tag: u64,
+        /// Whether it failed.
+        failed: bool,
+        /// Whether for want of space.
+        no_space: bool,
+    },
+    /// The controller gave an element up.
+    GaveUp {
+        /// The element.
+        element: u16,
+    },
+}
+
+impl Event {
+    /// Whether the controller answered it, rather than being told.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Busy | Self::Started { .. } | Self::Acknowledged { .. } | Self::GaveUp { .. })
+    }
+
+    /// When it happened, of what says so.
+    pub fn now(&self) -> Option<Nanos> {
+        match *self {
+            Self::Submitted { now, .. }
+            | Self::Completed { now, .. }
+            | Self::Timer { now }
+            | Self::Failed { now, .. }
+            | Self::Rejoined { now, .. }
+            | Self::Scrub { now }
+            | Self::Allowed { now, .. }
+            | Self::Drained { now }
+            | Self::Checkpoint { now }
+            | Self::Resumed { now } => Some(now),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MediaRead { nth, found: Ok(_) } => write!(f, "page {nth} of a round was read"),
+            Self::MediaRead { nth, found: Err(error) } => {
+                write!(f, "page {nth} of a round was not read: {error:?}")
+            }
+            Self::MediaDone(outcome) => write!(f, "a write or flush ended: {outcome:?}"),
+            Self::Opened { epoch } => write!(f, "the array was opened, epoch {epoch}"),
+            Self::Submitted { host, .. } => {
+                let HostRequest { tag, offset, bytes, kind, .. } = host;
+                match kind {
+                    RequestKind::Flush => write!(f, "request {tag:#x} came: a flush"),
+                    kind => write!(f, "request {tag:#x} came: {kind:?} of {bytes} bytes at {offset}"),
+                }
+            }
+            Self::Busy => f.write_str("the request was answered: busy"),
+            Self::Content { element, page, .. } => write!(f, "page {page} of element {element} was known"),
+            Self::Completed { id, outcome, .. } => write!(f, "operation {id} ended: {outcome:?}"),
+            Self::Timer { .. } => f.write_str("a time had come"),
+            Self::Ready { element } => write!(f, "element {element} had room again"),
+            Self::Dispatched => f.write_str("operations were offered to elements"),
+            Self::Refused => f.write_str("an element refused an operation"),
+            Self::Failed { element, .. } => write!(f, "element {element} was taken out of service"),
+            Self::Rejoined { element, how, .. } => {
+                let what = if *how == Rejoining::Returned { "came back" } else { "was replaced" };
+                write!(f, "element {element} {what}")
+            }
+            Self::Scrub { .. } => f.write_str("a scrub was asked for"),
+            Self::StopScrub => f.write_str("a scrub was ended"),
+            Self::Allowed { .. } => f.write_str("rebuilding and scrubbing were allowed more"),
+            Self::Drained { .. } => f.write_str("memory was to be emptied"),
+            Self::Checkpoint { .. } => f.write_str("a checkpoint was asked for"),
+            Self::Resumed { .. } => f.write_str("what was interrupted was to go on"),
+            Self::Closed => f.write_str("the array was closed"),
+            Self::Started { id, operation } => {
+                let Operation { page, element, kind, class, .. } = operation;
+                let class = class.name();
+                match kind {
+                    OperationKind::Flush => write!(f, "operation {id} started: flush element {element}"),
+                    kind => write!(
+                        f,
+                        "operation {id} started: {kind:?} page {page} of element {element} ({class})"
+                    ),
+                }
+            }
+            Self::Acknowledged { tag, failed: false, .. } => write!(f, "request {tag:#x} was acknowledged"),
+            Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
+            Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
+            Self::GaveUp { element } => write!(f, "element {element} was given up"),
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! Tells a new controller what stands in a transcript, and compares what it answers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use stripewise_array::{
+    Acknowledgement, Admission, Array, At, Driver, ElementState, Found, HostRequest, Media, Operation,
+    OperationId, OperationKind, Outcome, PageId, PagePool, RequestKind, SECTOR_BYTES, Scheme, SubmitError,
+    Timing,
+};
+use stripewise_base::Nanos;
+
+use super::blocks::{Broken, Values};
+use super::event::Event;
+use super::head::Head;
+use crate::backend::{Pages, Payload};
+use crate::engine::with_own_times;
+
+/// More than any request that an engine gives its controller.
+const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
+
+/// A transcript that is to be replayed.
+#[derive(Debug)]
+pub struct Replay {
+    path: PathBuf,
+    head: Head,
+    scheme: Scheme,
+    values: Values<BufReader<File>>,
+}
+
+/// Why a transcript cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+#[error("transcript `{}`: {reason}", path.display())]
+pub struct ReplayError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Where the controller did something else than it did when the transcript was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which event, from 0 on.
+    pub event: u64,
+    /// When: nanoseconds since the array was opened.
+    pub at_ns: Nanos,
+    /// What stands there; none where the transcript expects nothing more of it.
+    pub recorded: Option<String>,
+    /// What the controller did; none where it did nothing.
+    pub replayed: Option<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.at_ns as f64 / 1e9;
+        writeln!(f, "event {}, after {seconds:.6} s:", self.event)?;
+        writeln!(f, "  recorded: {}", self.recorded.as_deref().unwrap_or("nothing more"))?;
+        write!(f, "  replayed: {}", self.replayed.as_deref().unwrap_or("nothing"))
+    }
+}
+
+/// What a replay came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// Events, those of the controller's answers among them.
+    pub events: u64,
+    /// Requests that the controller was given.
+    pub requests: u64,
+    /// Those of them that failed.
+    pub failed_requests: u64,
+    /// Operations that it started.
+    pub operations: u64,
+    /// Those of them that did not end well.
+    pub failed_operations: u64,
+    /// Elements that left, by order or because they were given up, and when: nanoseconds since the array was opened.
+    pub left: Vec<(u16, Nanos)>,
+    /// How long it all took when it was recorded.
+    pub took_ns: Nanos,
+    /// Whether the file ends before the run did: whoever wrote it was killed.
+    pub is_cut: bool,
+    /// The first thing that went another way; the replay ended there.
+    pub difference: Option<Difference>,
+}
+
+impl Replay {
+    /// Opens a transcript.
+    ///
+    /// # Errors
+    /// When it cannot be read, is none, or names a scheme that is none.
+    pub fn open(path: &Path) -> Result<Self, ReplayError> {
+        let fail = |reason: String| ReplayError { path: path.into(), reason };
+        let file = File::open(path).map_err(|error| fail(error.to_string()))?;
+        let mut values = Values::new(BufReader::new(file)).map_err(|error| fail(error.to_string()))?;
+        let head: Option<Head> = values.next().map_err(|error| fail(error.to_string()))?;
+        let head = head.ok_or_else(|| fail("it ends before it says which array it is of".into()))?;
+        let scheme = head.parse_scheme().map_err(|error| fail(error.to_string()))?;
+        Ok(Self { path: path.into(), head, scheme, values })
+    }
+
+    /// Which array it is of.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The scheme that is replayed.
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// Takes another scheme than the transcript's: the first thing that it decides otherwise is told.
+    pub fn use_scheme(&mut self, scheme: Scheme) {
+        self.scheme = scheme;
+    }
+
+    /// Tells a new controller what the one that was recorded was told, until it answers something else.
+    ///
+    /// # Errors
+    /// When the transcript is damaged, or says what no engine tells.
+    pub fn run(self) -> Result<Replayed, ReplayError> {
+        let Self { path, head, scheme, values } = self;
+        let mut script = Script::new(values);
+        let played = play(&head, &scheme, &mut script);
+        match (played.err(), script.broken) {
+            (None, None) => {
+                let mut told = script.told;
+                told.is_cut = script.values.is_cut || !script.is_closed;
+                Ok(told)
+            }
+            (reason, broken) => {
+                let reason = broken.map(|broken| broken.to_string()).or(reason).unwrap_or_default();
+                Err(ReplayError { path, reason })
+            }
+        }
+    }
+}
+
+/// The events of a transcript, one after the other.
+#[derive(Debug)]
+struct Script {
+    values: Values<BufReader<File>>,
+    /// The event that comes next, if it was looked at.
+    ahead: Option<Event>,
+    told: Replayed,
+    broken: Option<Broken>,
+    /// Whether there is nothing more.
+    is_over: bool,
+    /// Whether the run was closed in order.
+    is_closed: bool,
+}
+
+impl Script {
+    fn new(values: Values<BufReader<File>>) -> Self {
+        Self {
+            values,
+            ahead: None,
+            told: Replayed::default(),
+            broken: None,
+            is_over: false,
+            is_closed: false,
+        }
+    }
+
+    /// Looks at the next event.
+    fn peek(&mut self) -> Option<&Event> {
+        if self.ahead.is_none() && !self.is_over {
+            match self.values.next() {
+                Ok(Some(event)) => self.ahead = Some(event),
+                Ok(None) => self.is_over = true,
+                Err(broken) => {
+                    self.broken = Some(broken);
+                    self.is_over = true;
+                }
+            }
+        }
+        self.ahead.as_ref()
+    }
+
+    /// Takes the next event.
+    fn take(&mut self) -> Option<Event> {
+        self.peek();
+        let event = self.ahead.take()?;
+        self.told.events += 1;
+        if let Some(now) = event.now() {
+            self.told.took_ns = now;
+        }
+        Some(event)
+    }
+
+    /// Takes the next event, which the controller's answer must be equal to.
+    fn answered(&mut self, answer: &Event) {
+        if self.is_over {
+            return;
+        }
+        match self.peek() {
+            Some(recorded) if recorded == answer => {
+                self.take();
+            }
+            Some(recorded) => {
+                // What it was told next shows that nothing more was expected of it.
+                let recorded = recorded.is_answer().then(|| recorded.to_string());
+                self.differs(recorded, Some(answer.to_string()));
+            }
+            None => {}
+        }
+    }
+
+    /// Ends the replay here.
+    fn differs(&mut self, recorded: Option<String>, replayed: Option<String>) {
+        let difference = Difference { event: self.told.events, at_ns: self.told.took_ns, recorded, replayed };
+        self.told.difference.get_or_insert(difference);
+        self.ahead = None;
+        self.is_over = true;
+    }
+}
+
+/// Elements of a replay: what is asked of them while the array is opened stands in the script.
+struct ScriptedMedia<'a> {
+    script: &'a mut Script,
+    offered: &'a [(u32, u32)],
+}
+
+impl ScriptedMedia<'_> {
+    fn done(&mut self, times: usize) -> Vec<Outcome> {
+        (0..times)
+            .map(|_| match self.script.peek() {
+                Some(&Event::MediaDone(outcome)) => {
+                    self.script.take();
+                    outcome
+                }
+                other => {
+                    let recorded = other.map(ToString::to_string);
+                    self.script.differs(recorded, Some("a write or flush while the array was opened".into()));
+                    Outcome::Gone
+                }
+            })
+            .collect()
+    }
+}
+
+impl Media for ScriptedMedia<'_> {
+    fn count(&self) -> u16 {
+        self.offered.len() as u16
+    }
+
+    fn size(&self, element: u16) -> (u32, u32) {
+        self.offered[usize::from(element)]
+    }
+
+    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
+        for (place, at) in at.iter().enumerate() {
+            let page_bytes = self.offered[usize::from(at.element)].1 as usize;
+            let is_next = |event: &Event| match event {
+                Event::MediaRead { nth, found } => {
+                    *nth as usize == place && found.as_ref().map_or(true, |page| page.len() == page_bytes)
+                }
+                _ => false,
+            };
+            if self.script.peek().is_some_and(is_next)
+                && let Some(Event::MediaRead { found: page, .. }) = self.script.take()
+            {
+                found(place, page.as_deref().map_err(|&outcome| outcome));
+                continue;
+            }
+            let recorded = self.script.peek().map(ToString::to_string);
+            let replayed = format!(
+                "page {} of offered element {} was read while the array was opened",
+                at.page, at.element
+            );
+            self.script.differs(recorded, Some(replayed));
+            found(place, Err(Outcome::Gone));
+        }
+    }
+
+    fn write(&mut self, at: &[At], _pages: &[&[u8]]) -> Vec<Outcome> {
+        self.done(at.len())
+    }
+
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
+        self.done(elements.len())
+    }
+}
+
+/// The world of a controller that is told what another one was told.
+struct Stage<'a> {
+    script: &'a mut Script,
+    /// Operations under way.
+    under_way: BTreeMap<OperationId, (Operation, PageId)>,
+    /// What elements hold, as far as the run wrote or read it.
+    held: BTreeMap<(u16, u32), Box<[u8]>>,
+}
+
+impl ElementState for Stage<'_> {}
+
+impl Driver<Pages> for Stage<'_> {
+    fn admits(&mut self, operation: &Operation) -> Admission {
+        match self.script.peek() {
+            Some(Event::Refused) => {
+                self.script.take();
+                Admission::Closed
+            }
+            // It starts the operation now, and is compared.
+            Some(Event::Started { .. }) => Admission::Admitted,
+            Some(_) => {
+                let id = OperationId::MAX;
+                let offered = Event::Started { id, operation: *operation }.to_string();
+                self.script
+                    .differs(None, Some(offered.replace(&format!("operation {id} started"), "offered")));
+                Admission::Closed
+            }
+            None => Admission::Closed,
+        }
+    }
+
+    fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
+        self.script.answered(&Event::Started { id, operation: *operation });
+        self.script.told.operations += 1;
+        self.under_way.insert(id, (*operation, page));
+        let place = (operation.element, operation.page);
+        match operation.kind {
+            OperationKind::Write => drop(self.held.insert(place, memory.page(page).into())),
+            OperationKind::Trim => drop(self.held.remove(&place)),
+            OperationKind::Read | OperationKind::Flush => {}
+        }
+    }
+
+    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+        true
+    }
+
+    fn set_timer(&mut self, _at: Nanos) {}
+
+    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, _payload: Payload) {
+        let &Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
+        self.script.answered(&Event::Acknowledged { tag, failed, no_space });
+        self.script.told.failed_requests += u64::from(failed);
+    }
+
+    fn gave_up(&mut self, element: u16) {
+        self.script.answered(&Event::GaveUp { element });
+        self.left(element);
+    }
+}
+
+impl Stage<'_> {
+    fn left(&mut self, element: u16) {
+        let at = self.script.told.took_ns;
+        self.script.told.left.push((element, at));
+    }
+
+    /// An operation is over. What it read is put where the controller looks for it. False if none such is under way.
+    fn over(&mut self, id: OperationId, outcome: Outcome, memory: &mut Pages) -> bool {
+        let Some((operation, page)) = self.under_way.remove(&id) else { return false };
+        self.script.told.failed_operations += u64::from(outcome != Outcome::Done);
+        if operation.kind == OperationKind::Read && outcome == Outcome::Done {
+            let into = memory.page_mut(page);
+            match self.held.get(&(operation.element, operation.page)) {
+                Some(bytes) => into.copy_from_slice(bytes),
+                None => into.fill(0),
+            }
+        }
+        true
+    }
+}
+
+/// Tells a controller what stands in the script. The reason, where that is what no engine tells.
+fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String> {
+    let elements = head.capabilities();
+    let mut media = ScriptedMedia { script, offered: &head.offered };
+    let memory = PagePool::new(elements.page_bytes);
+    let opened = Array::open(&with_own_times(scheme), elements, memory, &mut media, head.opening());
+    let (array, opened) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            if script.peek().is_some() {
+                script.differs(None, Some(format!("the array was not opened: {error}")));
+            }
+            return Ok(());
+        }
+    };
+    script.answered(&Event::Opened { epoch: opened.epoch });
+    let stage = Stage { script, under_way: BTreeMap::new(), held: BTreeMap::new() };
+    Player { array, stage, page_bytes: elements.page_bytes, now: 0 }.play()
+}
+
+/// A controller and its world.
+struct Player<'a> {
+    array: Array<Pages>,
+    stage: Stage<'a>,
+    page_bytes: u32,
+    now: Nanos,
+}
+
+impl Player<'_> {
+    fn play(&mut self) -> Result<(), String> {
+        loop {
+            let nth = self.stage.script.told.events;
+            let Some(event) = self.stage.script.take() else { return Ok(()) };
+            let wrong = || format!("event {nth} is what no engine tells: {event}");
+            if let Some(now) = event.now() {
+                if now < self.now {
+                    return Err(wrong());
+                }
+                self.now = now;
+            }
+            if event.is_answer() {
+                // It is not what the controller answers to what it was told last.
+                self.stage.script.told.events -= 1;
+                self.stage.script.differs(Some(event.to_string()), None);
+            } else if !self.tell(&event) {
+                return Err(wrong());
+            }
+        }
+    }
+
+    /// Whether there is such an element.
+    fn has(&self, element: u16) -> bool {
+        u32::from(element) < self.array.elements()
+    }
+
+    /// Tells the controller. False for what no engine tells.
+    fn tell(&mut self, event: &Event) -> bool {
+        let Self { array, stage, .. } = self;
+        match *event {
+            Event::Submitted { now, ref host } => return self.submit(now, host),
+            Event::Content { element, page, ref bytes } => {
+                if !self.has(element) || bytes.len() != self.page_bytes as usize {
+                    return false;
+                }
+                self.stage.held.insert((element, page), bytes.clone());
+            }
+            Event::Completed { now, id, outcome, took_ns } => {
+                if !stage.over(id, outcome, array.memory()) {
+                    return false;
+                }
+                let timing = Timing { cell_ns: took_ns, ..Timing::default() };
+                array.completed(now, id, outcome, timing, stage);
+            }
+            Event::Timer { now } => array.timer(now, stage),
+            Event::Ready { element } => {
+                if !self.has(element) {
+                    return false;
+                }
+                self.array.element_ready(element);
+            }
+            Event::Dispatched => array.dispatch(stage),
+            Event::Failed { now, element } => {
+                if !self.has(element) {
+                    return false;
+                }
+                self.stage.left(element);
+                self.array.element_failed(now, element, &mut self.stage);
+            }
+            Event::Rejoined { now, element, how } => {
+                // What is under way for the element that left is over before another takes its place.
+                let is_free = stage.under_way.values().all(|(operation, _)| operation.element != element);
+                if !self.has(element) || !is_free {
+                    return false;
+                }
+                self.stage.held.retain(|&(its, _), _| its != element);
+                return self.array.rejoin(now, element, how, &mut self.stage).is_ok();
+            }
+            Event::Scrub { now } => array.scrub(now, stage),
+            Event::StopScrub => array.stop_scrub(),
+            Event::Allowed { now, pages } => array.allow(now, pages, stage),
+            Event::Drained { now } => array.drain(now, stage),
+            Event::Checkpoint { now } => array.checkpoint(now, stage),
+            Event::Resumed { now } => array.resume(now, stage),
+            Event::Closed => stage.script.is_closed = true,
+            Event::Refused
+            | Event::MediaRead { .. }
+            | Event::MediaDone(_)
+            | Event::Opened { .. }
+            | Event::Busy
+            | Event::Started { .. }
+            | Event::Acknowledged { .. }
+            | Event::GaveUp { .. } => return false,
+        }
+        true
+    }
+
+    /// Gives the controller a request, with bytes of the replay's own.
+    fn submit(&mut self, now: Nanos, host: &HostRequest) -> bool {
+        if host.bytes > PAYLOAD_BYTES_MAX || host.arrival > now {
+            return false;
+        }
+        let has_bytes = matches!(host.kind, RequestKind::Read | RequestKind::Write);
+        let mut payload = Payload::zeroed(if has_bytes { host.bytes as usize } else { 0 });
+        let requests = &mut self.stage.script.told.requests;
+        *requests += 1;
+        // No two writes are equal, and no two sectors of one.
+        for (sector, bytes) in payload.chunks_exact_mut(SECTOR_BYTES as usize).enumerate() {
+            bytes[..8].copy_from_slice(&requests.to_le_bytes());
+            bytes[8..16].copy_from_slice(&(sector as u64).to_le_bytes());
+        }
+        match self.array.submit(now, *host, payload, &mut self.stage) {
+            Ok(()) => true,
+            Err((SubmitError::Busy, _)) => {
+                self.stage.script.answered(&Event::Busy);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Writes the transcript of an engine while it serves.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use stripewise_array::format::crc32c;
+use stripewise_array::{At, Found, Media, Operation, OperationId, OperationKind, Outcome};
+use stripewise_base::Nanos;
+
+use super::blocks::Blocks;
+use super::event::Event;
+use super::head::Head;
+use crate::error::EngineError;
+
+/// The writer of a transcript. It is asked for with [`crate::Engine::resume_transcribed`].
+///
+/// Each operation costs a checksum of its page and some 20 bytes of the file, written by the thread that serves; memory is 4
+/// bytes for each page of the elements.
+#[derive(Debug)]
+pub struct Scribe {
+    path: PathBuf,
+    blocks: Blocks<BufWriter<File>>,
+    /// For each element and page, what the run wrote there or found there: its checksum; [`UNKNOWN`] if neither.
+    known: Vec<Vec<u32>>,
+    zeros: u32,
+    /// Whether nothing happened since operations were last offered, so that to offer them again changes nothing.
+    has_dispatched: bool,
+    /// Why no more is written.
+    failed: Option<io::Error>,
+}
+
+const UNKNOWN: u32 = 0;
+
+/// The checksum of a page, which is never [`UNKNOWN`].
+fn mark(page: &[u8]) -> u32 {
+    crc32c(page) | 1
+}
+
+impl Scribe {
+    /// Begins the new file `path`.
+    ///
+    /// # Errors
+    /// When it exists or cannot be made.
+    pub fn create(path: &Path) -> Result<Self, EngineError> {
+        let made = File::create_new(path).and_then(|file| Blocks::new(BufWriter::new(file)));
+        Ok(Self {
+            path: path.into(),
+            blocks: made.map_err(|error| EngineError::Transcript { path: path.into(), error })?,
+            known: Vec::new(),
+            zeros: UNKNOWN,
+            has_dispatched: false,
+            failed: None,
+        })
+    }
+
+    /// Says which array it is of.
+    pub(crate) fn begin(&mut self, head: &Head) {
+        let (pages, page_bytes) = head.pages;
+        self.known = vec![vec![UNKNOWN; pages as usize]; head.elements as usize];
+        self.zeros = mark(&vec![0; page_bytes as usize]);
+        self.keep(|blocks| blocks.push(head));
+    }
+
+    /// Appends an event.
+    pub(crate) fn note(&mut self, event: &Event) {
+        self.has_dispatched = *event == Event::Dispatched;
+        self.keep(|blocks| blocks.push(event));
+    }
+
+    /// Operations are about to be offered to elements.
+    pub(crate) fn dispatch(&mut self) {
+        if !self.has_dispatched {
+            self.note(&Event::Dispatched);
+        }
+    }
+
+    /// An operation begins. `page` has what it writes, if it does.
+    pub(crate) fn start(&mut self, id: OperationId, operation: &Operation, page: &[u8]) {
+        self.note(&Event::Started { id, operation: *operation });
+        let known = &mut self.known[usize::from(operation.element)][operation.page as usize];
+        match operation.kind {
+            OperationKind::Write => *known = mark(page),
+            OperationKind::Trim => *known = self.zeros,
+            OperationKind::Read | OperationKind::Flush => {}
+        }
+    }
+
+    /// A page was read: what is not known of it is told before anything follows from it.
+    pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
+        let known = &mut self.known[usize::from(operation.element)][operation.page as usize];
+        let found = mark(page);
+        if std::mem::replace(known, found) != found {
+            let Operation { element, page: number, .. } = *operation;
+            self.note(&Event::Content { element, page: number, bytes: page.into() });
+        }
+    }
+
+    /// An element came back, or another in its place: what it holds is not known.
+    pub(crate) fn rejoin(&mut self, now: Nanos, element: u16, how: stripewise_array::Rejoining) {
+        self.known[usize::from(element)].fill(UNKNOWN);
+        self.note(&Event::Rejoined { now, element, how });
+    }
+
+    /// Writes the rest.
+    ///
+    /// # Errors
+    /// What kept any of it from being written.
+    pub(crate) fn finish(mut self) -> Result<(), EngineError> {
+        self.keep(Blocks::flush);
+        let path = self.path;
+        self.failed.map_or(Ok(()), |error| Err(EngineError::Transcript { path, error }))
+    }
+
+    /// What fails is told at the end: the array serves all the same.
+    fn keep(&mut self, write: impl FnOnce(&mut Blocks<BufWriter<File>>) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = write(&mut self.blocks).err();
+        }
+    }
+}
+
+/// Elements that are watched while an array is opened from them.
+pub(crate) struct WatchedMedia<'a, M> {
+    pub(crate) media: &'a mut M,
+    pub(crate) scribe: &'a mut Scribe,
+}
+
+impl<M: Media> WatchedMedia<'_, M> {
+    fn done(&mut self, outcomes: Vec<Outcome>) -> Vec<Outcome> {
+        outcomes.iter().for_each(|&outcome| self.scribe.note(&Event::MediaDone(outcome)));
+        outcomes
+    }
+}
+
+impl<M: Media> Media for WatchedMedia<'_, M> {
+    fn count(&self) -> u16 {
+        self.media.count()
+    }
+
+    fn size(&self, element: u16) -> (u32, u32) {
+        self.media.size(element)
+    }
+
+    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
+        let scribe = &mut *self.scribe;
+        self.media.read(at, &mut |nth, page| {
+            scribe.note(&Event::MediaRead { nth: nth as u32, found: page.map(Into::into) });
+            found(nth, page);
+        });
+    }
+
+    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
+        let outcomes = self.media.write(at, pages);
+        self.done(outcomes)
+    }
+
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
+        let outcomes = self.media.flush(elements);
+        self.done(outcomes)
+    }
+}

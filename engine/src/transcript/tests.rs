@@ -1,0 +1,240 @@
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
+use stripewise_array::format::Uuid;
+use stripewise_array::{Class, Identity, Opening, Outcome, RequestKind, Scheme, create};
+use stripewise_base::prng::Prng;
+
+use super::blocks::{Blocks, Values};
+use super::*;
+use crate::{ElementFile, Engine, FileMedia, Options, Request};
+
+const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 16\nacknowledge = \"buffered\"\nwait = \"1ms\"\n";
+const IN_PLACE: &str = "name = \"in place\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
+const PAGE: u64 = 4096;
+const ELEMENT_BYTES: u64 = 4 << 20;
+
+fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
+    let paths: Vec<PathBuf> = (0..4).map(|nth| folder.join(format!("element-{nth}"))).collect();
+    let files = ElementFile::create_all(&paths, ELEMENT_BYTES, PAGE as u32).unwrap();
+    let mut media = FileMedia::new(files, PAGE as u32);
+    let elements = (1..=4).map(|nth| Uuid([nth; 16])).collect();
+    let identity = Identity { array: Uuid([7; 16]), elements, name: "test".into() };
+    create(scheme, media.elements(), &identity, &mut media).unwrap();
+    paths
+}
+
+fn open(scheme: &Scheme, paths: &[PathBuf], transcript: Option<&Path>) -> Engine {
+    let media = FileMedia::open(paths, PAGE as u32).unwrap();
+    let scribe = transcript.map(|path| Scribe::create(path).unwrap());
+    let opening = Opening::default();
+    Engine::resume_transcribed(scheme, media, Options::default(), opening, scribe).unwrap().0
+}
+
+/// A page like no other, so that no parity is that of other pages.
+fn content(prng: &mut Prng) -> Vec<u8> {
+    (0..PAGE / 8).flat_map(|_| prng.next_u64().to_le_bytes()).collect()
+}
+
+/// Sends requests for the first half of the array, as a client in a thread of its own does.
+fn client(seed: u64, pages: u64, requests: &SyncSender<Request>) {
+    let mut prng = Prng::new(seed);
+    for _ in 0..400 {
+        let offset = prng.below(pages) * PAGE;
+        let sent = requests.send(match prng.below(100) {
+            0 => Request::Flush,
+            1 => Request::Write { offset, data: content(&mut prng)[..512].into(), fua: true },
+            2..10 => Request::trim(offset, PAGE),
+            10..20 => Request::write(offset, &content(&mut prng)[..512]),
+            20..50 => Request::read(offset, 512 << prng.below(4)),
+            _ => Request::write(offset, &content(&mut prng)),
+        });
+        sent.expect("the engine takes all");
+    }
+}
+
+/// What several clients want at once, done as it comes; `event` is called with the number of each request before it goes in.
+fn serve(engine: &mut Engine, mut event: impl FnMut(&mut Engine, u32)) {
+    let (sender, requests) = sync_channel(16);
+    let pages = engine.capacity() / PAGE / 2;
+    thread::scope(|scope| {
+        for seed in 0..4 {
+            let sender = sender.clone();
+            scope.spawn(move || client(seed, pages, &sender));
+        }
+        drop(sender);
+        for (nth, request) in requests.into_iter().enumerate() {
+            event(engine, nth as u32);
+            let mut request = Some(request);
+            while let Some(again) = request.take() {
+                if let Err(rejected) = engine.submit(again) {
+                    request = Some(rejected.request);
+                    engine.step();
+                }
+            }
+            while engine.turn() {}
+            while engine.take_completion().is_some() {}
+        }
+    });
+    while engine.poll().is_some() {}
+}
+
+/// Writes rubbish where nobody looked yet.
+fn damage(path: &Path, first: u64) {
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    for page in first..first + 300 {
+        file.write_all_at(&[0xdb; 64], page * PAGE + 100).unwrap();
+    }
+}
+
+/// A run that sees everything: what is from before it, damage, an element that is lost, one in its place, a scrub.
+fn recorded(text: &str, folder: &Path) -> (PathBuf, Engine) {
+    let scheme = Scheme::from_toml("test", text).unwrap();
+    let paths = created(&scheme, folder);
+    let mut engine = open(&scheme, &paths, None);
+    let mut prng = Prng::new(9);
+    for page in 0..engine.capacity() / PAGE * 3 / 4 {
+        engine.write(page * PAGE, &content(&mut prng)).unwrap();
+    }
+    // Without an end in order, so that opening finds a tail.
+    engine.flush().unwrap();
+    drop(engine);
+    let transcript = folder.join("run.transcript");
+    let mut engine = open(&scheme, &paths, Some(&transcript));
+    serve(&mut engine, |engine, nth| match nth {
+        300 => damage(&paths[1], 300),
+        600 => engine.fail(2).unwrap(),
+        1000 => {
+            let file = ElementFile::create(&folder.join("new"), ELEMENT_BYTES, PAGE as u32).unwrap();
+            engine.add_spare(file).unwrap();
+        }
+        _ => {}
+    });
+    engine.scrub();
+    while engine.step() {}
+    assert!(engine.status().rebuild.is_none());
+    (transcript, engine)
+}
+
+fn replayed(path: &Path) -> Replayed {
+    Replay::open(path).unwrap().run().unwrap()
+}
+
+fn events(path: &Path) -> (Head, Vec<Event>) {
+    let mut values = Values::new(File::open(path).unwrap()).unwrap();
+    let head = values.next().unwrap().unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = values.next().unwrap() {
+        events.push(event);
+    }
+    (head, events)
+}
+
+/// What becomes of a transcript with these events.
+fn replay_of(head: &Head, events: &[Event]) -> Result<Replayed, ReplayError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut blocks = Blocks::new(file.as_file()).unwrap();
+    blocks.push(head).unwrap();
+    events.iter().for_each(|event| blocks.push(event).unwrap());
+    blocks.flush().unwrap();
+    Replay::open(file.path()).unwrap().run()
+}
+
+#[test]
+fn a_run_that_several_clients_and_a_lost_element_made_replays_operation_by_operation() {
+    for text in [LOG, IN_PLACE] {
+        let folder = tempfile::tempdir().unwrap();
+        let (transcript, engine) = recorded(text, folder.path());
+        let (operations, scrub) = (engine.counts().done.iter().sum::<u64>(), engine.status().scrub);
+        engine.close().unwrap();
+        let told = replayed(&transcript);
+        assert_eq!(told.difference, None, "{text}");
+        assert!(!told.is_cut);
+        assert!(told.requests >= 1600 && told.operations >= operations, "{told:?}");
+        assert_eq!(told.left.iter().map(|&(element, _)| element).collect::<Vec<_>>(), [2]);
+        if text == LOG {
+            assert!(scrub.repaired > 0, "the damage was found, in the run and so in the replay: {scrub:?}");
+        }
+    }
+}
+
+#[test]
+fn a_transcript_of_an_engine_that_was_killed_replays_up_to_where_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (transcript, engine) = recorded(LOG, folder.path());
+    // What it has in memory is lost with it.
+    std::mem::forget(engine);
+    let told = replayed(&transcript);
+    assert!(told.is_cut && told.difference.is_none() && told.requests > 800, "{told:?}");
+}
+
+#[test]
+fn whatever_goes_another_way_is_told_where_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let (transcript, engine) = recorded(LOG, folder.path());
+    engine.close().unwrap();
+    let (head, events) = events(&transcript);
+    let events: Vec<Event> = events.into_iter().take(12_000).collect();
+    assert_eq!(replay_of(&head, &events).unwrap().difference, None);
+
+    // A read of a host that failed instead.
+    let is_read = |event: &Event| matches!(event, Event::Started { operation, .. } if operation.class == Class::HostRead);
+    let started = events.iter().position(is_read).unwrap();
+    let Event::Started { id: read, .. } = events[started] else { unreachable!() };
+    let mut changed = events.clone();
+    let completed = changed[started..].iter_mut().find_map(|event| match event {
+        Event::Completed { id, outcome, .. } if *id == read => Some(outcome),
+        _ => None,
+    });
+    *completed.unwrap() = Outcome::MediumError;
+    let difference = replay_of(&head, &changed).unwrap().difference.expect("the chunk is decoded");
+    assert!(difference.event > started as u64, "{difference}");
+
+    // A request that was another one.
+    let mut changed = events.clone();
+    let write = changed.iter_mut().find_map(|event| match event {
+        Event::Submitted { host, .. } if host.kind == RequestKind::Write => Some(host),
+        _ => None,
+    });
+    write.unwrap().kind = RequestKind::Read;
+    assert!(replay_of(&head, &changed).unwrap().difference.is_some());
+
+    // An operation that nobody started, and an answer that never came.
+    let mut changed = events.clone();
+    changed.insert(started, Event::Completed { now: 0, id: 77_777, outcome: Outcome::Done, took_ns: 1 });
+    assert!(replay_of(&head, &changed).is_err());
+    let mut changed = events.clone();
+    changed.remove(started);
+    assert!(replay_of(&head, &changed).unwrap().difference.is_some());
+    changed.insert(started, events[started].clone());
+    changed.insert(started, events[started].clone());
+    assert!(replay_of(&head, &changed).unwrap().difference.is_some());
+
+    // Another scheme.
+    let mut replay = Replay::open(&transcript).unwrap();
+    replay.use_scheme(Scheme::from_toml("other", &LOG.replace("1ms", "50ms")).unwrap());
+    assert!(replay.run().unwrap().difference.is_some());
+}
+
+/// Replays of rubbish end with an error or a difference.
+#[test]
+fn events_in_any_disorder_do_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let (transcript, engine) = recorded(LOG, folder.path());
+    engine.close().unwrap();
+    let (head, events) = events(&transcript);
+    for seed in 0..200 {
+        let mut prng = Prng::new(seed);
+        let mut some: Vec<Event> = events.iter().take(3000 + prng.below(3000) as usize).cloned().collect();
+        for _ in 0..=prng.below(4) {
+            let (from, to) = (prng.below(some.len() as u64), prng.below(some.len() as u64));
+            let moved = some.remove(from as usize);
+            some.insert(to as usize, moved);
+        }
+        let _ = replay_of(&head, &some);
+    }
+}
