@@ -186,6 +186,7 @@ mod tests {
             ended: vec![],
             name: "pool".into(),
             scheme: "stripes".into(),
+            settings: String::new(),
             members: vec![member],
         }
     }
