@@ -39,6 +39,11 @@ fn a_killed_server_loses_nothing_that_was_flushed() {
 }
 
 #[test]
+fn nor_while_elements_are_lost_and_replaced() {
+    holds(|settings| (settings.losses, settings.kills) = (true, 16));
+}
+
+#[test]
 fn nor_does_that_of_an_array_that_bears_two_losses() {
     holds(|settings| (settings.scheme, settings.elements) = ("durable-raid6-was".into(), 6));
 }
