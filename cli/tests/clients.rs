@@ -68,6 +68,37 @@ fn qemu_writes_zeroes_discards_and_reads() {
 }
 
 #[test]
+fn maps_show_what_was_written_and_what_was_trimmed() {
+    let (sandbox, served) = served();
+    let uri = served.uri();
+    let mut disk = served.disk();
+    disk.write(1 << 20, &[7; 16 << 10]);
+    disk.write(5 << 20, &[8; 512]);
+    disk.trim((1 << 20) + 4096, 4096);
+    disk.flush();
+    // The runs of data: first byte and length.
+    let wanted = [(1 << 20, 4096), ((1 << 20) + 8192, 8192), (5 << 20, 4096)];
+    if let Some(told) = run(&sandbox, "nbdinfo", &["--map", "--json", &uri]) {
+        let told: Vec<serde_json::Value> = serde_json::from_str(&told).unwrap();
+        let data = told.iter().filter(|run| run["type"] == 0);
+        let data: Vec<_> =
+            data.map(|run| (run["offset"].as_u64().unwrap(), run["length"].as_u64().unwrap())).collect();
+        assert_eq!(data, wanted, "{told:?}");
+        assert!(
+            told.iter().all(|run| run["type"] == 0 || run["type"] == 3),
+            "the rest are holes of zeros: {told:?}"
+        );
+    }
+    if let Some(told) = run(&sandbox, "qemu-img", &["map", "--output=json", "-f", "raw", &uri]) {
+        let told: Vec<serde_json::Value> = serde_json::from_str(&told).unwrap();
+        let data = told.iter().filter(|run| run["data"] == true);
+        let data: Vec<_> =
+            data.map(|run| (run["start"].as_u64().unwrap(), run["length"].as_u64().unwrap())).collect();
+        assert_eq!(data, wanted, "{told:?}");
+    }
+}
+
+#[test]
 fn fio_verifies_what_it_wrote_over_several_connections() {
     let (sandbox, served) = served();
     let uri = format!("--uri={}", served.uri());

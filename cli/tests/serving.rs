@@ -368,6 +368,7 @@ fn metrics_status_and_page_are_served_over_http() {
         "stripewise_health{array=\"pool\",state=\"clean\"} 1.0",
         "stripewise_requests_total{kind=\"write\",array=\"pool\"} 10",
         "stripewise_request_bytes_total{kind=\"write\",array=\"pool\"} 40960",
+        "stripewise_starved{array=\"pool\"} 0.0",
         "stripewise_request_latency_seconds_count{kind=\"flush\",array=\"pool\"} 1",
         "stripewise_request_latency_seconds_bucket{le=\"+Inf\",kind=\"write\",array=\"pool\"} 10",
     ] {
@@ -384,6 +385,10 @@ fn metrics_status_and_page_are_served_over_http() {
     }
     assert!(metrics.ends_with("# EOF\n"));
     let told: Value = serde_json::from_str(&get("/status.json")).unwrap();
+    let streams = told["log"]["streams"].as_array().unwrap();
+    let of_hosts = streams.iter().filter(|stream| stream["filled_by"] == "hosts");
+    assert_eq!(of_hosts.map(|stream| stream["chunks"].as_u64().unwrap()).sum::<u64>(), 10, "{streams:?}");
+    assert!(metrics.contains("stripewise_stream_chunks_total{"), "{metrics}");
     assert_eq!(told["requests"][1]["requests"], 10);
     assert!(get("/").starts_with("<!doctype html>"));
 }

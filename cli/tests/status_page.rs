@@ -63,7 +63,18 @@ fn the_page_shows_elements_requests_and_a_rebuild() {
     let Some(page) = rendered(&address, 4, &sandbox) else { return };
     let shown = texts(&page);
     let has = |text: &str| shown.iter().any(|shown| shown.contains(text));
-    for text in ["pool", "clean", "RAID-5", "pool/element-4", "500", "free segments", "io", "MiB/s"] {
+    for text in [
+        "pool",
+        "clean",
+        "RAID-5",
+        "pool/element-4",
+        "500",
+        "free segments",
+        "Streams of the log",
+        "hosts",
+        "io",
+        "MiB/s",
+    ] {
         assert!(has(text), "{text} is not in {shown:?}");
     }
     assert_eq!(shown.iter().filter(|text| **text == "active").count(), 5, "{shown:?}");

@@ -4,12 +4,13 @@ mod support;
 
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use stripewise_array::{Opening, Scheme, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{
     ElementFile, ElementState, Engine, EngineError, Failed, FileMedia, FileTrouble, Options, Rate, Request,
-    Timekeeping, Way,
+    Ticket, Timekeeping, Way,
 };
 use support::arrays::{LOG, created, opened, ways};
 use tempfile::TempDir;
@@ -379,15 +380,15 @@ fn mount(arguments: &[&str], at: &std::path::Path) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// How a request ends, unless it waits for space.
-fn answer_while_there_is_space(engine: &mut Engine, request: Request) -> Option<Result<(), Failed>> {
-    let ticket = engine.submit(request).unwrap_or_else(|rejected| panic!("{}", rejected.error));
+/// How a request ends, which must be soon.
+#[track_caller]
+fn answer(engine: &mut Engine, ticket: Ticket) -> Result<(), Failed> {
+    let until = Instant::now() + Duration::from_secs(20);
     loop {
         match engine.take_completion() {
-            Some(completion) if completion.ticket == ticket => return Some(completion.result),
+            Some(completion) if completion.ticket == ticket => return completion.result,
             Some(_) => {}
-            None if engine.status().is_starved => return None,
-            None => assert!(engine.step(), "a request that is not done waits for something"),
+            None => assert!(engine.step() && Instant::now() < until, "a request is left without an answer"),
         }
     }
 }
@@ -407,12 +408,11 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
         let mut written = 0;
         let refused = loop {
             assert!(written < pages, "8 MiB do not take what is written");
-            match answer_while_there_is_space(&mut engine, Request::write(written * PAGE, &content(written)))
-            {
-                Some(Ok(())) => written += 1,
-                Some(Err(error)) => break error,
-                // It came before anybody knew, and waits with what is under way. The next one is told.
-                None => {}
+            let ticket = engine.submit(Request::write(written * PAGE, &content(written))).unwrap();
+            // One that came before anybody knew is told as well.
+            match answer(&mut engine, ticket) {
+                Ok(()) => written += 1,
+                Err(error) => break error,
             }
         };
         assert_eq!(refused, Failed::NoSpace);

@@ -6,6 +6,7 @@ mod buffers;
 mod control;
 mod elements;
 mod error;
+mod extents;
 mod http;
 mod latency;
 mod listen;

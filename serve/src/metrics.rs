@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::status::{Health, LATENCY_EDGES_NS, Progress, Status};
+use crate::status::{Health, LATENCY_EDGES_NS, Progress, Status, Stream};
 
 /// What the text is, to HTTP.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -72,8 +72,30 @@ impl Collector for Metrics {
         ] {
             counters(to, name, help)?.counter(&[], value)?;
         }
-        Ok(())
+        streams(&log.streams, to)
     }
+}
+
+fn streams(streams: &[Stream], to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let numbers: Vec<String> = (0..streams.len()).map(|number| number.to_string()).collect();
+    let numbered = || numbers.iter().map(String::as_str).zip(streams);
+    let mut family = counters(to, "stream_chunks", "Data chunks that the stream wrote")?;
+    for (number, stream) in numbered() {
+        family.counter(&[("stream", number), ("filled_by", &stream.filled_by)], stream.chunks)?;
+    }
+    let mut family = counters(to, "stream_opened_segments", "Segments that the stream opened")?;
+    for (number, stream) in numbered() {
+        family.counter(&[("stream", number), ("filled_by", &stream.filled_by)], stream.opened_segments)?;
+    }
+    let mut family = gauges(to, "stream_open_segments", "Segments of the stream that are open")?;
+    for (number, stream) in numbered() {
+        family.gauge(&[("stream", number)], stream.open_segments as f64)?;
+    }
+    let mut family = gauges(to, "stream_waiting_chunks", "Chunks that wait in memory for a stripe")?;
+    for (number, stream) in numbered() {
+        family.gauge(&[("stream", number)], stream.waiting_chunks as f64)?;
+    }
+    Ok(())
 }
 
 fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -92,6 +114,7 @@ fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let dropped = "Connections ended because their client broke the protocol, or there were too many";
     counters(to, "dropped_connections", dropped)?.counter(&[], status.dropped_connections)?;
     gauge(to, "full", "1 while a log has no space", f64::from(u8::from(status.full)))?;
+    gauge(to, "starved", "1 while elements have no space", f64::from(u8::from(status.starved)))?;
     gauge(to, "memory_bytes", "Memory for pages and maps", status.memory_bytes as f64)?;
     if let Some(recording) = &status.recording {
         counters(to, "recorded_requests", "Requests recorded")?.counter(&[], recording.requests)?;

@@ -10,11 +10,10 @@ use rustix::event::PollFlags;
 use stripewise_array::SubmitError;
 use stripewise_base::Nanos;
 use stripewise_engine::{Failed, Payload, Request};
-use stripewise_nbd::{
-    self as nbd, Command, Connection, Export, Extent, Fault, Limits, Pending, Reply, Violation,
-};
+use stripewise_nbd::{self as nbd, Command, Connection, Export, Fault, Limits, Pending, Reply, Violation};
 
 use crate::buffers::Buffers;
+use crate::extents::extents;
 use crate::listen::Listener;
 use crate::service::{Asked, Asker, Service, SessionId, Unsubmitted};
 
@@ -181,10 +180,11 @@ impl Session {
                 Command::WriteZeroes { offset, bytes, fua, keep_space } => {
                     Request::Zero { offset, bytes: bytes.into(), fua, keep_space }
                 }
-                Command::BlockStatus { bytes, .. } => {
-                    // Nothing is promised of what was never written, so all of it is told to be data.
-                    let all = Extent { bytes: bytes.into(), hole: false, zero: false };
-                    self.connection.reply(pending, Reply::Extents(&[all]));
+                Command::BlockStatus { offset, bytes, one } => {
+                    // What is under way may be told either way; what was acknowledged is in the log's map.
+                    let (page_bytes, array) = (service.engine.page_bytes().into(), service.engine.array());
+                    let runs = extents(offset, bytes.into(), page_bytes, one, |page| array.is_hole(page));
+                    self.connection.reply(pending, Reply::Extents(&runs));
                     continue;
                 }
             };

@@ -56,6 +56,8 @@ pub struct Status {
     pub used_bytes: Option<u64>,
     /// Whether a log has no space, and nothing under way that could make some.
     pub full: bool,
+    /// Whether elements have no space for what is written to them: their files are thin, and their file system full.
+    pub starved: bool,
     /// How operations reach elements.
     pub way: String,
     /// Bytes of memory for pages and maps.
@@ -192,6 +194,23 @@ pub struct Log {
     pub absorbed_chunks: u64,
     /// Pages of metadata written.
     pub metadata_pages: u64,
+    /// Its streams: those of hosts first, from cold to hot, then those of survivors of collection.
+    pub streams: Vec<Stream>,
+}
+
+/// A stream of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Who fills it: `hosts` or `collection`.
+    pub filled_by: String,
+    /// Data chunks that it wrote.
+    pub chunks: u64,
+    /// Segments that it opened.
+    pub opened_segments: u64,
+    /// Of those: the ones that are open now, at most one.
+    pub open_segments: u64,
+    /// Chunks that wait in memory for a stripe.
+    pub waiting_chunks: u64,
 }
 
 /// Upper edges of the latencies that are counted apart: 1 µs · 4^n, up to 17 s.

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use stripewise_array::Class;
+use stripewise_array::placement::elastic::StreamCounts;
 use stripewise_base::Nanos;
 use stripewise_engine::{ElementState, Engine, Progress as Share};
 
 use crate::latency::Latencies;
 use crate::record::Recording;
 use crate::status::{
-    Element, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status,
+    Element, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status, Stream,
 };
 
 /// Rates of rebuilds and scrubs are of so many nanoseconds, at least.
@@ -186,6 +187,7 @@ impl Tally {
             capacity_bytes: found.capacity,
             used_bytes: found.used,
             full: found.is_full,
+            starved: found.is_starved,
             way: found.way.to_owned(),
             memory_bytes: found.memory.0 + found.memory.1,
             elements,
@@ -213,6 +215,7 @@ impl Tally {
                 moved_chunks: found.log.moved,
                 absorbed_chunks: found.log.absorbed,
                 metadata_pages: found.metadata_pages,
+                streams: found.streams.iter().map(stream).collect(),
             }),
             connections: surroundings.connections,
             dropped_connections: self.dropped_connections,
@@ -244,6 +247,16 @@ pub(crate) struct Surroundings {
     pub(crate) connections: u64,
     pub(crate) addresses: Vec<String>,
     pub(crate) recording: Option<Recording>,
+}
+
+fn stream(counts: &StreamCounts) -> Stream {
+    Stream {
+        filled_by: if counts.is_of_survivors { "collection" } else { "hosts" }.to_owned(),
+        chunks: counts.chunks,
+        opened_segments: counts.opened,
+        open_segments: counts.is_open.into(),
+        waiting_chunks: counts.waiting.into(),
+    }
 }
 
 fn element_state(state: ElementState) -> &'static str {

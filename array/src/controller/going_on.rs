@@ -89,6 +89,17 @@ impl<M: Memory> Array<M> {
         }
     }
 
+    /// Elements have no space for what is written to them, or have some again. While they have none, the log refuses hosts'
+    /// writes that would have to wait, those too that came before; what memory took already waits for space. In place writes
+    /// that began wait, and nothing is refused.
+    pub fn starve<D: Driver<M>>(&mut self, now: u64, is_starved: bool, driver: &mut D) {
+        self.advance(now);
+        if let Some(log) = &mut self.elastic {
+            log.is_starved = is_starved;
+        }
+        self.settle(driver);
+    }
+
     /// Whether an element is being rebuilt, or a scrub goes on.
     pub(super) fn is_walking(&self) -> bool {
         self.rebuilding().is_some() || self.scrub_counts().1

@@ -89,6 +89,11 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         status.scheme,
         time(status.uptime_ns)
     )?;
+    if status.starved {
+        writeln!(out, "  NO SPACE on elements: writes are refused until their file systems have some")?;
+    } else if status.full {
+        writeln!(out, "  FULL: writes are refused until something is trimmed")?;
+    }
     for element in &status.elements {
         let path = element.path.as_deref().unwrap_or_else(|| "-".as_ref()).display();
         let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));

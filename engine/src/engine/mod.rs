@@ -90,6 +90,8 @@ pub struct Engine<B: Backend = Files> {
     spares: Spares<B::Element>,
     known: Option<Known>,
     is_read_only: bool,
+    /// Whether the controller was told that elements have no space.
+    was_starved: bool,
     opened: Opened,
 }
 
@@ -105,6 +107,7 @@ impl<B: Backend> Engine<B> {
             spares: Spares::default(),
             known: None,
             is_read_only: false,
+            was_starved: false,
             opened: Opened::default(),
         }
     }
@@ -232,6 +235,7 @@ impl<B: Backend> Engine<B> {
             }
             is_anything = true;
         }
+        is_anything |= self.tell_of_space();
         is_anything |= self.fire_timers();
         is_anything |= self.keep_pace();
         if is_anything {
@@ -302,6 +306,18 @@ impl<B: Backend> Engine<B> {
             }
         }
         Ok(())
+    }
+
+    /// Tells the controller when elements have no space, and when they have some again. Whether it is news.
+    fn tell_of_space(&mut self) -> bool {
+        let is_starved = self.desk.is_starved();
+        let is_news = std::mem::replace(&mut self.was_starved, is_starved) != is_starved;
+        if is_news {
+            let now = self.clock.now();
+            self.desk.told(|| Event::Starved { now, is_starved });
+            self.array.starve(now, is_starved, &mut self.desk);
+        }
+        is_news
     }
 
     /// Offers operations that wait to their elements.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use stripewise_array::format::Uuid;
-use stripewise_array::placement::elastic::ElasticCounts;
+use stripewise_array::placement::elastic::{ElasticCounts, StreamCounts};
 use stripewise_base::Nanos;
 
 use super::Engine;
@@ -99,6 +99,8 @@ pub struct Status {
     pub scrub: ScrubStatus,
     /// What the log did.
     pub log: ElasticCounts,
+    /// What each of its streams did, those of hosts first.
+    pub streams: Vec<StreamCounts>,
     /// Pages of metadata that the log wrote.
     pub metadata_pages: u64,
     /// Operations done on elements, by class.
@@ -144,6 +146,7 @@ impl<B: Backend> Engine<B> {
                 lost: scrubbed.lost,
             },
             log: self.array.elastic_counts(),
+            streams: self.array.streams().collect(),
             metadata_pages: self.array.metadata_counts().pages(),
             counts: self.desk.counts(),
             requests: self.desk.jobs.under_way(),

@@ -96,6 +96,13 @@ pub enum Event {
         /// How many.
         pages: Option<u64>,
     },
+    /// Elements had no space for what was written to them, or had some again.
+    Starved {
+        /// When.
+        now: Nanos,
+        /// Whether they had none.
+        is_starved: bool,
+    },
     /// Memory was to be emptied.
     Drained {
         /// When.
@@ -152,6 +159,7 @@ impl Event {
             | Self::Rejoined { now, .. }
             | Self::Scrub { now }
             | Self::Allowed { now, .. }
+            | Self::Starved { now, .. }
             | Self::Drained { now }
             | Self::Checkpoint { now }
             | Self::Resumed { now } => Some(now),
@@ -191,25 +199,30 @@ impl fmt::Display for Event {
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),
             Self::StopScrub => f.write_str("a scrub was ended"),
             Self::Allowed { .. } => f.write_str("rebuilding and scrubbing were allowed more"),
+            Self::Starved { is_starved: true, .. } => f.write_str("elements had no space"),
+            Self::Starved { .. } => f.write_str("elements had space again"),
             Self::Drained { .. } => f.write_str("memory was to be emptied"),
             Self::Checkpoint { .. } => f.write_str("a checkpoint was asked for"),
             Self::Resumed { .. } => f.write_str("what was interrupted was to go on"),
             Self::Closed => f.write_str("the array was closed"),
-            Self::Started { id, operation } => {
-                let Operation { page, element, kind, class, .. } = operation;
-                let class = class.name();
-                match kind {
-                    OperationKind::Flush => write!(f, "operation {id} started: flush element {element}"),
-                    kind => write!(
-                        f,
-                        "operation {id} started: {kind:?} page {page} of element {element} ({class})"
-                    ),
-                }
-            }
+            Self::Started { id, operation } => write!(f, "operation {id} started: {}", InWords(operation)),
             Self::Acknowledged { tag, failed: false, .. } => write!(f, "request {tag:#x} was acknowledged"),
             Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
             Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
             Self::GaveUp { element } => write!(f, "element {element} was given up"),
+        }
+    }
+}
+
+/// An operation, for people.
+pub(super) struct InWords<'a>(pub(super) &'a Operation);
+
+impl fmt::Display for InWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Operation { page, element, kind, class, .. } = self.0;
+        match kind {
+            OperationKind::Flush => write!(f, "flush element {element}"),
+            kind => write!(f, "{kind:?} page {page} of element {element} ({})", class.name()),
         }
     }
 }

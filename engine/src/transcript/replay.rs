@@ -14,7 +14,7 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use super::blocks::{Broken, Values};
-use super::event::Event;
+use super::event::{Event, InWords};
 use super::head::Head;
 use crate::backend::{Pages, Payload};
 use crate::engine::with_own_times;
@@ -305,10 +305,7 @@ impl Driver<Pages> for Stage<'_> {
             // It starts the operation now, and is compared.
             Some(Event::Started { .. }) => Admission::Admitted,
             Some(_) => {
-                let id = OperationId::MAX;
-                let offered = Event::Started { id, operation: *operation }.to_string();
-                self.script
-                    .differs(None, Some(offered.replace(&format!("operation {id} started"), "offered")));
+                self.script.differs(None, Some(format!("operation offered: {}", InWords(operation))));
                 Admission::Closed
             }
             None => Admission::Closed,
@@ -466,6 +463,7 @@ impl Player<'_> {
             Event::Scrub { now } => array.scrub(now, stage),
             Event::StopScrub => array.stop_scrub(),
             Event::Allowed { now, pages } => array.allow(now, pages, stage),
+            Event::Starved { now, is_starved } => array.starve(now, is_starved, stage),
             Event::Drained { now } => array.drain(now, stage),
             Event::Checkpoint { now } => array.checkpoint(now, stage),
             Event::Resumed { now } => array.resume(now, stage),

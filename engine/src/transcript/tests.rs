@@ -205,7 +205,8 @@ fn whatever_goes_another_way_is_told_where_it_does() {
 
     // An operation that nobody started, and an answer that never came.
     let mut changed = events.clone();
-    changed.insert(started, Event::Completed { now: 0, id: 77_777, outcome: Outcome::Done, took_ns: 1 });
+    let offered = events.iter().position(|event| *event == Event::Dispatched).unwrap();
+    changed.insert(offered, Event::Completed { now: 0, id: 77_777, outcome: Outcome::Done, took_ns: 1 });
     assert!(replay_of(&head, &changed).is_err());
     let mut changed = events.clone();
     changed.remove(started);

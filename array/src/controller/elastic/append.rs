@@ -113,6 +113,7 @@ impl<M: Memory> Array<M> {
             log.counts.collected += 1;
         }
         log.open[stream] = Some(Open { segment, next, end: next + log.segment_slots() });
+        log.stream_counts[stream].opened += 1;
         if let Some(durable) = &mut log.durable {
             durable.open_segment(segment);
         }
@@ -188,6 +189,7 @@ impl<M: Memory> Array<M> {
         log.counts.stripes += 1;
         log.counts.short_stripes += u64::from(count < most);
         log.counts.parity += u64::from(parity);
+        log.stream_counts[stream].chunks += u64::from(count);
         if stream >= log.hosts() {
             log.flying_survivors += 1;
             log.counts.moved += u64::from(count);

@@ -65,6 +65,10 @@ impl<M: Memory> Array<M> {
                 }
                 RequestKind::Write => match self.write_chunk(id, chunk, driver) {
                     Written::Taken => 1,
+                    Written::Waits if self.elastic().is_starved => {
+                        self.refuse(id);
+                        1
+                    }
                     Written::Waits => 0,
                 },
                 RequestKind::Trim => {

@@ -2,7 +2,7 @@
 
 use super::super::Array;
 use crate::memory::{Memory, PageId};
-use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts};
+use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts, StreamCounts};
 use crate::plan::Purpose;
 
 /// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was
@@ -60,6 +60,17 @@ impl<M: Memory> Array<M> {
     /// Whether the log has no space, and nothing under way that could make some.
     pub fn is_full(&self) -> bool {
         self.elastic.as_ref().is_some_and(|log| log.is_full)
+    }
+
+    /// Whether nobody wrote `page` of the array, or it was trimmed since: it reads as zeros, and takes no space. False without a
+    /// log, where that is not known.
+    pub fn is_hole(&self, page: u64) -> bool {
+        self.elastic.as_ref().is_some_and(|log| log.home(page) == Home::Nowhere)
+    }
+
+    /// What each stream of the log did, those of hosts first; none without a log.
+    pub fn streams(&self) -> impl Iterator<Item = StreamCounts> + '_ {
+        self.elastic.iter().flat_map(Elastic::streams)
     }
 
     /// The buffer with the content of `chunk`, if controller memory has it on its way to the log.

@@ -37,6 +37,7 @@ mod dimensions;
 pub(crate) mod directory;
 pub(crate) mod durable;
 pub(crate) mod segments;
+mod streams;
 
 use serde::{Deserialize, Serialize};
 use stripewise_base::share::Share;
@@ -61,6 +62,7 @@ use contents::Content;
 pub(crate) use dimensions::{Dimensions, places};
 pub use directory::Role;
 pub use durable::{MetadataCounts, ScrubCounts};
+pub use streams::StreamCounts;
 
 /// The elastic section of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -290,6 +292,10 @@ pub(crate) struct Elastic {
     pub(crate) limit: u32,
     slots: u64,
     pub(crate) counts: ElasticCounts,
+    /// Of each stream the chunks written and the segments opened; the rest is found when it is asked for.
+    pub(crate) stream_counts: Vec<StreamCounts>,
+    /// Whether elements have no space for what is written to them: hosts are told so rather than made to wait.
+    pub(crate) is_starved: bool,
     /// With metadata: what it takes to be opened again.
     pub(crate) durable: Option<Box<Durable>>,
     /// Free segments below which collected ones are wanted back soon.
@@ -341,6 +347,8 @@ impl Elastic {
             collection: None,
             wants_collection: false,
             is_full: false,
+            is_starved: false,
+            stream_counts: vec![StreamCounts::default(); streams],
             flying: 0,
             flying_survivors: 0,
             homes: vec![NOWHERE; members_of_plans],

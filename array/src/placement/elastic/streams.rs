@@ -1,0 +1,30 @@
+//! What each stream of a log did, for whoever looks on.
+
+use super::Elastic;
+
+/// What a stream did since the array was opened, and how it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamCounts {
+    /// Whether collection fills it, rather than hosts.
+    pub is_of_survivors: bool,
+    /// Data chunks that it wrote.
+    pub chunks: u64,
+    /// Segments that it opened; none of survivors that go to the coldest stream of hosts.
+    pub opened: u64,
+    /// Whether one of them is open now.
+    pub is_open: bool,
+    /// Chunks that wait in memory for a stripe.
+    pub waiting: u32,
+}
+
+impl Elastic {
+    /// What each stream did, those of hosts first.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = StreamCounts> + '_ {
+        self.stream_counts.iter().enumerate().map(|(stream, counts)| StreamCounts {
+            is_of_survivors: stream >= self.hosts(),
+            is_open: self.open[stream].is_some(),
+            waiting: self.buffer.queues[stream].count,
+            ..*counts
+        })
+    }
+}
