@@ -1,4 +1,6 @@
 //! What each stream of a log did, for whoever looks on.
+//!
+//! Source: paper 001, section III (the streams themselves; the counts are ours)
 
 use super::Elastic;
 
