@@ -8,6 +8,10 @@ pub enum Bug {
     EpochNotDurable,
     /// The numbers of batches that count are given again in the next epoch.
     NumberReused,
+    /// What a flush covered and has no summary any more is gone without a word.
+    GapIgnored,
+    /// A chunk that was written and is lost with its summary reads as zeros.
+    LossForgotten,
     /// A commit record is written before the batches that it covers are.
     CommitEarly,
     /// A checkpoint counts as soon as it is written, and is not flushed.
@@ -326,6 +330,8 @@ impl Bug {
         Self::RelocationReborn,
         Self::EpochNotDurable,
         Self::NumberReused,
+        Self::GapIgnored,
+        Self::LossForgotten,
         Self::ChecksumIgnored,
         Self::JournalSkipped,
         Self::JournalNotFlushed,

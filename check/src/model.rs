@@ -153,6 +153,42 @@ impl Model {
         }
     }
 
+    /// The content of a sector is lost, and reads of it fail until it is written anew: nothing from before the latest loss of
+    /// power comes back.
+    pub fn gone(&mut self, sector: u64) {
+        let next = self.last_before + 1;
+        let sector = &mut self.sectors[sector as usize];
+        *sector = Sector {
+            acknowledged: next,
+            floor: next,
+            durable: next,
+            cut: self.last_before,
+            ..Sector::default()
+        };
+    }
+
+    /// Whether `sector`, found so, holds any version that it ever had.
+    ///
+    /// # Errors
+    /// What it holds instead.
+    pub fn check_ever(&self, sector: u64, found: Found) -> Result<(), String> {
+        let is_its = match found {
+            Found::Zeros => true,
+            Found::Stamp { write, sector: stamped } => {
+                let known = self.updates.get(write as usize);
+                stamped == sector && known.is_some_and(|known| !known.is_trim && known.covers(sector))
+            }
+            _ => false,
+        };
+        if is_its { Ok(()) } else { Err(format!("sector {sector} holds {found}, which it never held")) }
+    }
+
+    /// Whether `sector` was found to hold something when it was looked up last, and was not trimmed since.
+    pub fn was_found(&self, sector: u64) -> bool {
+        let Sector { trim, cut, found, .. } = self.sectors[sector as usize];
+        found != 0 && trim <= cut
+    }
+
     /// The oldest version that a read submitted now may find in `sector`.
     pub fn floor(&self, sector: u64) -> Update {
         self.sectors[sector as usize].floor

@@ -2,7 +2,7 @@
 //! with the row of its table.
 
 use stripewise_check::crash::{
-    Broken, Case, Checker, Counts, Cut, Effort, Era, Keep, Kind, Script, Strike, Wrong,
+    Broken, Case, Checker, Counts, Cut, Effort, Era, Keep, Kind, Ruin, Script, Strike, Target, Wrong,
 };
 
 /// Arrays that have no write hole: those with the intent bitmap alone do.
@@ -53,6 +53,21 @@ fn unflushed_twice_absent_and_stale_in_any_mix_keep_what_was_promised() {
         ] {
             assert!(count > 5, "{}: only {count} {name}", kind.name());
         }
+    }
+}
+
+#[test]
+fn gap_and_beyond_are_told_and_what_is_opened_by_force_returns_nothing_wrong() {
+    for kind in Kind::ALL {
+        let targets = Target::of(kind);
+        let counts = seeds(kind, |seed, case| {
+            let target = targets[seed as usize % targets.len()];
+            case.ruin = Some(Ruin { target, choice: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1 });
+        });
+        println!("{}: {} ruined, {} forced", kind.name(), counts.ruined, counts.forced);
+        // Opening with the bitmap never finds anything missing that it needs.
+        let forced = if kind == Kind::Bitmap5 { 0 } else { 10 };
+        assert!(counts.ruined > SEEDS / 2 && counts.forced >= forced, "{}: {counts}", kind.name());
     }
 }
 

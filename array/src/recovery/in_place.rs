@@ -315,6 +315,7 @@ fn redo(
     if !opening.read_only {
         let changed = table.changed().to_vec();
         tables::write(site, &mut table, &changed)?;
+        found.clear_unread(site)?;
     }
     Ok(table)
 }

@@ -71,6 +71,8 @@ pub(super) struct Found {
     missing: Vec<u64>,
     /// Groups of which more elements than parity bears cannot be read in the journal's area.
     unreadable: Vec<u32>,
+    /// Pages of it that cannot be read.
+    unread: Vec<At>,
 }
 
 /// What doing records again comes to.
@@ -106,7 +108,7 @@ impl Found {
         let mut headers: BTreeMap<u64, (RedoRecord, Vec<u32>)> = BTreeMap::new();
         let mut unread = vec![0; site.geometry.groups as usize];
         for element in 0..site.geometry.elements {
-            let is_read = read_ring(site, element, &mut headers);
+            let is_read = read_ring(site, element, &mut headers, &mut found.unread);
             unread[site.geometry.group_of(element) as usize] += u32::from(!is_read);
         }
         let bears = site.geometry.parity();
@@ -146,6 +148,11 @@ impl Found {
     /// again if that one is lost meanwhile. Those before it are where they should be.
     pub(super) fn secure(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
         self.records.last().map_or(Ok(()), |newest| newest.write(site))
+    }
+
+    /// Makes pages that could not be read zeros, when nothing is needed of them any more: they do not count against the next opening.
+    pub(super) fn clear_unread(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
+        site.write(&self.unread, &vec![vec![0; site.page_bytes()]; self.unread.len()])
     }
 
     /// What may be lost, in words.
@@ -199,17 +206,23 @@ impl Found {
     }
 }
 
-/// Adds the records of `element` to those that were found. Whether all of it could be read.
-fn read_ring(site: &mut Site<'_>, element: u32, headers: &mut BTreeMap<u64, (RedoRecord, Vec<u32>)>) -> bool {
+/// Adds the records of `element` to those that were found, and the pages that cannot be read to `unread`. Whether there are none.
+fn read_ring(
+    site: &mut Site<'_>,
+    element: u32,
+    headers: &mut BTreeMap<u64, (RedoRecord, Vec<u32>)>,
+    unread: &mut Vec<At>,
+) -> bool {
     let ring = site.layout.journal;
     let at: Vec<At> = (0..ring.pages).filter_map(|page| site.at(element, ring.first + page)).collect();
-    let mut is_read = !at.is_empty();
+    let (is_there, before) = (!at.is_empty(), unread.len());
     // Headers that begin in this round may end in the next one.
     let span = site.layout.header_pages() as usize;
     let page_bytes = site.page_bytes();
     for first in (0..at.len()).step_by(ROUND_PAGES) {
         let pages = site.read(&at[first..at.len().min(first + ROUND_PAGES + span - 1)]);
-        is_read &= pages.iter().all(Option::is_some);
+        let its = at[first..].iter().zip(&pages).take(ROUND_PAGES);
+        unread.extend(its.filter(|(_, content)| content.is_none()).map(|(at, _)| *at));
         for (nth, pages) in pages.windows(span).enumerate() {
             let begins = pages[0].as_ref().is_some_and(|page| page.starts_with(&REDO_MAGIC));
             if nth >= ROUND_PAGES || !begins {
@@ -227,7 +240,7 @@ fn read_ring(site: &mut Site<'_>, element: u32, headers: &mut BTreeMap<u64, (Red
             }
         }
     }
-    is_read
+    is_there && unread.len() == before
 }
 
 /// Whether a header is one of this array and epoch, in its own place, about pages that there are.

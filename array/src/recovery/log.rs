@@ -124,7 +124,8 @@ pub(super) fn open<M: Memory>(
     let commit = found.commit();
     let mut walk = found.walk(&checkpoint);
     let promised = commit.map_or(0, |commit| commit.horizon).max(checkpoint.header.horizon);
-    let mut losses = losses(&walk, &checkpoint, promised);
+    let ignores = opening.has_bug(Bug::GapIgnored);
+    let mut losses = if ignores { Vec::new() } else { losses(&walk, &checkpoint, promised) };
     if !losses.is_empty() && !opening.force {
         return Err(OpenError::Refused(format!(
             "{}; offer more elements, or open it by force and lose that",
@@ -145,6 +146,9 @@ pub(super) fn open<M: Memory>(
     let media: &mut dyn Media = found.media;
     let log = array.log_to_recover();
     let lost = install(log, &walk, &checkpoint);
+    if opening.has_bug(Bug::LossForgotten) {
+        lost.iter().for_each(|&chunk| log.set_nowhere(chunk));
+    }
     losses.extend(lost.iter().map(|chunk| format!("chunk {chunk} is lost with the summary that told of it")));
     // What was opened and not closed is behind: nothing of its generation may be taken for what comes.
     let mut superblock = superblock.clone();

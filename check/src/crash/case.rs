@@ -5,6 +5,7 @@ use stripewise_base::suggest::{ConfigError, read_toml};
 
 use super::elements::Wrong;
 use super::keep::Keep;
+use super::ruin::Ruin;
 use super::shape::Shape;
 use crate::case::Ask;
 
@@ -109,9 +110,17 @@ pub struct Case {
     /// Whether all that it is without come back, or are replaced, before it is read for the last time.
     #[serde(default)]
     pub mends: bool,
+    /// What is destroyed in the end, beyond what parity bears.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ruin: Option<Ruin>,
 }
 
 impl Case {
+    /// A life without an era.
+    pub(crate) fn new(seed: u64, shape: Shape) -> Self {
+        Self { seed, shape, eras: Vec::new(), mends: false, ruin: None }
+    }
+
     /// Reads a case from `text`, the contents of `file`.
     ///
     /// # Errors

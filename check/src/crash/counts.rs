@@ -39,6 +39,10 @@ pub struct Counts {
     pub while_rebuilding: u64,
     /// Scrubs that came to their end.
     pub scrubs: u64,
+    /// Arrays of which more was destroyed than parity bears.
+    pub ruined: u64,
+    /// Of those: the ones that were opened by force alone.
+    pub forced: u64,
     /// Requests asked.
     pub asked: u64,
     /// Operations that ended while arrays served.
@@ -65,6 +69,8 @@ impl Counts {
         self.rebuilt += other.rebuilt;
         self.while_rebuilding += other.while_rebuilding;
         self.scrubs += other.scrubs;
+        self.ruined += other.ruined;
+        self.forced += other.forced;
         self.asked += other.asked;
         self.events += other.events;
     }
@@ -88,6 +94,8 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} of them whole in the end", self.rebuilt)?;
         writeln!(f, "{:>12} losses of power while an element was rebuilt", self.while_rebuilding)?;
         writeln!(f, "{:>12} scrubs", self.scrubs)?;
+        writeln!(f, "{:>12} arrays of which more was destroyed than parity bears", self.ruined)?;
+        writeln!(f, "{:>12} of them opened by force alone", self.forced)?;
         write!(f, "{:>12} requests, {} operations", self.asked, self.events)
     }
 }

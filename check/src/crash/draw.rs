@@ -5,6 +5,7 @@ use stripewise_base::prng::Prng;
 use super::case::{Case, Comeback, Cut, Era, Strike};
 use super::elements::Wrong;
 use super::keep::Keep;
+use super::ruin::{Ruin, Target};
 use super::shape::{Kind, Shape};
 use crate::case::{Ask, What};
 
@@ -136,7 +137,11 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
         all.push(era);
     }
     let mends = draw.percent(50);
-    Case { seed, shape, eras: all, mends }
+    // A stream of its own: what was drawn for a seed before there was ruin stays.
+    let mut draw = Draw(Prng::stream(seed, 0x7275_696E));
+    let ruin =
+        draw.percent(12).then(|| Ruin { target: draw.one_of(Target::of(shape.kind)), choice: draw.seed() });
+    Case { seed, shape, eras: all, mends, ruin }
 }
 
 fn ask(draw: &mut Draw, from: u64, window: u64, page: u64) -> Ask {

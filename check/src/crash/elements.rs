@@ -239,6 +239,15 @@ impl Elements {
         true
     }
 
+    /// A page is not what it was, for good: it cannot be read, or holds zeros or anything else.
+    pub(crate) fn destroy(&mut self, element: u16, page: u32, choice: u64) {
+        let one = &mut self.each[element as usize];
+        match [None, Some(0), Some(0xA5)][(choice % 3) as usize] {
+            None => one.unreadable.push(page),
+            Some(byte) => one.durable[page as usize] = vec![byte; self.page_bytes].into(),
+        }
+    }
+
     /// Whether an element never answers again.
     pub(crate) fn is_lost(&self, element: u16) -> bool {
         self.each[element as usize].is_lost

@@ -12,9 +12,11 @@ use super::desk::Desk;
 use super::elements::{Elements, InFlight};
 use super::keep::Keep;
 use super::offer::Offer;
+use super::ruin::{Doubt, Ruin, Target};
 use super::server::{FLUSH, Server};
 use super::shape::Shape;
 use super::subject::Subject;
+use crate::case::Ask;
 use crate::model::Model;
 use crate::stamp::SECTOR;
 
@@ -44,6 +46,10 @@ pub(crate) struct Life {
     holes: BTreeSet<u32>,
     /// Whether all that it is without come back in the end.
     mends: bool,
+    /// What is destroyed in the end; since then, what that may cost, and whether the array is opened by force.
+    ruin: Option<Ruin>,
+    doubt: Doubt,
+    is_forced: bool,
     random: Prng,
     bug: Option<Bug>,
     pub(crate) counts: Counts,
@@ -80,6 +86,9 @@ impl Life {
             coming: 0,
             holes: BTreeSet::new(),
             mends: false,
+            ruin: None,
+            doubt: Doubt::default(),
+            is_forced: false,
             random: Prng::stream(seed, 0x6C69_6665),
             bug,
             counts: Counts::default(),
@@ -88,7 +97,7 @@ impl Life {
         let mut probe = life.clone();
         let all = (0..shape.elements).collect();
         let mut offer = Offer::new(&mut probe.elements, all, None, seed);
-        let (subject, _) = S::open(shape, bug, &mut offer).map_err(|error| error.to_string())?;
+        let (subject, _) = S::open(shape, bug, false, &mut offer).map_err(|error| error.to_string())?;
         let model = Model::new(subject.bytes() / SECTOR as u64);
         life.model = if shape.kind.has_binding_trims() { model.with_binding_trims() } else { model };
         Ok(life)
@@ -143,7 +152,7 @@ impl Life {
         let order = self.offered(absent);
         let seed = self.random.next_u64();
         let mut offer = Offer::new(&mut self.elements, order, cut.map(|cut| cut.after), seed);
-        let result = S::open(&self.shape, self.bug, &mut offer);
+        let result = S::open(&self.shape, self.bug, self.is_forced, &mut offer);
         let order = offer.order().to_vec();
         if let (Some(in_flight), Some(Cut { keep, .. })) = (offer.cut(), cut) {
             self.counts.while_opening += 1;
@@ -167,7 +176,7 @@ impl Life {
 
     /// The elements that the array is opened without, which must be those that it has to be opened without.
     fn positions(&self, opened: &Opened, order: &[u16]) -> Result<u64, String> {
-        if let Some(loss) = opened.losses.first() {
+        if let Some(loss) = opened.losses.first().filter(|_| self.doubt.is_empty()) {
             return Err(format!("it says that something is lost: {loss}"));
         }
         if opened.positions.len() != usize::from(self.shape.elements) {
@@ -212,10 +221,17 @@ impl Life {
         }
         let unknown = self.unknown(&server);
         unknown.iter().for_each(|&sector| server.model.restarted(sector, None));
+        server.doubt(&self.doubt);
         let found = server.read_all()?;
         for (sector, found) in (0..).zip(found).filter(|(sector, _)| !unknown.contains(sector)) {
-            server.model.restarted(sector, found);
+            match found {
+                Some(_) => server.model.restarted(sector, found),
+                None => server.model.gone(sector),
+            }
         }
+        // What was found is settled, though it be old.
+        self.doubt.may_be_old = false;
+        server.doubt(&self.doubt);
         self.note(&mut server)?;
         Ok(server)
     }
@@ -386,7 +402,7 @@ impl Life {
 
     /// The life of `case`.
     pub(crate) fn whole<S: Subject>(&mut self, case: &Case) -> Result<(), String> {
-        self.mends = case.mends;
+        (self.mends, self.ruin) = (case.mends, case.ruin);
         self.eras::<S>(&case.eras)
     }
 
@@ -394,6 +410,12 @@ impl Life {
     pub(crate) fn eras<S: Subject>(&mut self, eras: &[Era]) -> Result<(), String> {
         for (nth, era) in eras.iter().enumerate() {
             self.era::<S>(era).map_err(|what| format!("era {nth}: {what}"))?;
+        }
+        if let Some(ruin) = self.ruin {
+            let mut ruined = self.clone();
+            let asks = eras.last().map_or(&[][..], |era| &era.asks);
+            ruined.ruined::<S>(ruin, asks).map_err(|what| format!("after ruin: {what}"))?;
+            self.counts = ruined.counts;
         }
         let named = |what: String| format!("after the last era: {what}");
         let mut server = self.begin::<S>(0, 1).map_err(named)?;
@@ -411,5 +433,51 @@ impl Life {
             without.begin::<S>(set, 1).map_err(named)?;
         }
         Ok(())
+    }
+
+    /// More is destroyed than the contract bears: what is lost is told, or the array is not opened but by force; nothing that it
+    /// returns is wrong, and it goes on working.
+    fn ruined<S: Subject>(&mut self, ruin: Ruin, asks: &[Ask]) -> Result<(), String> {
+        let Some(doubt) = ruin.strike(&self.shape, &mut self.elements, self.lost) else { return Ok(()) };
+        self.doubt = doubt;
+        self.counts.ruined += 1;
+        let is_refused = self.is_refused::<S>()?;
+        self.is_forced = is_refused;
+        if self.doubt.is_hopeless {
+            let is_opened = !is_refused || !self.is_refused::<S>()?;
+            return if is_opened { Err("it is opened out of nothing".into()) } else { Ok(()) };
+        }
+        if is_refused && self.doubt.is_empty() {
+            return Err("it is refused though nothing is lost".into());
+        }
+        self.counts.forced += u64::from(is_refused);
+        if !is_refused && ruin.target != Target::Stripe {
+            // What is opened without a word has lost nothing.
+            self.doubt = Doubt::default();
+        }
+        let mut server = self.begin::<S>(0, 4)?;
+        server.may_be_full = true;
+        server.ask(asks);
+        server.ask(&[FLUSH]);
+        server.finish(EVENTS + EVENTS_PER_REQUEST * asks.len() as u64)?;
+        let keep = Keep::Seed(self.random.next_u64());
+        self.end(server, keep);
+        self.is_forced = false;
+        let server = self.begin::<S>(0, 1).map_err(|what| format!("opened once more: {what}"))?;
+        self.end(server, Keep::Nothing);
+        Ok(())
+    }
+
+    /// Whether the array is not opened as it is, which changes nothing.
+    fn is_refused<S: Subject>(&mut self) -> Result<bool, String> {
+        let order = self.offered(0);
+        let seed = self.random.next_u64();
+        let mut elements = self.elements.clone();
+        let mut offer = Offer::new(&mut elements, order, None, seed);
+        match S::open(&self.shape, self.bug, self.is_forced, &mut offer) {
+            Ok(_) => Ok(false),
+            Err(OpenError::Refused(reason)) if !reason.is_empty() => Ok(true),
+            Err(error) => Err(format!("it cannot be opened: {error}")),
+        }
     }
 }

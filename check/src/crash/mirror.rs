@@ -77,7 +77,12 @@ impl<const FLAW: u8> Subject for Mirror<FLAW> {
         Ok(())
     }
 
-    fn open(shape: &Shape, _: Option<Bug>, offer: &mut Offer<'_>) -> Result<(Self, Opened), OpenError> {
+    fn open(
+        shape: &Shape,
+        _: Option<Bug>,
+        _: bool,
+        offer: &mut Offer<'_>,
+    ) -> Result<(Self, Opened), OpenError> {
         let mut names = vec![None; shape.elements.into()];
         let mut headers = Vec::new();
         for nth in 0..offer.count() {
@@ -258,6 +263,7 @@ fn first_failure<S: Subject>(seeds: u64) -> Option<(u64, String)> {
     (0..seeds).find_map(|seed| {
         let mut case = draw::case(seed, shape(), sectors);
         // The mirror does not know what to do about elements that go wrong.
+        case.ruin = None;
         case.eras.iter_mut().for_each(|era| era.strikes.clear());
         live::<S>(&case).err().map(|what| (seed, what))
     })

@@ -13,6 +13,7 @@ mod life;
 #[cfg(test)]
 mod mirror;
 mod offer;
+mod ruin;
 mod server;
 mod shape;
 mod shrink;
@@ -28,6 +29,7 @@ pub use case::{Case, Comeback, Cut, Era, Strike};
 pub use counts::Counts;
 pub use elements::Wrong;
 pub use keep::Keep;
+pub use ruin::{Ruin, Target};
 pub use shape::{Kind, Shape};
 pub use small::{Effort, Script};
 
@@ -72,7 +74,7 @@ impl Checker {
     /// When there can be no such array.
     pub fn drawn(&mut self, seed: u64, kinds: &[Kind]) -> Result<Case, Broken> {
         let shape = draw::shape(seed, kinds);
-        let case = Case { seed, shape: shape.clone(), eras: Vec::new(), mends: false };
+        let case = Case::new(seed, shape.clone());
         let sectors = self.array(&shape).map_err(|what| Broken { case, what })?.model.sectors();
         Ok(draw::case(seed, shape, sectors))
     }
@@ -107,10 +109,7 @@ impl Checker {
         told: &mut dyn FnMut(&Counts),
     ) -> Result<Counts, Broken> {
         let shape = small::shape(kind);
-        let whole = |what| Broken {
-            case: Case { seed: 0, shape: small::shape(kind), eras: Vec::new(), mends: false },
-            what,
-        };
+        let whole = |what| Broken { case: Case::new(0, small::shape(kind)), what };
         let array = self.array(&shape).map_err(whole)?;
         let result = guarded(|| Ok(small::enumerate::<Checked>(array, &shape, script, effort, told)));
         result.map_err(whole)?

@@ -1,6 +1,8 @@
 //! A controller that serves while somebody asks: its operations end in an order that a seed decides, and what it answers is
 //! held against the model.
 
+use std::collections::BTreeSet;
+
 use stripewise_array::format::Uuid;
 use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{Acknowledgement, HostRequest, Rejoining, RequestKind, SubmitError};
@@ -9,6 +11,7 @@ use stripewise_base::prng::Prng;
 
 use super::case::Comeback;
 use super::desk::Desk;
+use super::ruin::Doubt;
 use super::subject::Subject;
 use crate::case::{Ask, What};
 use crate::model::{Model, Update};
@@ -56,6 +59,11 @@ pub(crate) struct Server<S> {
     /// Whether an update may fail because there is no space.
     pub(crate) may_be_full: bool,
     page_sectors: u64,
+    /// Pages of hosts that may be lost for good.
+    doubtful: BTreeSet<u64>,
+    /// Whether they may hold any version that they ever had, and zeros among them whatever was there since.
+    may_be_old: bool,
+    forgets: bool,
     /// Elements that are to come into the array.
     pub(crate) comebacks: Vec<Comeback>,
     /// The element that came last, while it is not known to be whole for good.
@@ -91,6 +99,9 @@ impl<S: Subject> Server<S> {
             random: Prng::stream(seed, 0x7365_7276),
             may_be_full: false,
             page_sectors,
+            doubtful: BTreeSet::new(),
+            may_be_old: false,
+            forgets: false,
             comebacks: Vec::new(),
             coming: None,
             is_scrubbing: false,
@@ -166,11 +177,13 @@ impl<S: Subject> Server<S> {
     pub(crate) fn read_all(&mut self) -> Result<Vec<Option<Found>>, String> {
         let sectors = self.model.sectors();
         self.found = Some(vec![None; sectors as usize]);
-        let reads = (0..sectors).step_by(STRIDE as usize).map(|sector| Ask {
+        // A read that fails tells nothing of other pages.
+        let stride = if self.doubtful.is_empty() { STRIDE } else { self.page_sectors };
+        let reads = (0..sectors).step_by(stride as usize).map(|sector| Ask {
             gap_ns: 0,
             what: What::Read,
             sector,
-            sectors: STRIDE.min(sectors - sector),
+            sectors: stride.min(sectors - sector),
         });
         let reads: Vec<Ask> = reads.collect();
         self.ask(&reads);
@@ -191,6 +204,21 @@ impl<S: Subject> Server<S> {
             let (element, at) = self.subject.home(page)?;
             Some((element, at, page * self.page_sectors))
         })
+    }
+
+    /// From now on that may be lost which `doubt` says.
+    pub(crate) fn doubt(&mut self, doubt: &Doubt) {
+        let sectors = self.page_sectors;
+        let rows =
+            self.homes().filter(|(_, page, _)| doubt.rows.contains(page)).map(|(.., first)| first / sectors);
+        self.doubtful = rows.chain(doubt.pages.iter().copied()).collect();
+        (self.may_be_old, self.forgets) = (doubt.may_be_old, doubt.forgets);
+    }
+
+    /// Whether any page of `ask` may be lost.
+    fn is_doubtful(&self, ask: &Ask) -> bool {
+        let pages = ask.sector / self.page_sectors..(ask.sector + ask.sectors).div_ceil(self.page_sectors);
+        self.doubtful.range(pages).next().is_some()
     }
 
     /// The next element that is to come before `event`, and can, is in the array from now on.
@@ -363,7 +391,7 @@ impl<S: Subject> Server<S> {
             let asked = place.take().ok_or("a request is answered twice")?;
             let words = || crate::player::words(&asked.ask);
             if failed {
-                if !(no_space && self.may_be_full) {
+                if !(no_space && self.may_be_full) && !self.is_doubtful(&asked.ask) {
                     let why = if no_space { ": there is no space, it says" } else { "" };
                     return Err(format!("{} failed though enough is left{why}", words()));
                 }
@@ -386,11 +414,20 @@ impl<S: Subject> Server<S> {
     }
 
     fn check(&mut self, asked: &Asked, payload: &[u8]) -> Result<(), String> {
+        let mut sectors = asked.ask.sector..asked.ask.sector + asked.ask.sectors;
+        let is_known = self.may_be_old && !self.forgets && sectors.any(|sector| self.model.was_found(sector));
+        if is_known && payload.iter().all(|&byte| byte == 0) {
+            return Err("what was there when it was opened last reads as zeros".into());
+        }
         let sectors = (asked.ask.sector..).zip(payload.chunks_exact(SECTOR)).zip(&asked.floors);
         for ((sector, bytes), &floor) in sectors {
             let found = Found::of(bytes);
-            self.model.check(sector, found, floor)?;
-            self.model.seen(sector, found);
+            if self.may_be_old && self.doubtful.contains(&(sector / self.page_sectors)) {
+                self.model.check_ever(sector, found)?;
+            } else {
+                self.model.check(sector, found, floor)?;
+                self.model.seen(sector, found);
+            }
             if let Some(all) = &mut self.found {
                 all[sector as usize] = Some(found);
             }

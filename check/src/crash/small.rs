@@ -166,8 +166,7 @@ pub(crate) fn enumerate<S: Subject>(
     let before = Era { asks: script.before(page, sectors), depth: script.depth(), ..Era::calm() };
     let era = Era { asks: script.asks(page, sectors), depth: script.depth(), ..Era::calm() };
     let prefix: &[Era] = if before.asks.is_empty() { &[] } else { &[before] };
-    let case =
-        |eras: &[Era]| Case { seed: 0, shape: shape.clone(), eras: [prefix, eras].concat(), mends: false };
+    let case = |eras: &[Era]| Case { eras: [prefix, eras].concat(), ..Case::new(0, shape.clone()) };
     let mut life = proto.reseeded(0);
     let mut counts = Counts::default();
     life.counts = Counts::default();

@@ -17,7 +17,12 @@ pub(crate) trait Subject: Sized {
     fn create(shape: &Shape, offer: &mut Offer<'_>) -> Result<(), OpenError>;
 
     /// Opens what is offered.
-    fn open(shape: &Shape, bug: Option<Bug>, offer: &mut Offer<'_>) -> Result<(Self, Opened), OpenError>;
+    fn open(
+        shape: &Shape,
+        bug: Option<Bug>,
+        force: bool,
+        offer: &mut Offer<'_>,
+    ) -> Result<(Self, Opened), OpenError>;
 
     /// Takes a request.
     fn submit(
@@ -80,12 +85,17 @@ impl Subject for Array<PageMemory> {
         stripewise_array::create(&shape.scheme(), shape.elements(), &shape.identity(), offer)
     }
 
-    fn open(shape: &Shape, bug: Option<Bug>, offer: &mut Offer<'_>) -> Result<(Self, Opened), OpenError> {
+    fn open(
+        shape: &Shape,
+        bug: Option<Bug>,
+        force: bool,
+        offer: &mut Offer<'_>,
+    ) -> Result<(Self, Opened), OpenError> {
         let memory = PageMemory::new(shape.page_bytes);
         #[cfg(feature = "planted-bugs")]
-        let opening = Opening { bug, ..Opening::default() };
+        let opening = Opening { bug, force, ..Opening::default() };
         #[cfg(not(feature = "planted-bugs"))]
-        let opening = Opening::default();
+        let opening = Opening { force, ..Opening::default() };
         #[allow(unused_mut)]
         let (mut array, opened) = Self::open(&shape.scheme(), shape.elements(), memory, offer, opening)?;
         #[cfg(feature = "planted-bugs")]

@@ -1,0 +1,282 @@
+//! Ruin beyond the contract: of one structure more is destroyed than parity bears. What the array must do then stands in rows
+//! `gap` and `beyond` of `docs/fault-contract.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use stripewise_array::format::{
+    CheckpointHeader, ChecksumPage, Commit, Entry, EntryRole, IntentPage, RedoRecord, SUPERBLOCK_BYTES,
+    Summary, SummaryHeader, Superblock, superblock_pages,
+};
+
+use super::elements::Elements;
+use super::shape::{Kind, Shape};
+
+/// What is destroyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// Both superblocks of one element more than parity bears.
+    Superblocks,
+    /// All checkpoints.
+    Checkpoints,
+    /// The newest checkpoint.
+    NewestCheckpoint,
+    /// All commit records.
+    Commits,
+    /// The summary of a batch.
+    Summary,
+    /// One page more of a stripe than parity bears.
+    Stripe,
+    /// A record of the redo journal that has one behind it.
+    Record,
+    /// A page of the table of checksums, in both versions.
+    Table,
+    /// The intent bitmap of a group, in both versions.
+    Bitmap,
+}
+
+/// What is destroyed of all copies, when nothing is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ruin {
+    /// What.
+    pub target: Target,
+    /// Decides which, and how.
+    pub choice: u64,
+}
+
+/// What an array owes its hosts after ruin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Doubt {
+    /// Pages of hosts that may be lost: reads and writes of them may fail.
+    pub(crate) pages: BTreeSet<u64>,
+    /// Pages of elements whose rows may be, wherever hosts' pages have a place.
+    pub(crate) rows: BTreeSet<u32>,
+    /// Whether they may hold any version that they ever had: what told of later ones is gone.
+    pub(crate) may_be_old: bool,
+    /// Whether pages may be zeros though something was there when the array was opened last.
+    pub(crate) forgets: bool,
+    /// Whether the array cannot be opened at all.
+    pub(crate) is_hopeless: bool,
+}
+
+impl Doubt {
+    /// Whether nothing may be lost.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pages.is_empty() && self.rows.is_empty()
+    }
+}
+
+/// A batch as its summary has it.
+struct Batch {
+    header: SummaryHeader,
+    entries: Vec<Entry>,
+    /// Pages of hosts that it has something of.
+    touched: Vec<u64>,
+    copies: Vec<(u16, u32)>,
+}
+
+impl Target {
+    /// What can be destroyed of an array of a kind; some of it more than once, as it is drawn more often.
+    pub fn of(kind: Kind) -> &'static [Self] {
+        match kind {
+            Kind::Log5 | Kind::Log6 => &[
+                Self::Summary,
+                Self::Summary,
+                Self::Summary,
+                Self::Stripe,
+                Self::Stripe,
+                Self::Commits,
+                Self::NewestCheckpoint,
+                Self::Checkpoints,
+                Self::Superblocks,
+            ],
+            Kind::Journal5 | Kind::Journal6 => {
+                &[Self::Record, Self::Record, Self::Stripe, Self::Stripe, Self::Table, Self::Superblocks]
+            }
+            Kind::Bitmap5 => &[Self::Bitmap, Self::Stripe, Self::Superblocks],
+        }
+    }
+}
+
+impl Ruin {
+    /// Destroys it, and says what that may cost; nothing if there is no such thing. Elements of `lost` are lost already.
+    pub(crate) fn strike(self, shape: &Shape, elements: &mut Elements, lost: u64) -> Option<Doubt> {
+        let span = superblock_pages(shape.page_bytes);
+        let mut doubt = Doubt::default();
+        let places = match self.target {
+            Target::Superblocks => {
+                doubt.is_hopeless = true;
+                let width = u64::from(shape.elements / shape.groups);
+                let first = self.choice % width;
+                let its = (0..=u64::from(shape.kind.parity())).map(|nth| ((first + nth) % width) as u16);
+                let back = shape.pages - span;
+                its.flat_map(|element| (0..span).chain(back..shape.pages).map(move |page| (element, page)))
+                    .collect()
+            }
+            Target::Checkpoints => {
+                doubt.is_hopeless = true;
+                all(elements, |page| CheckpointHeader::parse(page).is_ok())
+            }
+            Target::NewestCheckpoint => {
+                let number = |page: &[u8]| CheckpointHeader::parse(page).ok().map(|header| header.number);
+                let newest = pages(elements).filter_map(|(_, page)| number(page)).max()?;
+                doubt.pages = (0..u64::from(u32::MAX))
+                    .take(shape.pages as usize * usize::from(shape.elements))
+                    .collect();
+                (doubt.may_be_old, doubt.forgets) = (true, true);
+                all(elements, |page| number(page) == Some(newest))
+            }
+            Target::Commits => all(elements, |page| Commit::parse(page).is_ok()),
+            Target::Summary => {
+                let batches = batches(elements);
+                let Batch { header, copies, .. } = self.one_of(&batches)?;
+                let is_behind = |batch: &&Batch| {
+                    batch.header.segment == header.segment && batch.header.first >= header.first
+                };
+                doubt.pages = batches
+                    .iter()
+                    .filter(is_behind)
+                    .flat_map(|batch| batch.touched.iter().copied())
+                    .collect();
+                doubt.may_be_old = true;
+                copies.clone()
+            }
+            Target::Stripe if shape.kind.is_in_place() => {
+                let data = superblock(shape, elements)?.data;
+                let row = data.first + (self.choice / 64 % u64::from(data.pages)) as u32;
+                doubt.rows.insert(row);
+                let width = u64::from(shape.elements / shape.groups);
+                (0..=u64::from(shape.kind.parity()))
+                    .map(|nth| (((self.choice / 7 + nth) % width) as u16, row))
+                    .collect()
+            }
+            Target::Stripe => {
+                let batches = batches(elements);
+                self.stripe_of(self.one_of(&batches)?, shape, elements, &mut doubt)?
+            }
+            Target::Record => self.record(shape, elements, &mut doubt)?,
+            Target::Table => {
+                let tables: Vec<(u32, u32)> = pages(elements)
+                    .filter_map(|(_, page)| ChecksumPage::parse(page).ok())
+                    .map(|head| (head.group, head.number))
+                    .collect();
+                let &(group, number) = self.one_of(&tables)?;
+                let block = superblock(shape, elements)?;
+                let rows = (shape.page_bytes - 48) / (4 * u32::from(block.members_of_group));
+                let first = block.data.first + number * rows;
+                doubt.rows.extend(first..first + rows);
+                all(elements, |page| {
+                    ChecksumPage::parse(page).is_ok_and(|head| (head.group, head.number) == (group, number))
+                })
+            }
+            // It may be the only one that knows which elements are missing.
+            Target::Bitmap if lost != 0 => return None,
+            Target::Bitmap => all(elements, |page| IntentPage::parse(page).is_ok()),
+        };
+        let can_rot = shape.kind.has_checksums() || self.target != Target::Stripe;
+        for &(element, page) in &places {
+            elements.destroy(element, page, if can_rot { self.choice } else { 0 });
+        }
+        (!places.is_empty()).then_some(doubt)
+    }
+
+    fn one_of<T>(self, all: &[T]) -> Option<&T> {
+        let nth = (self.choice / 5).checked_rem(all.len() as u64)?;
+        Some(&all[nth as usize])
+    }
+
+    /// One page more of a stripe of a batch than parity bears.
+    fn stripe_of(
+        self,
+        batch: &Batch,
+        shape: &Shape,
+        elements: &Elements,
+        doubt: &mut Doubt,
+    ) -> Option<Vec<(u16, u32)>> {
+        let block = superblock(shape, elements)?;
+        let width = u32::from(block.members_of_group);
+        let groups = u32::from(block.groups);
+        let slots = (batch.header.first..).zip(&batch.entries);
+        let members: Vec<(u32, &Entry)> = slots
+            .filter(|(_, entry)| matches!(entry.role, EntryRole::Data | EntryRole::P | EntryRole::Q))
+            .collect();
+        let stripes: Vec<&[(u32, &Entry)]> = members.chunk_by(|_, (_, next)| !next.is_first).collect();
+        let stripe = *self.one_of(&stripes)?;
+        let first = (self.choice / 11) as usize;
+        let count = (shape.kind.parity() as usize + 1).min(stripe.len());
+        let its = (0..count).map(|nth| stripe[(first + nth) % stripe.len()]);
+        let mut places = Vec::new();
+        for (slot, entry) in its {
+            if entry.role == EntryRole::Data {
+                doubt.pages.insert(entry.chunk);
+            }
+            let element = batch.header.segment % groups * width + slot % width;
+            let row = batch.header.segment / groups * block.segment_rows + slot / width;
+            places.push((element as u16, block.data.first + row));
+        }
+        Some(places)
+    }
+
+    /// The header of a record of the redo journal, in all copies. It is not the last one, which may have been under way.
+    fn record(self, shape: &Shape, elements: &Elements, doubt: &mut Doubt) -> Option<Vec<(u16, u32)>> {
+        let block = superblock(shape, elements)?;
+        let of = |page: &[u8]| RedoRecord::parse(page).ok().filter(|record| record.epoch == block.epoch);
+        let newest = pages(elements).filter_map(|(_, page)| of(page)).max_by_key(|record| record.number)?;
+        let live: BTreeMap<u64, RedoRecord> = pages(elements)
+            .filter_map(|(_, page)| of(page))
+            .filter(|record| (newest.tail..newest.number).contains(&record.number))
+            .map(|record| (record.number, record))
+            .collect();
+        let live: Vec<RedoRecord> = live.into_values().collect();
+        let record = self.one_of(&live)?;
+        doubt.rows.extend(record.entries.iter().map(|entry| block.data.first + entry.page));
+        doubt.may_be_old = true;
+        Some(all(elements, |page| of(page).is_some_and(|found| found.number == record.number)))
+    }
+}
+
+/// All pages of all elements, as they will be read.
+fn pages(elements: &Elements) -> impl Iterator<Item = ((u16, u32), &[u8])> {
+    let places =
+        (0..elements.count()).flat_map(|element| (0..elements.pages()).map(move |page| (element, page)));
+    places.filter_map(|(element, page)| Some(((element, page), &**elements.read(element, page).ok()?)))
+}
+
+/// Where the pages are of which `is_it` says so.
+fn all(elements: &Elements, is_it: impl Fn(&[u8]) -> bool) -> Vec<(u16, u32)> {
+    pages(elements).filter(|(_, page)| is_it(page)).map(|(at, _)| at).collect()
+}
+
+/// The superblock of the greatest epoch.
+fn superblock(shape: &Shape, elements: &Elements) -> Option<Superblock> {
+    let span = superblock_pages(shape.page_bytes);
+    let front = |element| {
+        let pages = (0..span).filter_map(move |page| elements.read(element, page).ok());
+        let bytes: Vec<u8> = pages.flat_map(|page| page.iter().copied()).take(SUPERBLOCK_BYTES).collect();
+        Superblock::parse(&bytes).ok()
+    };
+    (0..elements.count()).filter_map(front).max_by_key(|block| block.epoch)
+}
+
+/// The batches of the last generation of each segment.
+fn batches(elements: &Elements) -> Vec<Batch> {
+    let mut found: BTreeMap<(u32, u32, u32), Batch> = BTreeMap::new();
+    for (at, page) in pages(elements) {
+        let Ok(summary) = Summary::parse(page) else { continue };
+        let header = summary.header;
+        let batch = found.entry((header.segment, header.generation, header.first)).or_insert_with(|| {
+            let entries: Vec<Entry> = summary.entries().collect();
+            let data = entries.iter().filter(|entry| entry.role == EntryRole::Data).map(|entry| entry.chunk);
+            let graves =
+                summary.tombstones().flat_map(|grave| grave.first..grave.first + u64::from(grave.chunks));
+            let touched = data.chain(graves).collect();
+            Batch { header, entries, touched, copies: Vec::new() }
+        });
+        batch.copies.push(at);
+    }
+    let last: BTreeMap<u32, u32> =
+        found.keys().map(|&(segment, generation, _)| (segment, generation)).collect();
+    found.into_values().filter(|batch| last[&batch.header.segment] == batch.header.generation).collect()
+}
