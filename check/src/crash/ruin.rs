@@ -28,7 +28,7 @@ pub enum Target {
     Summary,
     /// One page more of a stripe than parity bears.
     Stripe,
-    /// A record of the redo journal that has one behind it.
+    /// A record of the redo journal that has two behind it.
     Record,
     /// A page of the table of checksums, in both versions.
     Table,
@@ -219,14 +219,15 @@ impl Ruin {
         Some(places)
     }
 
-    /// The header of a record of the redo journal, in all copies. It is not the last one, which may have been under way.
+    /// The header of a record of the redo journal, in all copies: not the last, which may have been under way, nor the one before
+    /// it, without which nothing is done again.
     fn record(self, shape: &Shape, elements: &Elements, doubt: &mut Doubt) -> Option<Vec<(u16, u32)>> {
         let block = superblock(shape, elements)?;
         let of = |page: &[u8]| RedoRecord::parse(page).ok().filter(|record| record.epoch == block.epoch);
         let newest = pages(elements).filter_map(|(_, page)| of(page)).max_by_key(|record| record.number)?;
         let live: BTreeMap<u64, RedoRecord> = pages(elements)
             .filter_map(|(_, page)| of(page))
-            .filter(|record| (newest.tail..newest.number).contains(&record.number))
+            .filter(|record| (newest.tail..newest.number.saturating_sub(1)).contains(&record.number))
             .map(|record| (record.number, record))
             .collect();
         let live: Vec<RedoRecord> = live.into_values().collect();
