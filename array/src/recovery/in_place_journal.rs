@@ -150,7 +150,8 @@ impl Found {
         self.records.last().map_or(Ok(()), |newest| newest.write(site))
     }
 
-    /// Makes pages that could not be read zeros, when nothing is needed of them any more: they do not count against the next opening.
+    /// Makes pages that could not be read zeros, when nothing is needed of them any more: they do not count against the next
+    /// opening.
     pub(super) fn clear_unread(&self, site: &mut Site<'_>) -> Result<(), OpenError> {
         site.write(&self.unread, &vec![vec![0; site.page_bytes()]; self.unread.len()])
     }
