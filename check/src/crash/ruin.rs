@@ -95,6 +95,8 @@ impl Target {
             Kind::Journal5 | Kind::Journal6 => {
                 &[Self::Record, Self::Record, Self::Stripe, Self::Stripe, Self::Table, Self::Superblocks]
             }
+            // What a lost record of late parity leaves in doubt is more than the rows that it names.
+            Kind::Window5 | Kind::Window6 => &[Self::Superblocks],
             Kind::Bitmap5 => &[Self::Bitmap, Self::Stripe, Self::Superblocks],
         }
     }
