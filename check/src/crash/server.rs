@@ -391,7 +391,7 @@ impl<S: Subject> Server<S> {
             let asked = place.take().ok_or("a request is answered twice")?;
             let words = || crate::player::words(&asked.ask);
             if failed {
-                if !(no_space && self.may_be_full) && !self.is_doubtful(&asked.ask) {
+                if !(self.is_doubtful(&asked.ask) || no_space && self.may_be_full) {
                     let why = if no_space { ": there is no space, it says" } else { "" };
                     return Err(format!("{} failed though enough is left{why}", words()));
                 }
