@@ -167,6 +167,14 @@ pub fn put_written(body: &mut [u8], segments: u32, chunk: u64, written: bool) {
     }
 }
 
+/// Puts which chunks were written, a bit each from the lowest of the first byte on, into a body for so many segments.
+///
+/// # Panics
+/// When the body is too short for it.
+pub fn put_all_written(body: &mut [u8], segments: u32, written: &[u8]) {
+    put(body, segments as usize * SEGMENT_BYTES, written);
+}
+
 /// The byte of a chunk, and its bit in there.
 fn bit_of(segments: u32, chunk: u64) -> (usize, u8) {
     (segments as usize * SEGMENT_BYTES + (chunk / 8) as usize, 1 << (chunk % 8))

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{Identity, Opening, Scheme, create};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{ElementFile, Engine, FileMedia, Options, random_uuid};
@@ -88,14 +89,17 @@ impl Bed {
         Ok(engine)
     }
 
-    /// Fills an array and overwrites it at random until collection has found its pace.
+    /// Fills an array and overwrites a log at random until collection has found its pace.
     pub(crate) fn fill(&self, engine: &mut Engine) -> Result<()> {
         let large =
             Load { pattern: Pattern::Sequential, write: true, bytes: 1 << 20, depth: 8, ..self.load(engine) };
         let mut random = Prng::stream(1, 0);
         drive(engine, &Load { count: large.span / large.bytes as u64, ..large }, &mut random)?;
-        let small = Load { write: true, count: 2 * large.span / u64::from(PAGE_BYTES), ..self.load(engine) };
-        drive(engine, &small, &mut random)?;
+        if self.scheme.placement.policy == PlacementPolicy::Elastic {
+            let small =
+                Load { write: true, count: 2 * large.span / u64::from(PAGE_BYTES), ..self.load(engine) };
+            drive(engine, &small, &mut random)?;
+        }
         engine.flush()?;
         Ok(())
     }

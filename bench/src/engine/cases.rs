@@ -14,15 +14,15 @@ use crate::load::{Load, Pattern, Taken, Watch, drive};
 use crate::raw;
 
 /// A case: a load on the array, and what it is held against.
-struct Case {
-    name: &'static str,
-    load: Load,
-    against: Against,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) load: Load,
+    pub(crate) against: Against,
 }
 
 /// What a case is compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Against {
+pub(crate) enum Against {
     /// The same requests by io_uring, over as many files.
     Files,
     /// The same by io_uring, of which a stripe's parity takes its part.
@@ -63,12 +63,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     report.rebuilding(&bed, &mut engine)?;
     report.degraded(&bed, &mut engine)?;
     report.maintenance(&bed, engine)?;
-    println!("{}", report.table);
-    report.notes.iter().for_each(|note| println!("{note}"));
+    report.print();
     Ok(())
 }
 
-fn cases(small: &Load, requests: u64) -> Vec<Case> {
+/// All cases, given small random reads, of so many requests.
+pub(crate) fn cases(small: &Load, requests: u64) -> Vec<Case> {
     let small = Load { count: requests, ..*small };
     let large =
         Load { pattern: Pattern::Sequential, bytes: 1 << 20, depth: 8, count: requests / 200, ..small };
@@ -90,15 +90,16 @@ fn cases(small: &Load, requests: u64) -> Vec<Case> {
     ]
 }
 
-struct Report<'a> {
+/// What was measured so far.
+pub(crate) struct Report<'a> {
     arguments: &'a Arguments,
     table: Table,
     notes: Vec<String>,
-    random: Prng,
+    pub(crate) random: Prng,
 }
 
 impl<'a> Report<'a> {
-    fn new(arguments: &'a Arguments) -> Self {
+    pub(crate) fn new(arguments: &'a Arguments) -> Self {
         let mut table = Table::new();
         table.load_style(comfy_table::presets::ASCII_MARKDOWN);
         table.set_header([
@@ -118,8 +119,14 @@ impl<'a> Report<'a> {
         Self { arguments, table, notes: Vec::new(), random: Prng::stream(2, 0) }
     }
 
-    fn wants(&self, name: &str) -> bool {
+    /// Whether a case of this name was asked for.
+    pub(crate) fn wants(&self, name: &str) -> bool {
         self.arguments.only.as_ref().is_none_or(|only| name.contains(only))
+    }
+
+    pub(crate) fn print(&self) {
+        println!("{}", self.table);
+        self.notes.iter().for_each(|note| println!("{note}"));
     }
 
     /// Writes to an empty array: what parity and metadata take, and nothing else.
@@ -260,7 +267,7 @@ impl<'a> Report<'a> {
     }
 
     /// Medians of runs, each beside what it is compared with.
-    fn row(&mut self, name: &str, runs: &[(Taken, Taken)], other: &str, factor: f64) {
+    pub(crate) fn row(&mut self, name: &str, runs: &[(Taken, Taken)], other: &str, factor: f64) {
         let mib = |taken: &Taken| taken.bytes as f64 / f64::from(1 << 20) / taken.seconds;
         let of = |figure: &dyn Fn(&(Taken, Taken)) -> f64| median(runs.iter().map(figure).collect());
         let pages_of_request =

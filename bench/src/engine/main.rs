@@ -4,6 +4,7 @@
 #![deny(unsafe_code)]
 
 mod bed;
+mod beside;
 mod cases;
 mod load;
 mod raw;
@@ -24,6 +25,7 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 ///   stripewise-bench-engine                                       files in /dev/shm, five of 512 MiB
 ///   stripewise-bench-engine --folder /var/tmp --runs 3            files on a disk, past the page cache (O_DIRECT)
 ///   stripewise-bench-engine --scheme durable-raid6-was --elements 6
+///   stripewise-bench-engine --folder /var/tmp --beside baseline,metadata=on --only random
 #[derive(Clone, Debug, Parser)]
 #[command(verbatim_doc_comment)]
 struct Arguments {
@@ -33,6 +35,9 @@ struct Arguments {
     /// The scheme: a preset's name or a file, and settings behind commas.
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "durable-was,elastic.reserve=25%")]
     scheme: String,
+    /// Another scheme to measure it beside, instead of plain io_uring.
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    beside: Option<String>,
     /// Elements.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(3..=64))]
     elements: u16,
@@ -70,5 +75,8 @@ fn bench(arguments: &Arguments) -> Result<()> {
     let mut one = CpuSet::new();
     one.set(sched_getcpu());
     sched_setaffinity(None, &one)?;
-    cases::run(arguments)
+    match &arguments.beside {
+        None => cases::run(arguments),
+        Some(other) => beside::run(arguments, other),
+    }
 }

@@ -30,10 +30,11 @@ impl<M: Memory> Array<M> {
             };
             (0..segments).for_each(|segment| put(segment, log.segments.is_free(segment)));
             durable.sync.frees.iter().for_each(|&segment| put(segment, true));
-            for chunk in 0..capacity {
-                if log.home(chunk) != Home::Nowhere || forgets {
-                    checkpoint::put_written(&mut body, segments, chunk, true);
-                }
+            checkpoint::put_all_written(&mut body, segments, &durable.written);
+            let is_written = |chunk| checkpoint::is_written(&body, segments, chunk);
+            debug_assert!((0..capacity).all(|chunk| is_written(chunk) == (log.home(chunk) != Home::Nowhere)));
+            if forgets {
+                (0..capacity).for_each(|chunk| checkpoint::put_written(&mut body, segments, chunk, true));
             }
         }
         log.durable_mut().sync.body = body;

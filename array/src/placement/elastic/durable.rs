@@ -133,6 +133,8 @@ pub(crate) struct Durable {
     pub(crate) back: Vec<u32>,
     /// Of each chunk that lies in a slot the checksum; nothing where there are no bytes.
     pub(crate) checksums: Vec<u32>,
+    /// A bit of each chunk that is somewhere, as checkpoints have them, so that drawing one does not look at every chunk.
+    pub(crate) written: Vec<u8>,
     /// Of each segment: its generation, its last batch, and its slots in use up to there.
     pub(crate) generations: Vec<u32>,
     pub(crate) last_batch: Vec<u64>,
@@ -247,6 +249,7 @@ impl Durable {
             layout,
             back: vec![back; elements],
             checksums: vec![0; chunks as usize],
+            written: vec![0; chunks.div_ceil(8) as usize],
             generations: vec![0; segments as usize],
             last_batch: vec![0; segments as usize],
             used: vec![0; segments as usize],
@@ -273,6 +276,14 @@ impl Durable {
             room: room(superblock.page_bytes),
             superblock,
             counts: MetadataCounts::default(),
+        }
+    }
+
+    /// `chunk` is somewhere, or nowhere any more.
+    pub(super) fn note_written(&mut self, chunk: u64, is_written: bool) {
+        if let Some(byte) = self.written.get_mut((chunk / 8) as usize) {
+            let bit = 1 << (chunk % 8);
+            *byte = if is_written { *byte | bit } else { *byte & !bit };
         }
     }
 
@@ -376,7 +387,7 @@ impl Durable {
 
     /// Bytes of memory, without what is on its way.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.checksums.len() * 4 + self.generations.len() * 16) as u64
+        (self.checksums.len() * 4 + self.written.len() + self.generations.len() * 16) as u64
     }
 }
 

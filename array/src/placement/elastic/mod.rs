@@ -449,24 +449,32 @@ impl Elastic {
 
     /// `chunk` is nowhere.
     pub(crate) fn set_nowhere(&mut self, chunk: u64) {
-        self.map.set(chunk, NOWHERE);
+        self.set_address(chunk, NOWHERE);
     }
 
     /// `chunk` is lost.
     pub(crate) fn set_lost(&mut self, chunk: u64) {
-        self.map.set(chunk, self.slots + self.buffer.len() as u64);
+        self.set_address(chunk, self.slots + self.buffer.len() as u64);
     }
 
     /// `chunk` is in this place of controller memory.
     #[inline]
     pub(crate) fn set_memory(&mut self, chunk: u64, place: u32) {
-        self.map.set(chunk, self.slots + u64::from(place));
+        self.set_address(chunk, self.slots + u64::from(place));
     }
 
     /// `chunk` is in `slot`.
     #[inline]
     pub(crate) fn set_slot(&mut self, chunk: u64, slot: u64) {
-        self.map.set(chunk, slot);
+        self.set_address(chunk, slot);
+    }
+
+    #[inline]
+    fn set_address(&mut self, chunk: u64, address: u64) {
+        self.map.set(chunk, address);
+        if let Some(durable) = &mut self.durable {
+            durable.note_written(chunk, address != NOWHERE);
+        }
     }
 
     /// The slot of each member of the stripe of `plan`; [`NOWHERE`] of those that it does not have.
