@@ -25,7 +25,7 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 ///   stripewise-bench-engine                                       files in /dev/shm, five of 512 MiB
 ///   stripewise-bench-engine --folder /var/tmp --runs 3            files on a disk, past the page cache (O_DIRECT)
 ///   stripewise-bench-engine --scheme durable-raid6-was --elements 6
-///   stripewise-bench-engine --folder /var/tmp --beside baseline,metadata=on --only random
+///   stripewise-bench-engine --folder /var/tmp --beside raid5.toml --only random    beside another scheme
 #[derive(Clone, Debug, Parser)]
 #[command(verbatim_doc_comment)]
 struct Arguments {
