@@ -20,6 +20,8 @@ pub enum Bug {
     TombstoneLost,
     /// A summary is written to one element alone.
     SummaryInOneCopy,
+    /// A stripe that a flush closed short is extended in place later, and its parity rewritten.
+    ShortStripeExtended,
     /// A chunk that collection moves counts as written anew.
     RelocationReborn,
     /// What is read is not held against its checksum.
@@ -327,6 +329,7 @@ impl Bug {
         Self::CheckpointNotFlushed,
         Self::TombstoneLost,
         Self::SummaryInOneCopy,
+        Self::ShortStripeExtended,
         Self::RelocationReborn,
         Self::EpochNotDurable,
         Self::NumberReused,

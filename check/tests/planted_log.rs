@@ -21,6 +21,7 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::SegmentFreedEarly, 200),
     (Bug::StripeWithoutParity, 20),
     (Bug::StripeWithoutQ, 20),
+    (Bug::ShortStripeExtended, 50),
 ];
 
 #[test]

@@ -39,6 +39,8 @@ mod updates;
 mod walks;
 mod zones;
 
+#[cfg(feature = "planted-bugs")]
+pub(crate) use elastic::Short;
 pub use elastic::{StripeMember, StripeView};
 pub use rejoin::{RejoinError, Rejoining};
 use std::collections::VecDeque;

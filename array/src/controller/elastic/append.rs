@@ -27,6 +27,10 @@ impl<M: Memory> Array<M> {
         if self.free_plan == NONE || !self.can_note_triggers(stream) {
             return false;
         }
+        #[cfg(feature = "planted-bugs")]
+        if self.extend_short(stream, driver) {
+            return true;
+        }
         self.append(stream, driver);
         true
     }
@@ -229,7 +233,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Takes the chunk in `place` for `member` of `plan`. Returns the chunk, and the place `stride` places behind it.
-    fn take_chunk(&mut self, plan: u32, member: u32, place: u32, stride: u32) -> (u64, u32) {
+    pub(super) fn take_chunk(&mut self, plan: u32, member: u32, place: u32, stride: u32) -> (u64, u32) {
         let next_place = self.elastic_mut().buffer.pop(place, stride);
         self.elastic_mut().set_place(plan, member, place);
         let waiting = self.elastic().buffer.get(place);
@@ -247,7 +251,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Those whose writes made the next `count` chunks of `stream` due wait for `plan`.
-    fn take_triggers(&mut self, plan: u32, stream: usize, mut count: u32) {
+    pub(super) fn take_triggers(&mut self, plan: u32, stream: usize, mut count: u32) {
         while count > 0
             && let Some((id, left)) = self.elastic_mut().buffer.queues[stream].triggers.front_mut()
         {

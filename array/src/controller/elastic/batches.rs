@@ -193,6 +193,8 @@ impl<M: Memory> Array<M> {
     /// A summary is written, and with it its batch.
     pub(in super::super) fn summarised(&mut self, plan: u32) {
         let first = self.plans[plan as usize].row;
+        #[cfg(feature = "planted-bugs")]
+        self.keep_short_batch(first);
         let log = self.elastic_mut();
         log.durable_mut().batches.retain(|batch| batch.first != first);
         let segment = log.segment_of(first);

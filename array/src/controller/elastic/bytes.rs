@@ -42,6 +42,8 @@ impl<M: Memory> Array<M> {
         if let Some(code) = &self.code {
             self.memory.encode(code, &row[..self.geometry.members as usize]);
         }
+        #[cfg(feature = "planted-bugs")]
+        self.note_short(plan);
         self.note_checksums(plan);
     }
 

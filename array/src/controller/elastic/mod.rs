@@ -5,6 +5,8 @@ mod batches;
 mod bytes;
 mod collect;
 mod discard;
+#[cfg(feature = "planted-bugs")]
+mod extend;
 mod merge;
 mod read;
 mod rebuild;
@@ -15,6 +17,8 @@ mod tell;
 mod throttle;
 mod view;
 
+#[cfg(feature = "planted-bugs")]
+pub(crate) use extend::Short;
 pub use view::{StripeMember, StripeView};
 
 use super::Array;

@@ -176,6 +176,8 @@ pub(crate) struct Durable {
     pub(crate) room: u32,
     /// Pages of metadata written: summaries, superblocks, commit records, checkpoints.
     pub(crate) counts: MetadataCounts,
+    #[cfg(feature = "planted-bugs")]
+    pub(crate) short: Option<crate::controller::Short>,
 }
 
 /// A walk over all slots of the log, segment by segment.
@@ -276,6 +278,8 @@ impl Durable {
             room: room(superblock.page_bytes),
             superblock,
             counts: MetadataCounts::default(),
+            #[cfg(feature = "planted-bugs")]
+            short: None,
         }
     }
 

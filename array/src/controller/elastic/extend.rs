@@ -1,0 +1,127 @@
+//! A planted bug: the last stripe of the log, which a flush closed short, takes one more chunk. Its parity and the summary of
+//! its batch are rewritten where they are. Whoever forgets that parity is never rewritten might think of that, as it saves the
+//! parity of a stripe; everything else is as careful as it should be.
+
+use super::super::{Array, members};
+use crate::bugs::Bug;
+use crate::driver::Driver;
+use crate::memory::Memory;
+use crate::placement::elastic::addresses::NOWHERE;
+use crate::placement::elastic::contents::Content;
+use crate::placement::elastic::durable::{Batch, Phase};
+use crate::plan::Purpose;
+
+/// The last stripe that was written with fewer chunks than it could have.
+#[derive(Debug)]
+pub(crate) struct Short {
+    first: u64,
+    end: u64,
+    /// Its data chunks.
+    data: u32,
+    /// Where its parity is, and what that is.
+    parity: Vec<(u64, Vec<u8>)>,
+    /// Checkpoints written before it: what one of them names stays as it is.
+    checkpoints: u64,
+    /// Its batch, when that is on the elements.
+    batch: Option<Batch>,
+}
+
+impl<M: Memory> Array<M> {
+    /// The parity of `plan` was made of what it writes: that of a stripe which is extended takes over what it was before. A short
+    /// stripe is remembered.
+    pub(super) fn note_short(&mut self, plan: u32) {
+        if !self.has_bug(Bug::ShortStripeExtended) || !self.is_kept() {
+            return;
+        }
+        let (row, wanted) = (self.plans[plan as usize].row, self.plans[plan as usize].wanted);
+        // The first chunk of a stripe is written with it, and what extends it later.
+        let before = self.elastic_mut().durable_mut().short.take().filter(|_| wanted & 1 == 0);
+        let parity = self.geometry.parity_members();
+        for (member, (_, old)) in members(parity).zip(before.iter().flat_map(|short| &short.parity)) {
+            let page = self.new_page(plan, member);
+            self.memory.bytes_mut(page).iter_mut().zip(old).for_each(|(into, old)| *into ^= old);
+        }
+        let data = before.map_or(0, |short| short.data) + wanted.count_ones();
+        if data == self.geometry.data {
+            return;
+        }
+        let (mut pages, mut end) = (Vec::new(), row);
+        for member in members(self.present(plan)) {
+            let slot = self.elastic().homes(plan)[member as usize];
+            end = end.max(slot + 1);
+            if parity >> member & 1 != 0 {
+                let page = self.new_page(plan, member);
+                pages.push((slot, self.memory.bytes(page).to_vec()));
+            }
+        }
+        let durable = self.elastic_mut().durable_mut();
+        let checkpoints = durable.checkpoints;
+        durable.short = Some(Short { first: row, end, data, parity: pages, checkpoints, batch: None });
+    }
+
+    /// The batch that begins at `first` is on the elements: it is remembered with the short stripe at its end.
+    pub(super) fn keep_short_batch(&mut self, first: u64) {
+        let durable = self.elastic_mut().durable_mut();
+        let Some(nth) = durable.batches.iter().position(|batch| batch.first == first) else { return };
+        if let Some(short) = durable.short.as_mut().filter(|short| short.end == durable.batches[nth].end) {
+            short.batch = Some(durable.batches.remove(nth));
+        }
+    }
+
+    /// The next chunk of `stream` extends the short stripe before it, if a flush has covered that. False if it does not.
+    pub(super) fn extend_short<D: Driver<M>>(&mut self, stream: usize, driver: &mut D) -> bool {
+        let at = self.elastic().host_of(stream);
+        let Some(mut open) = self.elastic().open[at].filter(|_| self.is_kept() && !self.any_failed) else {
+            return false;
+        };
+        let width = u64::from(self.geometry.members);
+        let durable = self.elastic_mut().durable_mut();
+        let Some(short) = &mut durable.short else { return false };
+        let is_last = short.end == open.next && short.end < short.first + width;
+        let is_calm = durable.sync.phase <= Phase::Drain && durable.checkpoints == short.checkpoints;
+        let last = durable.next_batch - 1;
+        let room = u64::from(durable.room);
+        let batch = short.batch.take_if(|batch| {
+            let is_newest = batch.number == Some(last) && durable.horizon == last;
+            is_last && is_calm && is_newest && batch.tombstones.is_empty() && batch.end - batch.first < room
+        });
+        let Some(mut batch) = batch else { return false };
+        let (first, member, parity) = (short.first, short.data, short.parity.clone());
+        // It is open again, and not durable as a whole.
+        (durable.next_batch, durable.horizon) = (last, last - 1);
+        durable.open[at] = Some(batch.first);
+        (batch.number, batch.is_closing) = (None, false);
+        durable.batches.push(batch);
+        let plan = self.take_plan(first, Purpose::Append);
+        let place = self.elastic().buffer.first(stream);
+        let birth = self.birth_of(place);
+        let (chunk, _) = self.take_chunk(plan, member, place, 1);
+        let (slot, segment) = (open.next, open.segment);
+        open.next += 1;
+        let log = self.elastic_mut();
+        // The stream of a plan is that of its first member.
+        log.set_place(plan, 0, place);
+        log.homes_mut(plan).fill(NOWHERE);
+        log.homes_mut(plan)[member as usize] = slot;
+        for (nth, (slot, _)) in (self.geometry.data..).zip(parity) {
+            self.elastic_mut().homes_mut(plan)[nth as usize] = slot;
+        }
+        self.plans[plan as usize].wanted = 1 << member;
+        let log = self.elastic_mut();
+        log.directory.put_data(slot, chunk, false);
+        // Its summary is on its way again, too.
+        log.segments.write_begun(segment);
+        log.segments.write_begun(segment);
+        log.open[at] = Some(open);
+        log.flying += 1;
+        if open.next == open.end {
+            log.segments.close(segment);
+            log.open[at] = None;
+        }
+        self.note_content(at, slot, Content { chunk, birth, checksum: None });
+        self.extend_batch(at, &open);
+        self.take_triggers(plan, stream, 1);
+        self.begin(plan, driver);
+        true
+    }
+}
