@@ -240,8 +240,8 @@ impl Host {
         self.array.capacity() / u64::from(self.elements.page_bytes)
     }
 
-    /// Does a request to its end: the bytes that came back, if it did not fail.
-    pub(crate) fn ask(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> Option<Box<[u8]>> {
+    /// Submits a request: its tag.
+    fn submit(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> u64 {
         let page = u64::from(self.elements.page_bytes);
         self.tag += 1;
         let (tag, bytes) = (self.tag, payload.len() as u32);
@@ -249,12 +249,48 @@ impl Host {
         self.array
             .submit(self.now, host, payload, &mut self.world)
             .unwrap_or_else(|(error, _)| panic!("{error}"));
+        tag
+    }
+
+    /// Issues what can be. The bytes that came back of the request of a tag, if it has ended, unless it failed.
+    fn ended(&mut self, tag: u64) -> Option<Option<Box<[u8]>>> {
+        self.array.dispatch(&mut self.world);
+        let (failed, payload) = self.world.over.remove(&tag)?;
+        Some((!failed).then_some(payload))
+    }
+
+    /// Does a request to its end: the bytes that came back, if it did not fail.
+    pub(crate) fn ask(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> Option<Box<[u8]>> {
+        let tag = self.submit(kind, chunk, payload);
         loop {
-            self.array.dispatch(&mut self.world);
-            if let Some((failed, payload)) = self.world.over.remove(&tag) {
-                return (!failed).then_some(payload);
+            if let Some(end) = self.ended(tag) {
+                return end;
             }
             self.step();
+        }
+    }
+
+    /// Flushes; `between` does something before each operation that ends, by its number. Whether the flush succeeded.
+    pub(crate) fn flush_while(&mut self, mut between: impl FnMut(&mut Self, u32)) -> bool {
+        let tag = self.submit(RequestKind::Flush, 0, Box::default());
+        for nth in 0.. {
+            if let Some(end) = self.ended(tag) {
+                return end.is_some();
+            }
+            between(self, nth);
+            if !self.world.over.contains_key(&tag) {
+                self.step();
+            }
+        }
+        false
+    }
+
+    /// Lets everything end that is under way.
+    pub(crate) fn finish(&mut self) {
+        self.array.dispatch(&mut self.world);
+        while !self.world.under_way.is_empty() {
+            self.go_on();
+            self.array.dispatch(&mut self.world);
         }
     }
 
