@@ -185,11 +185,16 @@ impl Host {
         Elements::opaque(disk.elements.len() as u32, disk.page_bytes, disk.elements[0].pages.len() as u32)
     }
 
-    pub(crate) fn create(scheme: &str, mut disk: Disk) -> Self {
+    pub(crate) fn create(scheme: &str, disk: Disk) -> Self {
+        Self::create_named(scheme, disk, Uuid([7; 16]))
+    }
+
+    /// Creates an array of this name.
+    pub(crate) fn create_named(scheme: &str, mut disk: Disk, array: Uuid) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let elements = Self::elements_of(&disk);
         let identity = Identity {
-            array: Uuid([7; 16]),
+            array,
             elements: (0..elements.count).map(|element| Uuid([element as u8 + 1; 16])).collect(),
             name: "test".into(),
         };
