@@ -207,6 +207,13 @@ impl Superblock {
         self.features.read_only != 0
     }
 
+    /// Whether both are the same version, though of different elements. Its number does not tell: a version that did not take effect
+    /// may be on elements that were absent when the next got that number.
+    pub(crate) fn is_version_of(&self, other: &Self) -> bool {
+        self.update == other.update
+            && Self { number: other.number, element: other.element, ..self.clone() } == *other
+    }
+
     /// Segments of the array, of a log.
     pub fn segments(&self) -> u32 {
         self.data.pages / self.segment_rows * u32::from(self.groups)

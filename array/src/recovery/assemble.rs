@@ -21,7 +21,7 @@ impl Assembly {
     pub(crate) fn is_unfinished(&self, offered: &[Copies]) -> bool {
         let has = |&at: &u16| {
             let back = offered[usize::from(at)].back.as_ref();
-            back.is_some_and(|back| back.update == self.superblock.update)
+            back.is_some_and(|back| back.is_version_of(&self.superblock))
         };
         !self.positions.iter().flatten().all(has)
     }
@@ -59,18 +59,22 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     }
     let of = |number: usize| found.iter().find(|(_, its)| usize::from(its.number) == number);
     // A back copy of a stale element proves no more than what was so long ago: the newest that has a proof counts.
-    let has_back = |update: u64| {
-        offered.iter().filter_map(|copies| copies.back.as_ref()).any(|back| back.update == update)
+    let has_back = |superblock: &Superblock| {
+        offered.iter().filter_map(|copies| copies.back.as_ref()).any(|back| back.is_version_of(superblock))
+    };
+    // A version that only absent elements have is not known of, and another gets its number.
+    let has_it = |its: &Superblock, superblock: &Superblock| {
+        its.update > superblock.update || its.is_version_of(superblock)
     };
     let is_everywhere = |superblock: &Superblock| {
         found.iter().all(|(_, its)| {
             let member = superblock.members.get(usize::from(its.number));
-            member.is_none_or(|member| member.state == MemberState::Failed) || its.update >= superblock.update
+            member.is_none_or(|member| member.state == MemberState::Failed) || has_it(its, superblock)
         })
     };
     let all = offered.iter().flat_map(|copies| [&copies.front, &copies.back]).flatten();
     let effective = all
-        .filter(|superblock| has_back(superblock.update) || is_everywhere(superblock))
+        .filter(|superblock| has_back(superblock) || is_everywhere(superblock))
         .max_by_key(|superblock| superblock.update)
         .cloned();
     let Some(superblock) = effective else {
@@ -83,7 +87,7 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     let is_usable = |number: usize| {
         let member = &superblock.members[number];
         // One that has an older version, though this one was on all, came back with what it had long ago.
-        let is_its = |its: &Superblock| its.element == member.element && its.update >= superblock.update;
+        let is_its = |its: &Superblock| its.element == member.element && has_it(its, &superblock);
         let position = of(number).filter(|(_, its)| is_its(its))?;
         (member.state != MemberState::Failed).then_some(position.0)
     };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::{
     CheckpointHeader, ChecksumPage, Commit, Entry, EntryRole, IntentPage, RedoRecord, SUPERBLOCK_BYTES,
-    Summary, SummaryHeader, Superblock, superblock_pages,
+    Summary, SummaryHeader, Superblock, crc32c, superblock_pages,
 };
 
 use super::elements::Elements;
@@ -156,7 +156,7 @@ impl Ruin {
             }
             Target::Stripe => {
                 let batches = batches(elements);
-                self.stripe_of(self.one_of(&batches)?, shape, elements, &mut doubt)?
+                self.stripe_of(self.one_of(&batches)?, shape, elements, lost, &mut doubt)?
             }
             Target::Record => self.record(shape, elements, &mut doubt)?,
             Target::Table => {
@@ -195,6 +195,7 @@ impl Ruin {
         batch: &Batch,
         shape: &Shape,
         elements: &Elements,
+        lost: u64,
         doubt: &mut Doubt,
     ) -> Option<Vec<(u16, u32)>> {
         let block = superblock(shape, elements)?;
@@ -208,17 +209,22 @@ impl Ruin {
         let stripe = *self.one_of(&stripes)?;
         let first = (self.choice / 11) as usize;
         let count = (shape.kind.parity() as usize + 1).min(stripe.len());
-        let its = (0..count).map(|nth| stripe[(first + nth) % stripe.len()]);
-        let mut places = Vec::new();
-        for (slot, entry) in its {
-            if entry.role == EntryRole::Data {
-                doubt.pages.insert(entry.chunk);
-            }
+        let place = |slot: u32| {
             let element = batch.header.segment % groups * width + slot % width;
             let row = batch.header.segment / groups * block.segment_rows + slot / width;
-            places.push((element as u16, block.data.first + row));
-        }
-        Some(places)
+            (element as u16, block.data.first + row)
+        };
+        let destroyed: Vec<(u16, u32)> =
+            (0..count).map(|nth| place(stripe[(first + nth) % stripe.len()].0)).collect();
+        // What was lost or damaged before cannot be decoded any more either.
+        let is_gone = |at @ (element, page): (u16, u32), checksum: u32| {
+            let is_right = || elements.read(element, page).is_ok_and(|content| crc32c(content) == checksum);
+            destroyed.contains(&at) || lost >> element & 1 != 0 || !is_right()
+        };
+        let data = stripe.iter().filter(|(_, entry)| entry.role == EntryRole::Data);
+        let gone = data.filter(|(slot, entry)| is_gone(place(*slot), entry.checksum));
+        doubt.pages.extend(gone.map(|(_, entry)| entry.chunk));
+        Some(destroyed)
     }
 
     /// The header of a record of the redo journal, in all copies: not the last, which may have been under way, nor the one before
