@@ -19,7 +19,9 @@ impl<M: Memory> Array<M> {
         let rebuilt =
             (0..superblock.members.len()).find(|number| is_rebuilt(number) && !self.failed[*number]);
         if let Some(number) = rebuilt {
-            members.begin_rebuild(number as u16, superblock.members[number].cursor, rows, false);
+            let cursor = superblock.members[number].cursor;
+            // The new epoch has no records yet.
+            members.begin_rebuild(number as u16, (cursor, rows), false, 0);
         }
         (members.superblock, members.back) = (superblock, back);
     }
@@ -180,11 +182,12 @@ impl<M: Memory> Array<M> {
     /// Superblocks tell of an element.
     fn news_told(&mut self, Telling { element, news, .. }: Telling) {
         let rows = self.rows_of_group();
+        let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let Some(members) = &mut self.members else { return };
         members.telling = None;
         match news {
             News::Comes { is_returned } => {
-                members.begin_rebuild(element, 0, rows, is_returned);
+                members.begin_rebuild(element, (0, rows), is_returned, behind);
                 self.failed[element as usize] = false;
                 self.any_failed = self.failed.contains(&true);
                 self.welcome(element);

@@ -78,6 +78,9 @@ pub(crate) struct Rebuild {
     pub(crate) noted: u64,
     /// Whether what it has of a row is kept if it has the row's checksum.
     pub(crate) is_returned: bool,
+    /// Records of the journal before this one are from when it was away, and older than what is made of it: nothing is made while
+    /// they might be done again.
+    pub(crate) behind: u64,
     /// Rows before the cursor that could not be made and that no checksum tells from those that were, ascending. They are not
     /// read either, and superblocks call no more rows done than those before the first.
     lost: Vec<u64>,
@@ -211,14 +214,21 @@ impl Members {
         }
     }
 
-    /// Begins to make `element` whole from row `cursor` of `rows` on.
-    pub(crate) fn begin_rebuild(&mut self, element: u16, cursor: u64, rows: u64, is_returned: bool) {
+    /// Begins to make `element` whole from row `cursor` of `rows` on, when all records of the journal before `behind` are gone.
+    pub(crate) fn begin_rebuild(
+        &mut self,
+        element: u16,
+        (cursor, rows): (u64, u64),
+        is_returned: bool,
+        behind: u64,
+    ) {
         self.unmade = 0;
         self.rebuild = Some(Rebuild {
             element,
             rows: Rows::new(cursor.min(rows), rows),
             noted: cursor,
             is_returned,
+            behind,
             lost: Vec::new(),
             is_halted: false,
             tabling: cursor,

@@ -136,6 +136,24 @@ impl Journal {
         (layout.header_pages() + layout.entries_max()) * layout.copies + layout.copies
     }
 
+    /// Begins to get rid of what there is before record `number`, when nothing for that is under way. False if there is nothing
+    /// to begin now.
+    pub(crate) fn leave_behind(&mut self, number: u64) -> bool {
+        let wanted = if self.ring.tail() < number {
+            let unwritten = usize::from(self.record.is_under_way);
+            if self.freeing.until.is_some() || self.ring.finished(unwritten).is_none() {
+                return false;
+            }
+            &mut self.wants_table
+        } else if self.record.is_under_way {
+            return false;
+        } else {
+            // What is freed has to be told.
+            &mut self.wants_record
+        };
+        !std::mem::replace(wanted, true)
+    }
+
     /// The buffer of operation `nth` of `plan`, one of the journal's own.
     pub(crate) fn page_of(&self, plan: u32, nth: u32) -> PageId {
         let work = if plan == self.plan { &self.record } else { &self.cleaning };

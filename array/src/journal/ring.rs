@@ -64,7 +64,8 @@ impl Ring {
         self
     }
 
-    fn next_number(&self) -> u64 {
+    /// The number of the record that is written next.
+    pub(crate) fn next_number(&self) -> u64 {
         self.first_number + self.live.len() as u64
     }
 
@@ -150,6 +151,11 @@ impl Ring {
     /// The first record that is still needed.
     pub(crate) fn tail(&self) -> u64 {
         self.tail
+    }
+
+    /// Whether a reader may still do a record before `number` again.
+    pub(crate) fn has_before(&self, number: u64) -> bool {
+        self.first_number < number
     }
 
     /// The record in the midst of those that are not freed.
