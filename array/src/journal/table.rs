@@ -12,6 +12,8 @@ pub(crate) struct Checksums {
     data_pages: u32,
     /// Pages of a group's table.
     group_pages: u32,
+    /// The checksum of a page of zeros.
+    of_zeros: u32,
     /// By group, row and position; none where there are no bytes.
     values: Vec<u32>,
     /// The version of each page, by group and number, that is on the elements or on its way to them.
@@ -27,13 +29,14 @@ impl Checksums {
         let group_pages = layout.table_pages();
         let pages = (group_pages * groups) as usize;
         let entries = layout.data.pages as usize * layout.members as usize * groups as usize;
-        let zeros = crc32c(&vec![0; layout.page_bytes as usize]);
+        let of_zeros = crc32c(&vec![0; layout.page_bytes as usize]);
         Self {
             rows_per_page: layout.rows_per_page(),
             members: layout.members,
             data_pages: layout.data.pages,
             group_pages,
-            values: vec![zeros; if carries_data { entries } else { 0 }],
+            of_zeros,
+            values: vec![of_zeros; if carries_data { entries } else { 0 }],
             versions: vec![1; pages],
             changed: Vec::new(),
             place: vec![NONE; pages],
@@ -92,11 +95,22 @@ impl Checksums {
         self.versions[page as usize]
     }
 
-    fn range(&self, page: u32) -> std::ops::Range<usize> {
-        let (group, number) = self.locate(page);
+    /// The rows of its group that a page of the table stands for.
+    pub(crate) fn rows(&self, page: u32) -> std::ops::Range<u32> {
+        let (_, number) = self.locate(page);
         let first = number * self.rows_per_page;
-        let end = (first + self.rows_per_page).min(self.data_pages);
-        self.index(group, first, 0)..self.index(group, end, 0)
+        first..(first + self.rows_per_page).min(self.data_pages)
+    }
+
+    fn range(&self, page: u32) -> std::ops::Range<usize> {
+        let (group, _) = self.locate(page);
+        let rows = self.rows(page);
+        self.index(group, rows.start, 0)..self.index(group, rows.end, 0)
+    }
+
+    /// A checksum that no page is known to have, and one of zeros has not.
+    pub(crate) fn of_nothing(&self) -> u32 {
+        !self.of_zeros
     }
 
     /// Writes a page of the table over `into`, in the version that it has.

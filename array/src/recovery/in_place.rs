@@ -265,7 +265,7 @@ fn redo(
     site.check_enough()?;
     let damaged = found.damaged(site);
     opened.damaged.extend(damaged);
-    let (mut table, behind) = tables::read(site, opened);
+    let tables::Found { mut table, behind, lost } = tables::read(site, opened);
     if !opened.losses.is_empty() && !opening.force {
         return Err(OpenError::Refused(format!(
             "{}; offer more elements, or open it by force and lose that",
@@ -309,6 +309,7 @@ fn redo(
     } else {
         site.write(&at, &pages)?;
     }
+    tables::remake(site, &mut table, &lost, code);
     for ((group, page, position), checksum) in changes.checksums {
         table.set(group, page, position, checksum);
     }

@@ -1,17 +1,25 @@
 //! The table of checksums on the elements: reading the newest version of each page, and writing the next.
 
+use stripewise_code::Code;
+
 use super::damage::is_damaged;
 use super::in_place::Site;
 use super::{OpenError, Opened};
-use crate::format::{ChecksumPage, Structure};
+use crate::format::{ChecksumPage, Structure, crc32c};
 use crate::journal::Checksums;
 use crate::media::At;
 
 /// Pages of the table that are read in one round, each in all copies and versions.
 const ROUND_PAGES: u32 = 128;
 
-/// What is to be written before anything else: the newest version of pages where an older one is.
-pub(super) type Behind = (Vec<At>, Vec<Vec<u8>>);
+/// The table as the elements have it.
+pub(super) struct Found {
+    pub(super) table: Checksums,
+    /// What is to be written before anything else: the newest version of pages where an older one is.
+    pub(super) behind: (Vec<At>, Vec<Vec<u8>>),
+    /// Pages of which there is no whole copy.
+    pub(super) lost: Vec<u32>,
+}
 
 /// Writes pages of the table in their next version, and flushes them.
 pub(super) fn write(site: &mut Site<'_>, table: &mut Checksums, pages: &[u32]) -> Result<(), OpenError> {
@@ -38,12 +46,11 @@ fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At>
     (0..site.layout.copies).filter_map(place).collect()
 }
 
-/// Reads the table. What is to be written so that all copies of a page have its newest version comes with it; what of it is lost
-/// is added to the losses.
-pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> (Checksums, Behind) {
+/// Reads the table. What of it is lost is added to the losses.
+pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
     let mut table = Checksums::new(&site.layout, site.geometry.groups, true);
-    let mut behind = Behind::default();
-    let mut lost = 0;
+    let mut behind = (Vec::new(), Vec::new());
+    let mut lost = Vec::new();
     for first in (0..table.pages()).step_by(ROUND_PAGES as usize) {
         let pages = first..table.pages().min(first + ROUND_PAGES);
         let places_of = |page: u32| {
@@ -65,8 +72,7 @@ pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> (Checksums, Behi
                 found.extend(Copy::of(site, &table, page, version as u64, at, bytes));
             }
             let Some(newest) = found.iter().max_by_key(|copy| copy.head.version) else {
-                lost += 1;
-                table.mark(page);
+                lost.push(page);
                 continue;
             };
             let version = newest.head.version;
@@ -82,10 +88,54 @@ pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> (Checksums, Behi
             table.load(page, &newest.head, &newest.bytes);
         }
     }
-    if lost > 0 {
-        opened.losses.push(format!("{lost} pages of the table of checksums have no whole copy"));
+    if !lost.is_empty() {
+        opened.losses.push(format!("{} pages of the table of checksums have no whole copy", lost.len()));
     }
-    (table, behind)
+    Found { table, behind, lost }
+}
+
+/// Makes the pages of the table anew that are lost, when all records are done again: a row whose parity is that of its data has
+/// the checksums of what is there. What is right of another nobody can tell, and reads of it fail until it is written anew.
+pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, lost: &[u32], code: &Code) {
+    for &page in lost {
+        let (group, _) = table.locate(page);
+        for row in table.rows(page) {
+            let known = checksums_of_row(site, (group, row), code);
+            for position in 0..site.geometry.members {
+                let checksum = known.as_ref().map_or(table.of_nothing(), |known| known[position as usize]);
+                table.set(group, row, position, checksum);
+            }
+        }
+    }
+}
+
+/// The checksums of a row by position, if more of it is there than the rest can be decoded from, and all that is there agrees.
+fn checksums_of_row(site: &mut Site<'_>, (group, page): (u32, u32), code: &Code) -> Option<Vec<u32>> {
+    let geometry = site.geometry;
+    let place = geometry.place(geometry.row_of(group, page));
+    let mut row = vec![vec![0; site.page_bytes()]; geometry.members as usize];
+    let mut index_of = vec![0; row.len()];
+    let mut lost = 0u64;
+    for member in 0..geometry.members {
+        let element = geometry.element(place, member).into();
+        let index = geometry.code_index(place, member) as usize;
+        index_of[geometry.position_of(element).1 as usize] = index;
+        match site.at(element, place.page).and_then(|at| site.read(&[at]).pop().flatten()) {
+            Some(content) => row[index] = content,
+            None => lost |= 1 << index,
+        }
+    }
+    if lost.count_ones() >= geometry.parity() {
+        return None;
+    }
+    let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
+    code.decode(&mut slices, lost, lost).ok()?;
+    let (data, parity) = row.split_at(geometry.data as usize);
+    let mut encoded = parity.to_vec();
+    let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+    let mut slices: Vec<&mut [u8]> = encoded.iter_mut().map(Vec::as_mut_slice).collect();
+    code.encode(&data, &mut slices);
+    (encoded == parity).then(|| index_of.iter().map(|&index| crc32c(&row[index])).collect())
 }
 
 /// A valid copy of a page of the table.

@@ -326,18 +326,17 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
             }
         }
     }
+    // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be read, one from
+    // before the trim would come back when the tombstone is gone.
+    let mut buried = BTreeSet::new();
     for grave in batches().flat_map(|batch| &batch.tombstones) {
         for chunk in grave.first..grave.first + u64::from(grave.chunks) {
             if births[chunk as usize] < grave.birth {
                 log.set_nowhere(chunk);
+                buried.insert(chunk);
             }
         }
     }
-    let buried: BTreeSet<u64> = batches()
-        .flat_map(|batch| &batch.tombstones)
-        .filter(|grave| grave.birth > checkpoint.header.birth)
-        .flat_map(|grave| grave.first..grave.first + u64::from(grave.chunks))
-        .collect();
     let mut lost = Vec::new();
     for chunk in 0..log.capacity {
         let was_written = is_written(&checkpoint.body, segments, chunk);

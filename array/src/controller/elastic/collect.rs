@@ -125,6 +125,10 @@ impl<M: Memory> Array<M> {
             return false;
         }
         log.collection = None;
+        if log.durable.is_some() && log.segments.valid(victim) > 0 {
+            log.segments.leave(victim);
+            return true;
+        }
         log.is_full = false;
         self.vacate(victim);
         true
@@ -156,9 +160,13 @@ impl<M: Memory> Array<M> {
             }
             if lost >> member & 1 != 0 {
                 let log = self.elastic_mut();
-                let segment = log.segment_of(slot);
-                log.segments.invalidate(segment);
-                log.set_lost(chunk);
+                // With metadata it stays where it is: only what is there tells at the next opening that an older version, which other
+                // segments may have, is not the newest.
+                if log.durable.is_none() {
+                    let segment = log.segment_of(slot);
+                    log.segments.invalidate(segment);
+                    log.set_lost(chunk);
+                }
                 continue;
             }
             if self.has_bug(Bug::SurvivorDropped) && wanted >> member > 1 {

@@ -99,6 +99,7 @@ impl<M: Memory> Array<M> {
         let Walk { segment, next, under_way } = rebuild.walk;
         if segment == log.segments.count() {
             self.rebuild_mut().is_written = true;
+            self.elastic_mut().segments.try_again();
             return true;
         }
         let slots = log.segment_slots() as u32;

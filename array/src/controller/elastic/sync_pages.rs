@@ -3,7 +3,7 @@
 use super::super::Array;
 use crate::bugs::Bug;
 use crate::format::checkpoint::{self, body_bytes};
-use crate::format::{CheckpointHeader, Commit, Copy, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
+use crate::format::{CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
 use crate::memory::Memory;
 use crate::placement::elastic::Home;
 use crate::placement::elastic::durable::PageWrite;
@@ -48,7 +48,8 @@ impl<M: Memory> Array<M> {
         living.take(self.geometry.parity() as usize + 1).collect()
     }
 
-    /// All superblocks in the array, with what happened since they were written.
+    /// A copy of all superblocks in the array: of the front with what happened since they were written, of the back with just that,
+    /// whatever happened meanwhile. An element that came meanwhile is not in that version.
     pub(super) fn write_superblocks(&mut self, copy: Copy) {
         let failed = self.failed.clone();
         let durable = self.elastic_mut().durable_mut();
@@ -58,16 +59,21 @@ impl<M: Memory> Array<M> {
             let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
             let members = durable.superblock.members.iter_mut().zip(&failed);
             members.filter(|(_, failed)| **failed).for_each(|(member, _)| member.fail(epoch, horizon));
+            durable.sync.superblock = Some(durable.superblock.clone());
         }
+        let Some(mut superblock) = durable.sync.superblock.take() else { return };
         let pages = durable.layout.superblock_pages;
-        let page_bytes = durable.superblock.page_bytes as usize;
-        for element in (0..failed.len() as u16).filter(|&element| !failed[element as usize]) {
-            durable.superblock.number = element;
-            durable.superblock.element = durable.superblock.members[element as usize].element;
+        let page_bytes = superblock.page_bytes as usize;
+        for (element, _) in (0..).zip(&failed).filter(|(_, failed)| !**failed) {
+            let member = superblock.members[element as usize];
+            if member.state == MemberState::Failed {
+                continue;
+            }
+            (superblock.number, superblock.element) = (element, member.element);
             let content = durable.sync.bytes.len();
             if M::CARRIES_DATA {
                 durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);
-                durable.superblock.encode(copy, &mut durable.sync.bytes[content..]);
+                superblock.encode(copy, &mut durable.sync.bytes[content..]);
             }
             let first = if copy == Copy::Front { 0 } else { durable.back[element as usize] };
             for page in 0..pages {
@@ -75,6 +81,7 @@ impl<M: Memory> Array<M> {
                 durable.sync.writes.push(PageWrite { element, page: first + page, content });
             }
         }
+        durable.sync.superblock = (copy == Copy::Front).then_some(superblock);
         durable.counts.superblocks += durable.sync.writes.len() as u64;
     }
 

@@ -103,6 +103,8 @@ pub(crate) struct Sync {
     /// The elements that the checkpoint is written to, and its header.
     pub(crate) keepers: Vec<u16>,
     pub(crate) header: Option<CheckpointHeader>,
+    /// The superblock whose front copies were written, and whose back copies are not.
+    pub(crate) superblock: Option<Superblock>,
     /// The last batch that is to be durable.
     pub(crate) horizon: u64,
     /// The greatest birth of that moment, and the segments to be freed.

@@ -28,6 +28,8 @@ struct Segment {
     state: State,
     /// Whether it may neither be opened nor collected any more.
     is_retired: bool,
+    /// Whether the chunks that it has can neither be read nor moved: it is collected when none of them counts any more.
+    is_stuck: bool,
     /// Chunks that the forward map names.
     valid: u32,
     /// Stripes on their way to it.
@@ -59,6 +61,7 @@ impl Segments {
         let vacant = Segment {
             state: State::Free,
             is_retired: false,
+            is_stuck: false,
             valid: 0,
             writing: 0,
             readers: 0,
@@ -151,8 +154,19 @@ impl Segments {
             return None;
         }
         self.unlink(empty);
-        self.segments[empty as usize].state = state;
+        (self.segments[empty as usize].state, self.segments[empty as usize].is_stuck) = (state, false);
         Some(empty)
+    }
+
+    /// What could not be moved may be moved now.
+    pub(crate) fn try_again(&mut self) {
+        for segment in 0..self.count() {
+            let was_linked = self.is_linked(segment);
+            self.segments[segment as usize].is_stuck = false;
+            if !was_linked {
+                self.link_if_settled(segment);
+            }
+        }
     }
 
     /// `segment` is neither opened nor collected from now on: its elements can take no stripes.
@@ -193,14 +207,19 @@ impl Segments {
     /// The forward map names one chunk less of `segment`.
     #[inline]
     pub(crate) fn invalidate(&mut self, segment: u32) {
-        let is_linked = self.is_linked(segment);
-        if is_linked {
+        if self.is_linked(segment) {
             self.unlink(segment);
         }
         self.segments[segment as usize].valid -= 1;
-        if is_linked {
-            self.link(segment);
-        }
+        self.link_if_settled(segment);
+    }
+
+    /// The chunks that are left in `victim` cannot be moved: they stay where they are.
+    pub(crate) fn leave(&mut self, victim: u32) {
+        let segment = &mut self.segments[victim as usize];
+        debug_assert_eq!(segment.state, State::Victim);
+        (segment.state, segment.is_stuck) = (State::Closed, true);
+        self.link_if_settled(victim);
     }
 
     /// A closed segment of the fewest valid chunks, if any has at most `most`; of several the one that has had as few for
@@ -209,7 +228,7 @@ impl Segments {
         let least = self.occupied.first().filter(|&least| least <= most as usize)?;
         let victim = self.lists[least].0;
         self.unlink(victim);
-        self.segments[victim as usize].state = State::Victim;
+        (self.segments[victim as usize].state, self.segments[victim as usize].is_stuck) = (State::Victim, false);
         Some(victim)
     }
 
@@ -255,8 +274,8 @@ impl Segments {
 
     #[inline]
     fn is_linked(&self, segment: u32) -> bool {
-        let Segment { state, is_retired, writing, .. } = self.segments[segment as usize];
-        state == State::Closed && writing == 0 && !is_retired
+        let Segment { state, is_retired, is_stuck, valid, writing, .. } = self.segments[segment as usize];
+        state == State::Closed && writing == 0 && !is_retired && (valid == 0 || !is_stuck)
     }
 
     fn link_if_settled(&mut self, segment: u32) {
@@ -322,6 +341,23 @@ mod tests {
         assert_eq!(segments.take_victim(4), None);
         segments.invalidate(open);
         assert_eq!(segments.take_victim(4), Some(open));
+    }
+
+    #[test]
+    fn a_victim_whose_chunks_stay_is_none_until_they_do_not_count_any_more() {
+        let mut segments = Segments::new(2, 8);
+        let open = segments.open().unwrap();
+        (0..2).for_each(|_| segments.validate(open));
+        segments.close(open);
+        assert_eq!(segments.take_victim(8), Some(open));
+        segments.leave(open);
+        segments.invalidate(open);
+        assert_eq!((segments.take_victim(8), segments.reopen()), (None, None));
+        segments.try_again();
+        assert_eq!(segments.take_victim(8), Some(open));
+        segments.leave(open);
+        segments.invalidate(open);
+        assert_eq!(segments.take_victim(8), Some(open));
     }
 
     #[test]
