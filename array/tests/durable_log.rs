@@ -183,6 +183,31 @@ fn a_rotten_page_is_decoded_and_its_chunk_written_anew() {
 }
 
 #[test]
+fn invariant_c_a_chunk_that_cannot_be_decoded_fails_though_an_older_version_is_there() {
+    let mut host = host(400);
+    (0..60).for_each(|chunk| host.write(chunk, 1));
+    host.flush();
+    host.write(11, 2);
+    (60..120).for_each(|chunk| host.write(chunk, 2));
+    host.flush();
+    let (_, page) = host.array.chunk_in_log(11).expect("it is in no memory");
+    host.disk().elements.iter_mut().for_each(|element| element.pages[page as usize].fill(0xA5));
+    assert_eq!(host.read(11), None);
+    let chunks = host.capacity();
+    for round in 0..2000 {
+        host.write(60 + round * 7919 % (chunks - 60), 3);
+    }
+    host.flush();
+    let mut host = host.lose_power();
+    assert_eq!(host.read(11), None, "collection took away what tells that it was written anew");
+    assert_eq!((host.read(10), host.read(12)), (Some(1), Some(1)));
+    host.write(11, 4);
+    host.flush();
+    let mut host = host.lose_power();
+    assert_eq!(host.read(11), Some(4));
+}
+
+#[test]
 fn invariant_k_a_stripe_that_an_element_cannot_write_goes_elsewhere() {
     let mut host = host(400);
     host.disk().elements[1].next_write = Some(Outcome::MediumError);

@@ -4,22 +4,40 @@
 use std::fs;
 use std::path::Path;
 
-use stripewise_check::{Case, Options, run};
+use stripewise_check::{Case, Options, crash, run};
 
-#[test]
-fn what_failed_once_passes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+/// The files of a folder of cases, of which there are so many at least: the name and the text of each.
+fn files(folder: &str, count: usize) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<_> = fs::read_dir(folder)
         .expect("the folder of cases")
         .map(|entry| entry.expect("an entry").path())
         .collect();
     files.sort();
-    assert!(files.len() >= 7, "{files:?}");
-    for file in files {
+    assert!(files.len() >= count, "{files:?}");
+    let read = |file: std::path::PathBuf| {
         let name = file.display().to_string();
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let case = Case::from_toml(&name, &text).unwrap_or_else(|error| panic!("{error}"));
         assert!(text.starts_with("# "), "{name}: say in its first line what was wrong");
+        (name, text)
+    };
+    files.into_iter().map(read).collect()
+}
+
+#[test]
+fn what_a_loss_of_power_broke_once_holds() {
+    for (name, text) in files("tests/crashes", 4) {
+        let case = crash::Case::from_toml(&name, &text).unwrap_or_else(|error| panic!("{error}"));
+        if let Err(what) = crash::Checker::new(None).case(&case) {
+            panic!("{name} fails again: {what}");
+        }
+    }
+}
+
+#[test]
+fn what_failed_once_passes() {
+    for (name, text) in files("tests/cases", 7) {
+        let case = Case::from_toml(&name, &text).unwrap_or_else(|error| panic!("{error}"));
         if let Err(failure) = run(&case, Options::default()) {
             panic!("{name} fails again: {failure}");
         }
