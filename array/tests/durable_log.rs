@@ -187,8 +187,8 @@ fn invariant_c_a_chunk_that_cannot_be_decoded_fails_though_an_older_version_is_t
     let mut host = host(400);
     (0..60).for_each(|chunk| host.write(chunk, 1));
     host.flush();
-    host.write(11, 2);
-    (60..120).for_each(|chunk| host.write(chunk, 2));
+    // In a row that has no summary.
+    (60..70).chain([11]).chain(70..120).for_each(|chunk| host.write(chunk, 2));
     host.flush();
     let (_, page) = host.array.chunk_in_log(11).expect("it is in no memory");
     host.disk().elements.iter_mut().for_each(|element| element.pages[page as usize].fill(0xA5));
