@@ -33,7 +33,8 @@ impl<M: Memory> Array<M> {
         let Some(rebuild) = members.rebuild.as_mut().filter(|rebuild| !rebuild.is_halted) else {
             return false;
         };
-        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(rebuild.behind)) {
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(rebuild.behind))
+        {
             return journal.leave_behind(rebuild.behind);
         }
         if rebuild.wants_table() && self.journal.as_ref().is_none_or(|journal| !journal.wants_table) {

@@ -207,8 +207,8 @@ impl Superblock {
         self.features.read_only != 0
     }
 
-    /// Whether both are the same version, though of different elements. Its number does not tell: a version that did not take effect
-    /// may be on elements that were absent when the next got that number.
+    /// Whether both are the same version, though of different elements. Its number does not tell: a version that did not take
+    /// effect may be on elements that were absent when the next got that number.
     pub(crate) fn is_version_of(&self, other: &Self) -> bool {
         self.update == other.update
             && Self { number: other.number, element: other.element, ..self.clone() } == *other

@@ -326,8 +326,8 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
             }
         }
     }
-    // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be read, one from
-    // before the trim would come back when the tombstone is gone.
+    // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be read, one
+    // from before the trim would come back when the tombstone is gone.
     let mut buried = BTreeSet::new();
     for grave in batches().flat_map(|batch| &batch.tombstones) {
         for chunk in grave.first..grave.first + u64::from(grave.chunks) {

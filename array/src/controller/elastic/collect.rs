@@ -160,8 +160,8 @@ impl<M: Memory> Array<M> {
             }
             if lost >> member & 1 != 0 {
                 let log = self.elastic_mut();
-                // With metadata it stays where it is: only what is there tells at the next opening that an older version, which other
-                // segments may have, is not the newest.
+                // With metadata it stays where it is: only what is there tells at the next opening that an older version, which
+                // other segments may have, is not the newest.
                 if log.durable.is_none() {
                     let segment = log.segment_of(slot);
                     log.segments.invalidate(segment);

@@ -48,8 +48,8 @@ impl<M: Memory> Array<M> {
         living.take(self.geometry.parity() as usize + 1).collect()
     }
 
-    /// A copy of all superblocks in the array: of the front with what happened since they were written, of the back with just that,
-    /// whatever happened meanwhile. An element that came meanwhile is not in that version.
+    /// A copy of all superblocks in the array: of the front with what happened since they were written, of the back with just
+    /// that, whatever happened meanwhile. An element that came meanwhile is not in that version.
     pub(super) fn write_superblocks(&mut self, copy: Copy) {
         let failed = self.failed.clone();
         let durable = self.elastic_mut().durable_mut();

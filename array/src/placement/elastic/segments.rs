@@ -228,7 +228,8 @@ impl Segments {
         let least = self.occupied.first().filter(|&least| least <= most as usize)?;
         let victim = self.lists[least].0;
         self.unlink(victim);
-        (self.segments[victim as usize].state, self.segments[victim as usize].is_stuck) = (State::Victim, false);
+        (self.segments[victim as usize].state, self.segments[victim as usize].is_stuck) =
+            (State::Victim, false);
         Some(victim)
     }
 
