@@ -195,7 +195,7 @@ fn invariant_c_a_chunk_that_cannot_be_decoded_fails_though_an_older_version_is_t
     assert_eq!(host.read(11), None);
     let chunks = host.capacity();
     for round in 0..2000 {
-        host.write(60 + (round * 2_654_435_761 >> 9) % (chunks - 60), 3);
+        host.write(60 + ((round * 2_654_435_761) >> 9) % (chunks - 60), 3);
     }
     host.flush();
     let mut host = host.lose_power();
