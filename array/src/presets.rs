@@ -5,7 +5,7 @@ use stripewise_base::suggest::unknown;
 use crate::scheme::{Scheme, SchemeError};
 
 /// Name and text of every scheme that comes with the program.
-pub const PRESETS: [(&str, &str); 52] = [
+pub const PRESETS: [(&str, &str); 54] = [
     ("stripewise", include_str!("../../schemes/stripewise.toml")),
     ("baseline", include_str!("../../schemes/baseline.toml")),
     ("bpu", include_str!("../../schemes/bpu.toml")),
@@ -35,6 +35,8 @@ pub const PRESETS: [(&str, &str); 52] = [
     ("raid6-was", include_str!("../../schemes/raid6-was.toml")),
     ("durable-was", include_str!("../../schemes/durable-was.toml")),
     ("durable-raid6-was", include_str!("../../schemes/durable-raid6-was.toml")),
+    ("durable-raid5", include_str!("../../schemes/durable-raid5.toml")),
+    ("durable-raid6", include_str!("../../schemes/durable-raid6.toml")),
     ("sync-fifo", include_str!("../../schemes/sync-fifo.toml")),
     ("piq", include_str!("../../schemes/piq.toml")),
     ("paper002-fifo", include_str!("../../schemes/paper002-fifo.toml")),

@@ -33,10 +33,10 @@ impl FromStr for Setting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected KEY=VALUE, as in update.tie=rcw or gc.low_watermark.pages=5%";
+        let expected = "expected KEY=VALUE, as in metadata=on, update.tie=rcw or gc.low_watermark.pages=5%";
         let (key, value) = text.split_once('=').ok_or(expected)?;
         let path: Vec<String> = key.split('.').map(|part| part.trim().to_owned()).collect();
-        if path.len() < 2 || path.iter().any(String::is_empty) {
+        if path.iter().any(String::is_empty) {
             return Err(expected.to_owned());
         }
         Ok(Self { path, value: value_of(value.trim()), typed: text.trim().to_owned() })
@@ -111,7 +111,10 @@ impl Setting {
         if last == "policy" && parents == ["update"] {
             table.remove("update");
         }
-        let section = parents.first().ok_or("the key is empty")?;
+        let Some(section) = parents.first() else {
+            table.insert(last.clone(), self.value.clone());
+            return Ok(());
+        };
         let place = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
         let place = place.as_table_mut().ok_or_else(|| format!("`{section}` is no section"))?;
         match &parents[1..] {
@@ -188,6 +191,7 @@ pub fn sort(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stripewise_array::Metadata;
     use stripewise_array::update::{Tie, Update};
     use stripewise_base::units::Bytes;
 
@@ -276,9 +280,28 @@ mod tests {
 
     #[test]
     fn text_that_is_no_setting_is_refused() {
-        for text in ["tie", "tie=rcw", ".tie=rcw", "update.=x", "=x"] {
+        for text in ["tie", ".tie=rcw", "update.=x", "=x"] {
             assert!(text.parse::<Setting>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_outside_all_sections_is_a_setting_too() {
+        let durable = [set("metadata=on")];
+        assert_eq!(durable[0].target(&baseline(), &ssdsim()).unwrap(), Target::Scheme);
+        assert_eq!(scheme(&baseline(), &durable).unwrap().metadata, Metadata::On);
+        assert_eq!(scheme(&baseline(), &[set("scheme.metadata=on")]).unwrap().metadata, Metadata::On);
+        let message = refusal(set("metdata=on").target(&baseline(), &ssdsim()));
+        assert!(
+            message.contains("in the scheme: unknown key `metdata`; did you mean `metadata`?"),
+            "{message}"
+        );
+        let message = refusal(set("name=x").target(&baseline(), &ssdsim()));
+        assert!(message.contains("write scheme.name or device.name"), "{message}");
+        let message = refusal(scheme(&baseline(), &[set("scheme=on")]));
+        assert!(message.contains("the key is empty"), "{message}");
+        let message = refusal(scheme(&baseline(), &[set("update=baseline")]));
+        assert!(message.contains("setting update=baseline"), "{message}");
     }
 
     #[test]
