@@ -35,6 +35,9 @@ pub enum ServeError {
     /// The array failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Another server records to the folder.
+    #[error("another server records to `{}`; name another folder", .0.display())]
+    RecordInUse(PathBuf),
     /// What is recorded cannot be written.
     #[error("cannot record: {0}")]
     Record(#[from] TraceError),

@@ -51,7 +51,7 @@ pub struct Settings {
     pub control: PathBuf,
     /// Where metrics and the status page are.
     pub metrics: Option<SocketAddr>,
-    /// The file that the served requests are recorded to.
+    /// The folder that the served requests are recorded to.
     pub record: Option<PathBuf>,
 }
 
@@ -117,7 +117,7 @@ impl Server {
     /// Opens the sockets of a server for `engine`. Clients are answered by [`Server::run`].
     ///
     /// # Errors
-    /// When a socket, the file to record to or a thread cannot be had.
+    /// When a socket, the folder to record to or a thread cannot be had.
     pub fn start(engine: Engine, settings: &Settings) -> Result<Self, ServeError> {
         let (sender, mailbox) = mailbox().map_err(ServeError::Poll)?;
         // First of all, because it tells whether another server has this name.
@@ -234,6 +234,7 @@ impl Server {
             // Replies that went out may have made room for requests, which the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
             self.retry();
+            self.service.look_at_the_recorder();
             if is_busy {
                 self.service.tally.sample(self.service.now(), &self.service.engine);
             }
@@ -347,8 +348,10 @@ impl Server {
         let farewell = self.ending.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let retry = (!self.deferred.is_empty()).then_some(RETRY);
         let strangers = self.sessions.values().filter_map(Session::handshake_ends).min();
-        let stranger = strangers.map(|end| Duration::from_nanos(end.saturating_sub(self.service.now())));
-        [self.service.engine.wake_in(), farewell, retry, stranger].into_iter().flatten().min()
+        let recorded = self.service.recorder.as_ref().and_then(Recorder::until);
+        let until = |time: u64| Duration::from_nanos(time.saturating_sub(self.service.now()));
+        let (stranger, recorded) = (strangers.map(until), recorded.map(until));
+        [self.service.engine.wake_in(), farewell, retry, stranger, recorded].into_iter().flatten().min()
     }
 
     /// Takes what a client's socket has to say.

@@ -124,6 +124,13 @@ impl Service {
         self.now
     }
 
+    /// Lets the recorder hand on what it has kept for long enough.
+    pub(crate) fn look_at_the_recorder(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.look(self.now);
+        }
+    }
+
     /// Takes a request of a client on its way into the engine.
     pub(crate) fn admit(&mut self, request: Request, asker: Asker) -> Asked {
         let arrived = self.now;

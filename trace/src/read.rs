@@ -84,14 +84,13 @@ enum Inner {
 /// If the file cannot be read, is no trace, or fits no format or two.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
     let members = members(path)?;
-    if let [only] = members.as_slice() {
-        return match Content::of_file(only)? {
-            Content::Stream(input) => open_input(input, options),
-            Content::Parquet => open_parquet(path, options),
-        };
-    }
-    let mut inputs = Vec::new();
-    for member in &members {
+    let (first, rest) = members.split_first().expect("a trace has a file");
+    let mut inputs = match (Content::of_file(first)?, rest) {
+        (Content::Parquet, _) => return open_parquet(path, members, options),
+        (Content::Stream(input), []) => return open_input(input, options),
+        (Content::Stream(input), _) => vec![input],
+    };
+    for member in rest {
         if let Content::Stream(input) = Content::of_file(member)? {
             inputs.push(input);
         }
@@ -153,7 +152,8 @@ fn open_binary(
         None => found,
     };
     let Some(chosen) = chosen else {
-        let reason = "consists of several files, as only a blktrace does, and they are none".to_owned();
+        let reason =
+            "consists of several files, as only a blktrace and Parquet do, and they are neither".to_owned();
         return Err(TraceError::NotATrace { path: path.to_owned(), reason });
     };
     Ok(Reader::binary(BinaryReader::open(inputs, chosen, options)?, options))
@@ -165,7 +165,7 @@ fn open_text(input: Input, options: &OpenOptions) -> Result<Reader, TraceError> 
     Ok(Reader { inner: Inner::Text(Box::new(reader)), sorter })
 }
 
-fn open_parquet(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError> {
+fn open_parquet(path: &Path, files: Vec<PathBuf>, options: &OpenOptions) -> Result<Reader, TraceError> {
     if let Some(name) = options.format
         && name.chosen() != Chosen::Parquet
     {
@@ -174,13 +174,13 @@ fn open_parquet(path: &Path, options: &OpenOptions) -> Result<Reader, TraceError
     }
     #[cfg(feature = "parquet")]
     {
-        let reader = crate::format::parquet::ParquetReader::open(path, options)?;
+        let reader = crate::format::parquet::ParquetReader::open(path, files, options)?;
         let sorter = Sorter::new(crate::order::Order::AsFiled, options.disorder);
         Ok(Reader { inner: Inner::Parquet(Box::new(reader)), sorter })
     }
     #[cfg(not(feature = "parquet"))]
     Err(TraceError::NotATrace {
-        path: path.to_owned(),
+        path: files.into_iter().next().unwrap_or_else(|| path.to_owned()),
         reason: "is Parquet, which this build leaves out; build with the feature `parquet`".to_owned(),
     })
 }

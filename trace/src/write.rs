@@ -228,6 +228,8 @@ impl Writer {
         sink.flush().map_err(io)?;
         drop(sink);
         if let Some((partial, path)) = &self.file {
+            // Else a loss of power could leave the name and nothing in it.
+            File::open(partial).and_then(|file| file.sync_data()).map_err(io)?;
             fs::rename(partial, path).map_err(io)?;
         }
         self.file = None;

@@ -14,7 +14,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use stripewise_trace::{Kind, OpenOptions, Request, TraceError, open};
+use stripewise_trace::{Kind, OpenOptions, Request, Source, TraceError, open};
 
 /// Values of one column, with nulls where the column has them.
 enum Column {
@@ -95,6 +95,41 @@ fn signed(spoil: impl FnOnce(&mut Vec<Column>)) -> Vec<Column> {
     ];
     spoil(&mut columns);
     columns
+}
+
+/// Files of one folder are one trace in the order of their names, whatever order they were made in; what has another ending is left alone.
+#[test]
+fn the_parquet_files_of_a_folder_are_one_trace() {
+    let scratch = Scratch::new();
+    let folder = scratch.file("served");
+    std::fs::create_dir(&folder).expect("a folder");
+    assert!(read(&folder).unwrap_err().to_string().contains("neither Parquet files"));
+    let at =
+        |first: i64| move |columns: &mut Vec<Column>| columns[4] = wide(&[first, first + 50, first + 70]);
+    for (name, first) in [("c.parquet", 2_040), ("a.parquet", 1_000), ("b.parquet", 2_000)] {
+        file(&folder.join(name), SIGNED, signed(at(first)), None);
+    }
+    std::fs::write(folder.join("d.parquet.partial"), b"PAR1").expect("a file");
+    let (requests, clamped) = read(&folder).expect("reads");
+    let times: Vec<u64> = requests.iter().map(|request| request.time_ns).collect();
+    // The last file begins before the second has ended.
+    assert_eq!((times, clamped), (vec![0, 50, 70, 1_000, 1_050, 1_070, 1_070, 1_090, 1_110], 1));
+    let mut reader = open(&folder, &OpenOptions::default()).expect("opens");
+    let sizes = ["a.parquet", "b.parquet", "c.parquet"]
+        .map(|name| std::fs::metadata(folder.join(name)).unwrap().len());
+    assert_eq!(reader.report().file_bytes, Some(sizes.iter().sum()));
+    let mut batch = Vec::with_capacity(3);
+    for part in [1.0, 2.0, 3.0] {
+        reader.next_batch(&mut batch).expect("reads");
+        assert_eq!((batch.len(), reader.progress()), (3, Some(part / 3.0)));
+    }
+    file(&folder.join("b.parquet"), SIGNED, signed(|columns| columns[1] = wide(&[4096, 0, 0])), None);
+    match read(&folder) {
+        Err(TraceError::Record { path, line: 2, .. }) => assert!(path.ends_with("served/b.parquet")),
+        other => panic!("{other:?}"),
+    }
+    std::fs::write(folder.join("sdb.blktrace.0"), b"").expect("a file");
+    assert!(read(&folder).unwrap_err().to_string().contains("holds 2 traces"));
 }
 
 #[test]

@@ -29,7 +29,7 @@ const EXAMPLES: &[Example] = &[
         "as a disk of a virtual machine too: -chardev socket,id=pool,path=pool.vhost -device vhost-user-blk-pci,chardev=pool",
     ),
     (
-        "stripewise serve pool --files pool --record served.parquet",
+        "stripewise serve pool --files pool --record served",
         "files that are named; what is served is recorded",
     ),
     (
@@ -95,8 +95,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IP:PORT")]
     metrics: Option<SocketAddr>,
 
-    /// Record what is served as a trace, for `stripewise compare --trace`; the file is complete when the server ends
-    #[arg(long, value_name = "FILE.parquet")]
+    /// Record what is served as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server may
+    /// have begun
+    #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 
     /// Write down all that the controller is told and answers, for `stripewise replay`; it costs some processor time and 20

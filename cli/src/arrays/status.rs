@@ -133,7 +133,11 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     }
     if let Some(recording) = &status.recording {
         let (requests, left_out) = (count(recording.requests), count(recording.left_out));
-        writeln!(out, "  records to {}: {requests} requests, {left_out} left out", recording.file.display())?;
+        writeln!(
+            out,
+            "  records to {}: {requests} requests, {left_out} left out",
+            recording.folder.display()
+        )?;
     }
     Ok(())
 }

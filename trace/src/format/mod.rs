@@ -9,6 +9,7 @@ mod columns;
 mod cursor;
 mod detect;
 mod fields;
+mod files;
 mod oracle;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -20,10 +21,11 @@ use std::str::FromStr;
 use stripewise_base::suggest;
 
 pub use binary::{BINARY_FORMATS, BinaryFormat};
-pub(crate) use binary::{BinaryReader, detect as detect_binary, is_tar, members, order as binary_order};
+pub(crate) use binary::{BinaryReader, detect as detect_binary, is_tar, order as binary_order};
 pub use columns::Columns;
 pub(crate) use cursor::{Cursor, Expected, ends_field};
 pub(crate) use detect::{detect, found, is_header};
+pub(crate) use files::{is_blktrace_member, members};
 pub(crate) use oracle::{is_oracle_general, refusal as oracle_refusal};
 
 use crate::order::{Clock, Order};

@@ -5,7 +5,6 @@
 
 mod blktrace;
 mod bytes;
-mod files;
 mod merge;
 mod tar;
 mod vscsi;
@@ -17,7 +16,6 @@ use crate::input::Input;
 use crate::{OpenOptions, ReadReport, TraceError};
 
 use bytes::Bytes;
-pub(crate) use files::members;
 pub(crate) use merge::{BinaryReader, order};
 pub(crate) use tar::is_tar;
 

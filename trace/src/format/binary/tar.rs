@@ -4,8 +4,9 @@
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use super::{Head, Stream, Tally, detect, files};
+use super::{Head, Stream, Tally, detect};
 use crate::TraceError;
+use crate::format::is_blktrace_member;
 use crate::input::{Content, Input};
 
 /// Whether a stream that begins so is a tar archive.
@@ -32,7 +33,7 @@ pub(super) fn unpack(
     for entry in archive.entries().map_err(damaged)? {
         let mut entry = entry.map_err(damaged)?;
         let name = entry.path().map_err(damaged)?.into_owned();
-        let belongs = name.file_name().and_then(|name| name.to_str()).is_some_and(files::is_member);
+        let belongs = name.file_name().and_then(|name| name.to_str()).is_some_and(is_blktrace_member);
         if !entry.header().entry_type().is_file() || !belongs {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Reading Parquet traces: a row group at a time, a chunk of it at a time.
+//! Reading Parquet traces: one file after the other, a row group at a time, a chunk of it at a time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,21 +15,30 @@ use super::{CHUNK, KIND, OFFSET, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, guard
 
 /// Reads one Parquet trace.
 pub(crate) struct ParquetReader {
+    /// The file that is being read, and those behind it.
+    part: Part,
+    left: std::vec::IntoIter<PathBuf>,
+    /// Files in all.
+    files: usize,
+    clock: Clock,
+    chunk: Vec<Request>,
+    /// How much of the chunk has been delivered.
+    delivered: usize,
+    report: ReadReport,
+}
+
+/// A file of a trace.
+struct Part {
     path: PathBuf,
     file: SerializedFileReader<File>,
     /// Positions of the columns of times, offsets, sizes, kinds and perhaps volumes.
     at: [usize; 4],
     volume_at: Option<usize>,
-    clock: Clock,
     /// Records in the file, and those decoded so far.
     rows: u64,
     decoded: u64,
     next_group: usize,
     group: Option<Group>,
-    chunk: Vec<Request>,
-    /// How much of the chunk has been delivered.
-    delivered: usize,
-    report: ReadReport,
 }
 
 /// A row group that is being read.
@@ -42,12 +51,12 @@ struct Group {
     kind: Kinds,
 }
 
-impl ParquetReader {
-    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
-        let io = |source| TraceError::Io { path: path.to_owned(), source };
-        let handle = File::open(path).map_err(io)?;
+impl Part {
+    fn open(path: PathBuf) -> Result<Self, TraceError> {
+        let io = |source| TraceError::Io { path: path.clone(), source };
+        let handle = File::open(&path).map_err(io)?;
         let file_bytes = handle.metadata().map_err(io)?.len();
-        let file = guarded(path, || SerializedFileReader::new(handle))?;
+        let file = guarded(&path, || SerializedFileReader::new(handle))?;
         let metadata = file.metadata().file_metadata();
         let version =
             metadata.key_value_metadata().into_iter().flatten().find(|pair| pair.key == VERSION_KEY);
@@ -56,19 +65,58 @@ impl ParquetReader {
         {
             let version: String = version.chars().take(20).collect();
             let reason = format!("has version {version} of the schema; this program reads version {VERSION}");
-            return Err(TraceError::NotATrace { path: path.to_owned(), reason });
+            return Err(TraceError::NotATrace { path, reason });
         }
         let column = |name| {
             position(metadata.schema_descr(), name).ok_or_else(|| TraceError::NotATrace {
-                path: path.to_owned(),
+                path: path.clone(),
                 reason: format!("has no column `{name}`; docs/trace-schema.md says which there must be"),
             })
         };
         let at = [column(TIME)?, column(OFFSET)?, column(SIZE)?, column(KIND)?];
         let volume_at = position(metadata.schema_descr(), VOLUME);
         let columns: Vec<usize> = at.into_iter().chain(volume_at).collect();
-        guarded(path, || check_places(&file, &columns, file_bytes))?;
+        guarded(&path, || check_places(&file, &columns, file_bytes))?;
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+        Ok(Self { path, file, at, volume_at, rows, decoded: 0, next_group: 0, group: None })
+    }
+
+    /// Decodes the next chunk of requests into `chunk`. False at the end.
+    fn next_chunk(&mut self, clock: &mut Clock, chunk: &mut Vec<Request>) -> Result<bool, TraceError> {
+        loop {
+            if let Some(group) = &mut self.group
+                && group.left > 0
+            {
+                let first = self.decoded + 1;
+                let count = usize::try_from(group.left).unwrap_or(usize::MAX).min(CHUNK);
+                guarded(&self.path, || group.read(count))?;
+                self.decoded += count as u64;
+                group
+                    .requests(count, clock, chunk)
+                    .map_err(|(index, wrong)| wrong.at(&self.path, first + index as u64))?;
+                return Ok(true);
+            }
+            if self.next_group == self.file.num_row_groups() {
+                return Ok(false);
+            }
+            let open = || Group::open(&self.file, self.next_group, self.at, self.volume_at);
+            self.group = Some(guarded(&self.path, open)?);
+            self.next_group += 1;
+        }
+    }
+}
+
+impl ParquetReader {
+    /// The trace at `path`, which consists of `files`, at least one.
+    pub(crate) fn open(path: &Path, files: Vec<PathBuf>, options: &OpenOptions) -> Result<Self, TraceError> {
+        let number = files.len();
+        let size = |file: &PathBuf| {
+            let metadata = std::fs::metadata(file);
+            metadata.map_err(|source| TraceError::Io { path: file.clone(), source }).map(|file| file.len())
+        };
+        let file_bytes = files.iter().map(size).sum::<Result<u64, _>>()?;
+        let mut left = files.into_iter();
+        let part = Part::open(left.next().expect("a trace has a file"))?;
         let report = ReadReport {
             path: path.to_owned(),
             format: PARQUET.to_owned(),
@@ -76,15 +124,10 @@ impl ParquetReader {
             ..ReadReport::default()
         };
         Ok(Self {
-            path: path.to_owned(),
-            file,
-            at,
-            volume_at,
+            part,
+            left,
+            files: number,
             clock: Clock::new(options.disorder),
-            rows,
-            decoded: 0,
-            next_group: 0,
-            group: None,
             chunk: Vec::with_capacity(CHUNK),
             delivered: 0,
             report,
@@ -117,34 +160,25 @@ impl ParquetReader {
     }
 
     pub(crate) fn progress(&self) -> Option<f64> {
-        Some(if self.rows == 0 { 1.0 } else { (self.report.requests as f64 / self.rows as f64).min(1.0) })
+        let Part { decoded, rows, .. } = self.part;
+        let ahead = (self.chunk.len() - self.delivered) as u64;
+        let of_part = if rows == 0 { 1.0 } else { (decoded.saturating_sub(ahead)) as f64 / rows as f64 };
+        let before = (self.files - self.left.len() - 1) as f64;
+        Some((before + of_part.min(1.0)) / self.files as f64)
     }
 
     /// Decodes the next chunk of requests. False at the end.
     fn next_chunk(&mut self) -> Result<bool, TraceError> {
-        loop {
-            if let Some(group) = &mut self.group
-                && group.left > 0
-            {
-                let first = self.decoded + 1;
-                let count = usize::try_from(group.left).unwrap_or(usize::MAX).min(CHUNK);
-                guarded(&self.path, || group.read(count))?;
-                self.decoded += count as u64;
-                self.delivered = 0;
-                self.chunk.clear();
-                group
-                    .requests(count, &mut self.clock, &mut self.chunk)
-                    .map_err(|(index, wrong)| wrong.at(&self.path, first + index as u64))?;
-                return Ok(true);
-            }
-            if self.next_group == self.file.num_row_groups() {
+        self.delivered = 0;
+        self.chunk.clear();
+        while !self.part.next_chunk(&mut self.clock, &mut self.chunk)? {
+            let Some(next) = self.left.next() else {
                 self.report.complete = true;
                 return Ok(false);
-            }
-            let open = || Group::open(&self.file, self.next_group, self.at, self.volume_at);
-            self.group = Some(guarded(&self.path, open)?);
-            self.next_group += 1;
+            };
+            self.part = Part::open(next)?;
         }
+        Ok(true)
     }
 }
 

@@ -1,4 +1,5 @@
-//! The files of one blktrace: `X.blktrace.0`, `X.blktrace.1` and so on, one for each CPU, perhaps compressed.
+//! The files of one trace. Of a blktrace: `X.blktrace.0`, `X.blktrace.1` and so on, one for each CPU, perhaps compressed. Of a
+//! trace in Parquet, where it has several: all in a folder, one behind the other by their names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,21 +8,26 @@ use std::path::{Path, PathBuf};
 
 use crate::TraceError;
 
-/// The files of the trace at `path`, in the order of their numbers, in which gaps do no harm: the file itself, all that
-/// belong to one of a blktrace, to its name before `.blktrace`, or to the folder that holds them.
+/// The files of the trace at `path`, at least one, in the order of their numbers or names, in which gaps do no harm: the file
+/// itself, all that belong to one of a blktrace, to its name before `.blktrace`, or to the folder that holds them; or all Parquet
+/// files of a folder.
 ///
 /// # Errors
 /// If a folder cannot be read, or holds the files of several traces or of none.
 pub(crate) fn members(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
     let one = || vec![path.to_owned()];
     if path.is_dir() {
-        let traces = traces(path, |_| true)?;
+        let mut traces = traces(path, |_| true)?;
+        let parquet = parquet_files(path)?;
+        if !parquet.is_empty() {
+            traces.insert("*.parquet".to_owned(), parquet);
+        }
         let names: Vec<&String> = traces.keys().collect();
         let reason = match names.as_slice() {
             [_] => return Ok(traces.into_values().flatten().collect()),
-            [] => {
-                "is a folder and holds no files of a blktrace (NAME.blktrace.0 ...); give a file".to_owned()
-            }
+            [] => "is a folder and holds neither Parquet files (*.parquet) nor those of a blktrace \
+                   (NAME.blktrace.0 ...); give a file"
+                .to_owned(),
             [first, second, ..] => format!(
                 "is a folder and holds {} traces; give a file of one, such as {first} or {second}",
                 names.len()
@@ -45,7 +51,7 @@ pub(crate) fn members(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
 }
 
 /// Whether a file's name is that of a file of a blktrace.
-pub(super) fn is_member(name: &str) -> bool {
+pub(crate) fn is_blktrace_member(name: &str) -> bool {
     key(name).is_some()
 }
 
@@ -62,7 +68,7 @@ fn key(name: &str) -> Option<(String, u32)> {
     Some((format!("{base}.blktrace.*{ending}"), number))
 }
 
-/// The files of each trace in a folder, in the order of their numbers.
+/// The files of each blktrace in a folder, in the order of their numbers.
 fn traces(
     folder: &Path,
     wanted: impl Fn(&str) -> bool,
@@ -79,6 +85,16 @@ fn traces(
         }
     }
     Ok(found.into_iter().map(|(key, files)| (key, files.into_values().collect())).collect())
+}
+
+/// The Parquet files of a folder, by their names.
+fn parquet_files(folder: &Path) -> Result<Vec<PathBuf>, TraceError> {
+    let io = |source: io::Error| TraceError::Io { path: folder.to_owned(), source };
+    let entries = fs::read_dir(folder).map_err(io)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = entries.collect::<io::Result<Vec<_>>>().map_err(io)?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "parquet"));
+    paths.sort_unstable();
+    Ok(paths)
 }
 
 #[cfg(test)]
