@@ -152,6 +152,11 @@ impl<B: Backend> Desk<B> {
         self.starved.is_any()
     }
 
+    /// Whether they have waited for so long that hosts are told.
+    pub(crate) fn is_starved_for_long(&self) -> bool {
+        self.starved.is_lasting()
+    }
+
     /// How long until one that waits for space is tried again.
     pub(crate) fn retry_in(&self) -> Option<Duration> {
         self.starved.due_in()

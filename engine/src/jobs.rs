@@ -124,6 +124,8 @@ struct Job {
     parts: u32,
     outstanding: u32,
     failed: Option<Failed>,
+    /// Whether somebody waits for its end.
+    is_awaited: bool,
 }
 
 /// Requests under way, bounded.
@@ -185,7 +187,18 @@ impl Jobs {
         let job = &mut self.jobs[id as usize];
         let back = std::mem::take(&mut job.back);
         let (next, end) = (offset, offset + bytes);
-        *job = Job { ticket, arrival: now, kind, next, end, fua, payload, back, ..Job::default() };
+        *job = Job {
+            ticket,
+            arrival: now,
+            kind,
+            next,
+            end,
+            fua,
+            payload,
+            back,
+            is_awaited: true,
+            ..Job::default()
+        };
         self.backlog.push_back(id);
         Ticket(ticket)
     }
@@ -194,11 +207,38 @@ impl Jobs {
     pub(crate) fn refuse(&mut self, now: Nanos, request: Request) -> Ticket {
         let ticket = self.push(now, request, false);
         if let Some(id) = self.backlog.pop_back() {
-            let payload = std::mem::take(&mut self.jobs[id as usize].payload);
+            let job = &mut self.jobs[id as usize];
+            job.is_awaited = false;
+            let payload = std::mem::take(&mut job.payload);
             self.done.push_back(Completion { ticket, result: Err(Failed::NoSpace), payload, response_ns: 0 });
             self.free.push(id);
         }
         ticket
+    }
+
+    /// Answers what came at `latest` and may need space, because there is none. What the controller has of it is done when there
+    /// is some, before any later request for the same bytes; the rest is dropped. Whether there was any.
+    pub(crate) fn refuse_stuck(&mut self, now: Nanos, latest: Nanos) -> bool {
+        let before = self.done.len();
+        for (id, job) in (0..).zip(&mut self.jobs) {
+            if !job.is_awaited || job.kind == Kind::Read || job.arrival > latest {
+                continue;
+            }
+            (job.is_awaited, job.fua, job.next) = (false, false, job.end);
+            job.back.clear();
+            self.done.push_back(Completion {
+                ticket: Ticket(job.ticket),
+                result: Err(Failed::NoSpace),
+                payload: std::mem::take(&mut job.payload),
+                response_ns: now - job.arrival,
+            });
+            if job.outstanding == 0 {
+                self.free.push(id);
+            }
+        }
+        self.backlog.retain(|&id| self.jobs[id as usize].is_awaited);
+        self.forced.retain(|&id| self.jobs[id as usize].is_awaited);
+        self.done.len() > before
     }
 
     /// The next part that the controller is to be given.
@@ -235,6 +275,13 @@ impl Jobs {
         let (id, nth) = ((acknowledgement.tag >> 32) as u32, acknowledgement.tag as u32);
         let job = &mut self.jobs[id as usize];
         job.outstanding -= 1;
+        if !job.is_awaited {
+            // It was answered long ago.
+            if job.outstanding == 0 {
+                self.free.push(id);
+            }
+            return;
+        }
         if acknowledgement.failed {
             let why = if acknowledgement.no_space { Failed::NoSpace } else { Failed::Lost };
             job.failed.get_or_insert(why);
@@ -256,6 +303,7 @@ impl Jobs {
             self.forced.push_back(id);
             return;
         }
+        job.is_awaited = false;
         self.done.push_back(Completion {
             ticket: Ticket(job.ticket),
             result: job.failed.take().map_or(Ok(()), Err),

@@ -13,6 +13,8 @@ use crate::backend::Ended;
 
 /// How often they are tried again.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long hosts wait for what needs space before they are told that there is none: a second try may find some.
+pub(crate) const GRACE: Duration = Duration::from_millis(200);
 
 /// A write without space.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +32,19 @@ pub(crate) struct Starved {
 pub(crate) struct Waiting {
     list: Vec<Starved>,
     next: Option<Instant>,
+    /// Since when there has been one.
+    since: Option<Instant>,
 }
 
 impl Waiting {
     /// Whether there is one.
     pub(crate) fn is_any(&self) -> bool {
         !self.list.is_empty()
+    }
+
+    /// Whether there has been one for longer than [`GRACE`].
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.is_any() && self.since.is_some_and(|since| since.elapsed() > GRACE)
     }
 
     /// Takes note of how an operation ended. True if it found no space and waits now; then it is not over. One that has waited
@@ -50,6 +59,9 @@ impl Waiting {
         self.next.get_or_insert(now + PAUSE);
         let Some(at) = known else {
             let Ended { id, operation, page, .. } = *ended;
+            if self.list.is_empty() {
+                self.since = Some(now);
+            }
             self.list.push(Starved { id, operation, page, since: now, waits: true });
             return true;
         };

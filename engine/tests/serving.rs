@@ -12,7 +12,7 @@ use stripewise_engine::{
     ElementFile, ElementState, Engine, EngineError, Failed, FileMedia, FileTrouble, Options, Rate, Request,
     Ticket, Timekeeping, Way,
 };
-use support::arrays::{LOG, created, opened, ways};
+use support::arrays::{IN_PLACE, LOG, created, opened, ways};
 use tempfile::TempDir;
 
 const ELEMENT_BYTES: u64 = 4 << 20;
@@ -440,6 +440,84 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
         let mut engine = opened(&scheme, &paths, options).unwrap();
         assert!(engine.status().elements.iter().all(|element| element.state == ElementState::Active));
         check(&mut engine, written + 1);
+        engine.close().unwrap();
+    }
+}
+
+/// Writes and a flush are under way together when space ends: each is answered, those that were answered well are read at once and
+/// after the next opening, and the rest, which may be done later, does no harm to what is written then.
+#[test]
+fn what_came_before_anybody_knew_of_want_of_space_is_answered_too() {
+    for (options, scheme) in ways().into_iter().flat_map(|options| [(options, LOG), (options, IN_PLACE)]) {
+        let Some(small) = Small::new(10) else {
+            println!("skipped: no file system can be mounted here");
+            return;
+        };
+        let scheme = Scheme::from_toml("test", scheme).unwrap();
+        let paths = created(&scheme, small.0.path(), 4, 8 << 20);
+        let mut engine = opened(&scheme, &paths, options).unwrap();
+        let content = |page: u64, round: u8| vec![(page % 125) as u8 * 2 + round; PAGE as usize];
+        let mut next = 0;
+        let refused = loop {
+            assert!(next + 8 <= engine.capacity() / PAGE, "8 MiB do not take what is written");
+            let write = |page| Request::write(page * PAGE, &content(page, 1));
+            let mut tickets: Vec<_> =
+                (next..next + 8).map(|page| (engine.submit(write(page)).unwrap(), Some(page))).collect();
+            tickets.push((engine.submit(Request::Flush).unwrap(), None));
+            let mut refused = Vec::new();
+            let until = Instant::now() + Duration::from_secs(20);
+            while !tickets.is_empty() {
+                let Some(completion) = engine.take_completion() else {
+                    assert!(
+                        engine.step() && Instant::now() < until,
+                        "{tickets:?} are left without an answer"
+                    );
+                    continue;
+                };
+                let at = tickets.iter().position(|&(ticket, _)| ticket == completion.ticket).unwrap();
+                let (_, page) = tickets.swap_remove(at);
+                match completion.result {
+                    Ok(()) => {}
+                    Err(error) => {
+                        assert_eq!(error, Failed::NoSpace);
+                        refused.push(page);
+                    }
+                }
+            }
+            next += 8;
+            if !refused.is_empty() {
+                break refused;
+            }
+        };
+        // In place the journal has what was answered, and a flush has nothing to write.
+        assert!(scheme.name != "log" || refused.contains(&None), "a flush has to write what memory took");
+        let refused: Vec<u64> = refused.into_iter().flatten().collect();
+        assert!(engine.status().is_starved && next > 400, "{next}");
+        let check = |engine: &mut Engine, of_refused: u8| {
+            let mut found = vec![0; PAGE as usize];
+            for page in 0..next {
+                let is_refused = refused.contains(&page);
+                if !is_refused || of_refused > 0 {
+                    engine.read(page * PAGE, &mut found).unwrap();
+                    let round = if is_refused { of_refused } else { 1 };
+                    assert!(found == content(page, round), "page {page}, round {round}");
+                }
+            }
+        };
+        check(&mut engine, 0);
+        small.grow(100);
+        while engine.status().is_starved {
+            engine.step();
+        }
+        for &page in &refused {
+            engine.write(page * PAGE, &content(page, 2)).unwrap();
+        }
+        engine.flush().unwrap();
+        check(&mut engine, 2);
+        drop(engine);
+        let mut engine = opened(&scheme, &paths, options).unwrap();
+        assert!(engine.status().elements.iter().all(|element| element.state == ElementState::Active));
+        check(&mut engine, 2);
         engine.close().unwrap();
     }
 }

@@ -19,6 +19,7 @@ use crate::desk::{Counts, Desk, Over};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::plain::Order;
+use crate::starved::GRACE;
 use crate::transcript::Event;
 use crate::ways::Files;
 use elements::Spares;
@@ -236,6 +237,9 @@ impl<B: Backend> Engine<B> {
             is_anything = true;
         }
         is_anything |= self.tell_of_space();
+        if self.desk.is_starved_for_long() {
+            is_anything |= self.desk.jobs.refuse_stuck(now, now.saturating_sub(GRACE.as_nanos() as Nanos));
+        }
         is_anything |= self.fire_timers();
         is_anything |= self.keep_pace();
         if is_anything {
