@@ -16,6 +16,7 @@ use rustix::io::{Errno, pread};
 use stripewise_array::Memory;
 
 use crate::backend::Pages;
+use crate::discards::Discards;
 use crate::error::{FileError, FileTrouble};
 use crate::store::Store;
 
@@ -26,8 +27,8 @@ pub struct ElementFile {
     path: PathBuf,
     page_bytes: u32,
     pages: u32,
-    /// Whether the file system makes holes; once it refused, trimmed pages are written as zeros.
-    makes_holes: bool,
+    /// What it makes of trims; once it refused, trimmed pages are written as zeros.
+    discards: Discards,
 }
 
 impl ElementFile {
@@ -55,7 +56,7 @@ impl ElementFile {
             let _ = std::fs::remove_file(path);
             return Err(fail(trouble));
         }
-        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, makes_holes: true })
+        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, discards: Discards::Any })
     }
 
     /// Makes one new file for each path; all of them, or none.
@@ -93,7 +94,8 @@ impl ElementFile {
         // The end and not the metadata: those of a block device say zero.
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
         let pages = pages_of(bytes, page_bytes).map_err(fail)?;
-        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, makes_holes: true })
+        let discards = Discards::of(&file);
+        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, discards })
     }
 
     /// Opens a file or block device to read it alone, beside others that read it. What follows its last whole page is left out.
@@ -107,7 +109,7 @@ impl ElementFile {
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
         let whole = bytes - bytes.checked_rem(page_bytes.into()).unwrap_or(0);
         let pages = pages_of(whole, page_bytes).map_err(|_| fail(FileTrouble::Size { bytes, page_bytes }))?;
-        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, makes_holes: false })
+        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, discards: Discards::Never })
     }
 
     /// Opens the elements of one array.
@@ -136,6 +138,11 @@ impl ElementFile {
     /// Its size.
     pub fn bytes(&self) -> u64 {
         u64::from(self.pages) * u64::from(self.page_bytes)
+    }
+
+    /// What it makes of trims, as far as is known.
+    pub(crate) fn discards(&self) -> Discards {
+        self.discards
     }
 
     /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
@@ -197,10 +204,10 @@ impl Store for ElementFile {
     }
 
     fn trim(&mut self, page: u32) -> io::Result<()> {
-        if self.makes_holes {
+        if self.discards != Discards::Never {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             match fallocate(&self.file, flags, self.offset(page), u64::from(self.page_bytes)) {
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.makes_holes = false,
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.discards = Discards::Never,
                 other => return Ok(other?),
             }
         }
@@ -325,7 +332,7 @@ mod tests {
         assert_eq!(page, [9; 4096], "its neighbour stays");
         let metadata = std::fs::metadata(&path).unwrap();
         assert_eq!(metadata.len(), 4 * 4096, "the file keeps its size");
-        if file.makes_holes {
+        if file.discards != Discards::Never {
             assert_eq!(before - metadata.blocks(), 8, "4096 bytes in blocks of 512");
         }
     }
@@ -334,7 +341,7 @@ mod tests {
     fn where_no_holes_can_be_made_zeros_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = ElementFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
-        file.makes_holes = false;
+        file.discards = Discards::Never;
         file.write(0, &[9; 4096]).unwrap();
         file.trim(0).unwrap();
         let mut page = [1; 4096];

@@ -36,6 +36,7 @@
 mod backend;
 mod clock;
 mod desk;
+mod discards;
 mod engine;
 mod error;
 mod files;
@@ -52,6 +53,7 @@ mod ways;
 pub use backend::{Backend, Ended, Pages, Payload};
 pub use clock::Timekeeping;
 pub use desk::{Counts, ElementCounts, Failure, Observer};
+pub use discards::Trims;
 pub use engine::{
     ElementState, ElementStatus, Engine, Options, Progress, Rate, ScrubStatus, Status, Way, capabilities,
     random_uuid,

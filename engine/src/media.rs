@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use stripewise_array::format::{SUPERBLOCK_BYTES, Superblock};
 use stripewise_array::{At, Elements, Found, Media, Outcome};
 
+use crate::discards::Discards;
 use crate::engine::capabilities;
 use crate::error::{FileError, FileTrouble};
 use crate::files::ElementFile;
@@ -88,6 +89,12 @@ impl FileMedia {
         // What cannot be read is no superblock; opening will say so.
         let of = |file: &ElementFile| Self::superblock(file.path()).ok().flatten();
         self.files.iter().filter_map(of).max_by_key(|block| block.update)
+    }
+
+    /// Whether all take discards, as far as is known. Where one does not, the others are not asked either: what is trimmed in place
+    /// must read as zeros on all, and to write zeros is no gain.
+    pub(crate) fn takes_discards(&self) -> bool {
+        self.files.iter().all(|file| file.discards() != Discards::Never)
     }
 
     /// What the files are as elements, all as large as the smallest.

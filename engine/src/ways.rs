@@ -8,6 +8,7 @@ use std::time::Duration;
 use stripewise_array::{Operation, OperationId, PageId};
 
 use crate::backend::{Backend, Ended, Pages};
+use crate::discards::Trims;
 use crate::engine::{Options, Way};
 use crate::files::ElementFile;
 use crate::plain::Plain;
@@ -33,12 +34,12 @@ macro_rules! either {
 }
 
 impl Files {
-    /// Over these files, some of which may be absent, with pages of so many bytes.
-    pub fn new(files: Vec<Option<ElementFile>>, page_bytes: u32, options: &Options) -> Self {
+    /// Over these files, some of which may be absent, with pages of so many bytes. Trims are for what `trims` says.
+    pub fn new(files: Vec<Option<ElementFile>>, page_bytes: u32, options: &Options, trims: Trims) -> Self {
         if options.way == Way::Plain {
             return Self::Plain(Plain::new(files, options.order), None);
         }
-        match Ring::new(files, page_bytes, options.timeout) {
+        match Ring::new(files, page_bytes, options.timeout, trims) {
             Ok(ring) => Self::Ring(Box::new(ring)),
             Err((error, files)) => Self::Plain(Plain::new(files, options.order), Some(error)),
         }

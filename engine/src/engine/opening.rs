@@ -5,10 +5,10 @@ use std::path::Path;
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::{
-    Array, Media, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError,
+    Array, Elements, Media, Memory, Metadata, OpenError, Opened, Opening, PagePool, Scheme, SchemeError,
 };
 
-use super::rules::{capabilities, keeps_what_it_has, with_own_times};
+use super::rules::{capabilities, keeps_what_it_has, trims, with_own_times};
 use super::{Engine, Options};
 use crate::backend::{Backend, Pages};
 use crate::desk::Failure;
@@ -65,7 +65,7 @@ impl Engine<Files> {
         // Where nothing is written yet, a log begins empty and every row waits to be encoded.
         Self::over(
             scheme,
-            Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options),
+            Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options, trims(scheme)),
             pages,
             &options,
             !is_empty,
@@ -82,7 +82,7 @@ impl Engine<Files> {
         let pages = files.iter().map(Store::pages).min().unwrap_or(0);
         Self::over(
             scheme,
-            Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options),
+            Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options, trims(scheme)),
             pages,
             &options,
             true,
@@ -128,7 +128,9 @@ impl Engine<Files> {
             let reason = "none of the elements has a superblock of Stripewise; create an array first";
             return Err(OpenError::Refused(reason.into()).into());
         };
-        let elements = capabilities(newest.members.len(), newest.pages, newest.page_bytes);
+        let discard = media.takes_discards();
+        let elements =
+            Elements { discard, ..capabilities(newest.members.len(), newest.pages, newest.page_bytes) };
         let memory = PagePool::new(newest.page_bytes);
         let own = with_own_times(scheme);
         let (array, opened) = match &mut scribe {
@@ -145,7 +147,7 @@ impl Engine<Files> {
         let place = |position: &Option<u16>| files[usize::from((*position)?)].take();
         let files = opened.positions.iter().map(place).collect();
         let mut engine = Self::assembled(
-            Files::new(files, newest.page_bytes, &options),
+            Files::new(files, newest.page_bytes, &options, trims(scheme)),
             array,
             newest.page_bytes,
             &options,
@@ -223,6 +225,7 @@ fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: Openin
         elements: newest.members.len() as u32,
         offered: (0..media.count()).map(|element| media.size(element)).collect(),
         opening: (opening.read_only, opening.force),
+        discard: media.takes_discards(),
     }
 }
 

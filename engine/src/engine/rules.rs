@@ -5,9 +5,19 @@ use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPol
 use stripewise_array::{Elements, Scheme, SchemeError};
 use stripewise_base::units::Span;
 
+use crate::discards::Trims;
+
 /// What files are as elements.
 pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Elements {
     Elements::opaque(count as u32, page_bytes, pages)
+}
+
+/// What the trims of a scheme are for: those of a log tell elements what nobody reads, those in place make zeros.
+pub(super) fn trims(scheme: &Scheme) -> Trims {
+    match scheme.placement.policy {
+        PlacementPolicy::Elastic => Trims::Advice,
+        _ => Trims::Zeros,
+    }
 }
 
 /// The scheme as it is here, where the time of an access to memory passes by itself.

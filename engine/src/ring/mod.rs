@@ -22,6 +22,7 @@ use stripewise_array::{Operation, OperationId, OperationKind, PageId};
 use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Ended, Pages};
+use crate::discards::{Cut, Discards, Trims};
 use crate::files::ElementFile;
 use kernel::{Action, Kernel, Target};
 use runs::{Runs, Started};
@@ -47,8 +48,8 @@ struct Open {
     target: Target,
     /// Runs in flight.
     in_flight: u32,
-    /// Whether the file system makes holes, as far as is known.
-    makes_holes: bool,
+    /// What it makes of trims, as far as is known.
+    discards: Discards,
     is_wanted: bool,
 }
 
@@ -70,6 +71,7 @@ pub struct Ring {
     in_flight: usize,
     page_bytes: u32,
     limit: Duration,
+    trims: Trims,
     /// A reading of the clock that does for a batch.
     now: Instant,
     asked_at: Instant,
@@ -86,7 +88,8 @@ impl std::fmt::Debug for Ring {
 }
 
 impl Ring {
-    /// Over these files, some of which may be absent. An operation that takes longer than `limit` has timed out.
+    /// Over these files, some of which may be absent. An operation that takes longer than `limit` has timed out. Trims are for
+    /// what `trims` says.
     ///
     /// # Errors
     /// The files again, and why there is no ring.
@@ -94,6 +97,7 @@ impl Ring {
         files: Vec<Option<ElementFile>>,
         page_bytes: u32,
         limit: Duration,
+        trims: Trims,
     ) -> Result<Self, (io::Error, Vec<Option<ElementFile>>)> {
         let kernel = match Kernel::new() {
             Ok(kernel) => kernel,
@@ -111,6 +115,7 @@ impl Ring {
             in_flight: 0,
             page_bytes,
             limit,
+            trims,
             now: Instant::now(),
             asked_at: Instant::now(),
             turns: 0,
@@ -135,19 +140,33 @@ impl Ring {
                 let (before, after) = (&before.operation, &after.operation);
                 (before.element, before.kind, before.page + 1) == (after.element, after.kind, after.page)
             };
-            let most = match first.operation.kind {
-                OperationKind::Read | OperationKind::Write => RUN_PAGES,
-                OperationKind::Trim => usize::MAX,
-                OperationKind::Flush => 1,
-            };
             let behind = rest.iter().zip(&rest[1..]).take_while(|&(before, after)| follows((before, after)));
-            let count = (1 + behind.count()).min(most);
+            let (count, is_left) = match first.operation.kind {
+                OperationKind::Read | OperationKind::Write => (behind.take(RUN_PAGES - 1).count() + 1, false),
+                OperationKind::Trim => self.cut(&first.operation, behind.count() as u32 + 1),
+                OperationKind::Flush => (1, false),
+            };
             let (one, others) = rest.split_at(count);
             rest = others;
-            self.begin(one, memory);
+            match is_left {
+                true => one.iter().for_each(|one| self.end(one, Ok(()), 0)),
+                false => self.begin(one, memory),
+            }
         }
         started.clear();
         self.started = started;
+    }
+
+    /// How many of `pages` trimmed pages that lie side by side are one run, and whether they are left as they are.
+    fn cut(&self, first: &Operation, pages: u32) -> (usize, bool) {
+        let open = self.elements[usize::from(first.element)].and_then(|open| self.open[open].as_ref());
+        // Of an element that is gone it is told later.
+        let discards = open.map_or(Discards::Any, |open| open.discards);
+        match discards.cut(self.trims, self.page_bytes, first.page, pages) {
+            Cut::Leave(pages) => (pages as usize, true),
+            Cut::Hole(pages) => (pages as usize, false),
+            Cut::Zeros(pages) => ((pages as usize).min(RUN_PAGES), false),
+        }
     }
 
     /// Begins a run of operations on pages that lie side by side.
@@ -162,7 +181,7 @@ impl Ring {
         let run = self.runs.take(open, started, self.now, self.page_bytes, memory);
         if let Some(open) = &mut self.open[open] {
             open.in_flight += 1;
-            if started[0].operation.kind == OperationKind::Trim && !open.makes_holes {
+            if started[0].operation.kind == OperationKind::Trim && open.discards == Discards::Never {
                 self.runs.get_mut(run).write_zeros(&ZEROS.0, self.page_bytes);
             }
         }
@@ -262,7 +281,10 @@ impl Ring {
         let makes_none = matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL);
         if run.kind == OperationKind::Trim && makes_none && run.pieces_left().is_empty() {
             if let Some(open) = &mut self.open[run.open] {
-                open.makes_holes = false;
+                open.discards = Discards::Never;
+            }
+            if self.trims == Trims::Advice {
+                return self.succeed(number, memory);
             }
             run.write_zeros(&ZEROS.0, self.page_bytes);
             return self.push(number);
@@ -431,7 +453,8 @@ impl Backend for Ring {
         file.go_direct();
         self.paths[usize::from(element)] = Some(file.path().into());
         let target = self.kernel.add_file(file.as_fd());
-        let open = Some(Open { file, target, in_flight: 0, makes_holes: true, is_wanted: true });
+        let discards = file.discards();
+        let open = Some(Open { file, target, in_flight: 0, discards, is_wanted: true });
         let place = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         if place == self.open.len() {
             self.open.push(None);

@@ -9,7 +9,7 @@ const PAGE: usize = 4096;
 fn ring(pages: u64, limit: Duration) -> Option<(tempfile::TempDir, Ring, Pages)> {
     let folder = tempfile::tempdir().unwrap();
     let file = ElementFile::create(&folder.path().join("element"), pages * PAGE as u64, PAGE as u32).unwrap();
-    match Ring::new(vec![Some(file)], PAGE as u32, limit) {
+    match Ring::new(vec![Some(file)], PAGE as u32, limit, Trims::Zeros) {
         Ok(ring) => Some((folder, ring, Pages::new(PAGE as u32))),
         Err((error, _)) => {
             println!("skipped: no io_uring: {error}");
@@ -75,13 +75,14 @@ fn pages_side_by_side_in_any_order_and_apart_keep_their_content() {
 #[test]
 fn trimmed_pages_read_as_zeros_and_their_neighbours_stay() {
     let Some((_folder, mut ring, mut memory)) = ring(64, LONG) else { return };
-    for makes_holes in [true, false] {
+    let pieces = Discards::Granules { bytes: 8 * PAGE as u64, first: 0, most: 8 * PAGE as u64 };
+    for discards in [Discards::Any, pieces, Discards::Never] {
         let buffer = memory.take();
         memory.page_mut(buffer).fill(9);
         let writes: Vec<_> = (0..64).map(|page| (OperationKind::Write, page, buffer)).collect();
         assert!(all(&mut ring, &mut memory, &writes).iter().all(Result::is_ok));
         if let Some(open) = &mut ring.open[0] {
-            open.makes_holes = makes_holes;
+            open.discards = discards;
         }
         let trims: Vec<_> = (10..30).map(|page| (OperationKind::Trim, page, 0)).collect();
         assert!(all(&mut ring, &mut memory, &trims).iter().all(Result::is_ok));
@@ -90,6 +91,30 @@ fn trimmed_pages_read_as_zeros_and_their_neighbours_stay() {
             assert!(memory.page(buffer).iter().all(|&found| found == byte), "page {page}");
         }
         memory.give(buffer);
+    }
+}
+
+#[test]
+fn of_a_log_whole_pieces_become_holes_and_the_rest_stays() {
+    let Some((_folder, mut ring, mut memory)) = ring(64, LONG) else { return };
+    ring.trims = Trims::Advice;
+    let buffer = memory.take();
+    memory.page_mut(buffer).fill(9);
+    let writes: Vec<_> = (0..64).map(|page| (OperationKind::Write, page, buffer)).collect();
+    let trims: Vec<_> = (10..39).map(|page| (OperationKind::Trim, page, 0)).collect();
+    let pieces = Discards::Granules { bytes: 8 * PAGE as u64, first: 4096, most: 8 * PAGE as u64 };
+    for (discards, holes) in [(Discards::Never, 0..0), (pieces, 17..33)] {
+        assert!(all(&mut ring, &mut memory, &writes).iter().all(Result::is_ok));
+        if let Some(open) = &mut ring.open[0] {
+            open.discards = discards;
+        }
+        assert!(all(&mut ring, &mut memory, &trims).iter().all(Result::is_ok));
+        for page in 0..64 {
+            assert!(all(&mut ring, &mut memory, &[(OperationKind::Read, page, buffer)])[0].is_ok());
+            let byte = if holes.contains(&page) { 0 } else { 9 };
+            assert!(memory.page(buffer).iter().all(|&found| found == byte), "page {page}");
+        }
+        memory.page_mut(buffer).fill(9);
     }
 }
 

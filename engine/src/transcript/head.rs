@@ -22,6 +22,8 @@ pub struct Head {
     pub offered: Vec<(u32, u32)>,
     /// Whether nothing was to be written, and whether losses were to be borne.
     pub opening: (bool, bool),
+    /// Whether all elements take discards.
+    pub discard: bool,
 }
 
 impl Head {
@@ -39,7 +41,8 @@ impl Head {
     }
 
     pub(super) fn capabilities(&self) -> Elements {
-        capabilities(self.elements as usize, self.pages.0, self.pages.1)
+        let known = capabilities(self.elements as usize, self.pages.0, self.pages.1);
+        Elements { discard: self.discard, ..known }
     }
 
     pub(super) fn opening(&self) -> Opening {
