@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
+.PHONY: help setup build compare test test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -76,6 +76,10 @@ bench-durable: ## Measure metadata's share of writes, recovery and checkpoints o
 
 bench-engine: ## Measure the engine over files in memory beside plain io_uring
 	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-engine
+
+bench-serve: ## Measure served arrays through sockets and virtqueues beside nbdkit's file export
+	$(CARGO) build --release --locked
+	$(CARGO) run --release --locked -p stripewise-bench --bin stripewise-bench-serve
 
 bench-elastic: ## Measure eSAP and WAS beside RAID-5 in place, over arrays of many sizes
 	$(CARGO) run --release --locked -p stripewise-sim --example elastic
