@@ -118,6 +118,43 @@ fn of_a_log_whole_pieces_become_holes_and_the_rest_stays() {
     }
 }
 
+/// A loop device makes holes in its file, in pieces that sysfs tells.
+#[test]
+fn of_a_device_whole_pieces_become_holes() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    std::fs::write(&image, vec![9; 64 * PAGE]).unwrap();
+    let losetup = |arguments: &[&str]| {
+        let output = std::process::Command::new("losetup").args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let Some(device) = losetup(&["--find", "--show", image.to_str().unwrap()]) else {
+        println!("skipped: no loop device can be made here");
+        return;
+    };
+    let file = ElementFile::open(device.as_ref(), PAGE as u32).unwrap();
+    let discards = file.discards();
+    let made = Ring::new(vec![Some(file)], PAGE as u32, LONG, Trims::Advice);
+    let read = made.map(|mut ring| {
+        let mut memory = Pages::new(PAGE as u32);
+        let trims: Vec<_> = (10..30).map(|page| (OperationKind::Trim, page, 0)).collect();
+        assert!(all(&mut ring, &mut memory, &trims).iter().all(Result::is_ok));
+        let pages: Vec<_> = (8..32).map(|page| (OperationKind::Read, page, memory.take())).collect();
+        assert!(all(&mut ring, &mut memory, &pages).iter().all(Result::is_ok));
+        pages.iter().map(|&(_, page, buffer)| (page, memory.page(buffer)[0])).collect::<Vec<_>>()
+    });
+    losetup(&["--detach", &device]);
+    let Discards::Granules { bytes, first: 0, .. } = discards else {
+        println!("skipped: holes cannot be made here: {discards:?}");
+        return;
+    };
+    let piece = (bytes as u32 / PAGE as u32).max(1);
+    let holes = 10u32.next_multiple_of(piece)..30 / piece * piece;
+    for (page, byte) in read.unwrap_or_default() {
+        assert_eq!(byte, if holes.contains(&page) { 0 } else { 9 }, "page {page}, pieces of {piece} pages");
+    }
+}
+
 #[test]
 fn of_a_run_over_the_end_of_a_file_that_was_cut_the_rest_fails_page_by_page() {
     let Some((folder, mut ring, mut memory)) = ring(32, LONG) else { return };
