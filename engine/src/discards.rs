@@ -203,7 +203,8 @@ mod tests {
         /// Whatever a device says, cutting ends, holes lie in whole pieces and none that is whole is left out.
         #[test]
         fn every_whole_piece_becomes_a_hole_and_nothing_else(
-            page_bits in 9u32..16, granule in 1u64..200, first in 0u64..200, times in 1u64..5, page in 0u32..200, pages in 1u32..200,
+            (page_bits, page, pages) in (9u32..16, 0u32..200, 1u32..200),
+            (granule, first, times) in (1u64..200, 0u64..200, 1u64..5),
         ) {
             let (page_bytes, bytes) = (1u32 << page_bits, granule * 512);
             let (first, most) = (first * 512 % bytes, times * bytes);

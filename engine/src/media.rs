@@ -91,8 +91,8 @@ impl FileMedia {
         self.files.iter().filter_map(of).max_by_key(|block| block.update)
     }
 
-    /// Whether all take discards, as far as is known. Where one does not, the others are not asked either: what is trimmed in place
-    /// must read as zeros on all, and to write zeros is no gain.
+    /// Whether all take discards, as far as is known. Where one does not, the others are not asked either: what is trimmed in
+    /// place must read as zeros on all, and to write zeros is no gain.
     pub(crate) fn takes_discards(&self) -> bool {
         self.files.iter().all(|file| file.discards() != Discards::Never)
     }

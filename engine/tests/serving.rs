@@ -444,8 +444,8 @@ fn thin_files_that_run_out_of_space_lose_nothing_and_go_on_when_there_is_some() 
     }
 }
 
-/// Writes and a flush are under way together when space ends: each is answered, those that were answered well are read at once and
-/// after the next opening, and the rest, which may be done later, does no harm to what is written then.
+/// Writes and a flush are under way together when space ends: each is answered, those that were answered well are read at once
+/// and after the next opening, and the rest, which may be done later, does no harm to what is written then.
 #[test]
 fn what_came_before_anybody_knew_of_want_of_space_is_answered_too() {
     for (options, scheme) in ways().into_iter().flat_map(|options| [(options, LOG), (options, IN_PLACE)]) {

@@ -27,8 +27,8 @@ use crate::error::ServeError;
 const BUFFER: usize = 4096;
 /// Buffers that go around, so 2 MiB.
 const BUFFERS: usize = 16;
-/// Requests of a full file, 8 MiB in memory. Writing so many takes the thread some 0.1 s, and that is what a file that is not full
-/// costs at most each time.
+/// Requests of a full file, 8 MiB in memory. One that is not full is written every few seconds: to write many more would take the
+/// thread's time, and few more would make many files.
 const PART: usize = 1 << 18;
 /// How long the loop keeps a request in a buffer that is not full.
 const KEPT: Duration = Duration::from_secs(1);

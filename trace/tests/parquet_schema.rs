@@ -97,7 +97,8 @@ fn signed(spoil: impl FnOnce(&mut Vec<Column>)) -> Vec<Column> {
     columns
 }
 
-/// Files of one folder are one trace in the order of their names, whatever order they were made in; what has another ending is left alone.
+/// Files of one folder are one trace in the order of their names, whatever order they were made in; what has another ending is
+/// left alone.
 #[test]
 fn the_parquet_files_of_a_folder_are_one_trace() {
     let scratch = Scratch::new();
