@@ -58,6 +58,26 @@ fn a_stream_that_leaves_stripe_by_stripe_waits_for_a_band() {
 }
 
 #[test]
+fn a_large_write_leaves_stripe_by_stripe_unless_memory_or_its_host_can_wait_for_the_rest() {
+    let written = |acknowledge: &str, persistence: &str, pages: u64| {
+        let text = format!("buffer = 'group'\nacknowledge = '{acknowledge}'\nwait = '1s'");
+        let scheme = log(&text).replace("rows = 8", "rows = 32");
+        let scheme = scheme.replace("[elastic]", &format!("buffer_persistence = '{persistence}'\n[elastic]"));
+        let mut rig = Rig::new(&scheme, 4, 512);
+        rig.submit(Write, 0, pages).unwrap();
+        // What waits for company leaves after a second.
+        while rig.step() && rig.now() < 1_000_000_000 {}
+        (0..pages).filter(|&chunk| rig.array.chunk_in_log(chunk).is_some()).count()
+    };
+    // 96 chunks fill a segment; 64 pages are 256 KiB.
+    assert_eq!(written("buffered", "volatile", 63), 0);
+    assert_eq!(written("buffered", "volatile", 65), 63);
+    assert_eq!(written("durable", "volatile", 65), 63);
+    assert_eq!(written("trigger-waits", "volatile", 65), 0);
+    assert_eq!(written("buffered", "persistent", 65), 0);
+}
+
+#[test]
 fn ten_chunks_that_leave_early_make_a_band_of_three_stripes_and_a_short_one() {
     let mut rig = Rig::new(&log("buffer = 'group'\nchunks = ['16KiB']\nwait = '10ns'"), 4, 128);
     rig.submit(Write, 0, 10).unwrap();

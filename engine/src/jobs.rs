@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use stripewise_array::placement::elastic::LARGE_WRITE_BYTES;
 use stripewise_array::{Acknowledgement, HostRequest, RequestKind};
 use stripewise_base::Nanos;
 
@@ -88,8 +89,10 @@ pub struct Completion {
     pub response_ns: Nanos,
 }
 
-/// Most bytes of a part that carries data: others must get their turn.
-const DATA_BYTES: u64 = 4 << 20;
+/// Most bytes of a part that is read: others must get their turn.
+const READ_BYTES: u64 = 4 << 20;
+/// Most bytes of a part that is written: what goes on to elements by itself, before more of it is copied.
+pub(crate) const WRITE_BYTES: u64 = LARGE_WRITE_BYTES as u64;
 /// Most bytes of a part that trims: what the controller does at once for it must not take long.
 const TRIM_BYTES: u64 = 4 << 20;
 /// The part that is a flush behind a forced write.
@@ -343,8 +346,8 @@ impl Job {
         let within = |most: u64| if left <= most { left } else { most - offset % most };
         let into_page = offset % page_bytes;
         let (kind, bytes) = match self.kind {
-            Kind::Read => (RequestKind::Read, within(DATA_BYTES)),
-            Kind::Write | Kind::Clear => (RequestKind::Write, within(DATA_BYTES)),
+            Kind::Read => (RequestKind::Read, within(READ_BYTES)),
+            Kind::Write | Kind::Clear => (RequestKind::Write, within(WRITE_BYTES)),
             Kind::Trim => (RequestKind::Trim, within(TRIM_BYTES)),
             Kind::Flush => (RequestKind::Flush, 0),
             Kind::Erase if into_page != 0 || left < page_bytes => {

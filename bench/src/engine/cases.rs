@@ -288,7 +288,7 @@ impl<'a> Report<'a> {
             other.to_string(),
             format!("{:.0}", of(&|(_, theirs)| mib(theirs) * factor)),
             format!("{ratio:.2}"),
-            format!("{:.2}", of(&|(ours, theirs)| factor * theirs.cpu_seconds / ours.cpu_seconds)),
+            format!("{:.2}", of(&|(ours, theirs)| theirs.cpu_seconds / (ours.cpu_seconds * factor))),
         ]);
     }
 }

@@ -9,14 +9,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use io_uring::{IoUring, opcode, types};
+use rustix::fs::OFlags;
 use stripewise_base::prng::Prng;
 
 use crate::bed::PAGE_BYTES;
 use crate::load::{Load, Taken, Watch};
 
-/// Opens a file past the page cache where its file system can.
+/// Opens a file as the engine does: past the page cache where its file system can, and so that the calling thread does what it can
+/// without waiting, instead of a thread of the kernel.
 pub(crate) fn open(path: &PathBuf) -> Result<File> {
-    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    let direct = (OFlags::DIRECT | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     let file = options.clone().custom_flags(direct).open(path).or_else(|_| options.open(path));

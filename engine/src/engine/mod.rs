@@ -10,14 +10,16 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use stripewise_array::placement::PlacementPolicy;
-use stripewise_array::{Array, HostRequest, Opened, PlanView, SECTOR_BYTES, SubmitError, Timing};
+use stripewise_array::{
+    Array, HostRequest, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+};
 use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
 use crate::clock::{Clock, Timekeeping};
 use crate::desk::{Counts, Desk, Over};
 use crate::error::{EngineError, Failed, Rejected};
-use crate::jobs::{Completion, Jobs, Request, Ticket};
+use crate::jobs::{Completion, Jobs, Request, Ticket, WRITE_BYTES};
 use crate::plain::Order;
 use crate::starved::GRACE;
 use crate::transcript::Event;
@@ -93,6 +95,8 @@ pub struct Engine<B: Backend = Files> {
     is_read_only: bool,
     /// Whether the controller was told that elements have no space.
     was_starved: bool,
+    /// Whether elements had news outside of a turn, which the next one has to act on.
+    has_news: bool,
     opened: Opened,
 }
 
@@ -109,6 +113,7 @@ impl<B: Backend> Engine<B> {
             known: None,
             is_read_only: false,
             was_starved: false,
+            has_news: false,
             opened: Opened::default(),
         }
     }
@@ -215,6 +220,24 @@ impl<B: Backend> Engine<B> {
 
     /// Does what can be done without waiting. False when there was nothing.
     pub fn turn(&mut self) -> bool {
+        let mut is_anything = std::mem::take(&mut self.has_news);
+        is_anything |= self.exchange();
+        is_anything |= self.tell_of_space();
+        if self.desk.is_starved_for_long() {
+            let now = self.clock.now();
+            is_anything |= self.desk.jobs.refuse_stuck(now, now.saturating_sub(GRACE.as_nanos() as Nanos));
+        }
+        is_anything |= self.fire_timers();
+        is_anything |= self.keep_pace();
+        if is_anything {
+            self.use_spares();
+            self.pump();
+        }
+        is_anything
+    }
+
+    /// Hands on to elements what waits for them, and tells the controller what is over. Whether anything is.
+    fn exchange(&mut self) -> bool {
         self.dispatch();
         self.desk.retry(self.array.memory());
         self.desk.backend.submit(self.array.memory());
@@ -235,16 +258,6 @@ impl<B: Backend> Engine<B> {
                 self.array.element_ready(over.element);
             }
             is_anything = true;
-        }
-        is_anything |= self.tell_of_space();
-        if self.desk.is_starved_for_long() {
-            is_anything |= self.desk.jobs.refuse_stuck(now, now.saturating_sub(GRACE.as_nanos() as Nanos));
-        }
-        is_anything |= self.fire_timers();
-        is_anything |= self.keep_pace();
-        if is_anything {
-            self.use_spares();
-            self.pump();
         }
         is_anything
     }
@@ -389,11 +402,20 @@ impl<B: Backend> Engine<B> {
         self.array.scheme().placement.policy == PlacementPolicy::Elastic
     }
 
-    /// Gives the controller what it has room for.
+    /// Gives the controller what it has room for. What is long goes on to elements part by part, while the processor has it in
+    /// its cache.
     fn pump(&mut self) {
+        let mut written = 0;
         while let Some((host, payload)) = self.desk.jobs.next_part() {
             if let Err((host, payload)) = self.offer(host, payload) {
                 return self.desk.jobs.hold(host, payload);
+            }
+            if host.kind == RequestKind::Write {
+                written += u64::from(host.bytes);
+            }
+            if written >= WRITE_BYTES {
+                written = 0;
+                self.has_news |= self.exchange();
             }
         }
     }

@@ -224,10 +224,11 @@ impl<M: Memory> Array<M> {
         let now = self.now;
         let waits = self.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
         self.await_durability(id, place);
+        let (first, last) = self.requests[id as usize].pages;
         let log = self.elastic_mut();
         log.buffer.push(stream, place, now);
         log.set_memory(chunk, place);
-        let (unit, is_full) = (log.unit(stream), log.is_full);
+        let (unit, is_full) = (log.company.of_write(stream, last - first + 1), log.is_full);
         let queue = &mut log.buffer.queues[stream];
         if queue.count - queue.due >= unit {
             queue.due += unit;

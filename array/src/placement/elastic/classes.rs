@@ -161,8 +161,8 @@ pub(super) fn depths(section: &ElasticSection, tiers: u32, page_bytes: u32) -> V
 }
 
 /// Pages of a stream with chunks of `depth` pages that leave together, where a stripe has `data` chunks.
-pub(super) fn unit(section: &ElasticSection, depth: u32, data: u32) -> u64 {
-    let rows = match section.buffer {
+pub(super) fn unit(section: &ElasticSection, buffer: BufferUnit, depth: u32, data: u32) -> u64 {
+    let rows = match buffer {
         BufferUnit::Stripe => depth,
         BufferUnit::Group => section.segment_rows,
     };

@@ -55,7 +55,7 @@ pub(crate) fn places(section: &ElasticSection, geometry: &Geometry, tiers: u32, 
     let tendencies = section.classes.tendencies();
     let depths = classes::depths(section, tiers, page_bytes);
     let waiting = depths[..(tiers * tendencies) as usize].iter().map(|&depth| {
-        let unit = classes::unit(section, depth, geometry.data);
+        let unit = classes::unit(section, section.buffer, depth, geometry.data);
         unit + unit.max(STRIPES_UNDER_WAY * data)
     });
     waiting.sum::<u64>() + u64::from(section.segment_rows + tendencies) * data

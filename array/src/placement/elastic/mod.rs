@@ -32,6 +32,7 @@
 pub(crate) mod addresses;
 pub(crate) mod buffer;
 mod classes;
+mod company;
 pub(crate) mod contents;
 mod dimensions;
 pub(crate) mod directory;
@@ -58,6 +59,8 @@ use segments::Segments;
 pub(crate) use classes::Band;
 use classes::Classes;
 pub use classes::{ChunkSizes, ClassBy};
+use company::Company;
+pub use company::LARGE_WRITE_BYTES;
 use contents::Content;
 pub(crate) use dimensions::{Dimensions, places};
 pub use directory::Role;
@@ -275,8 +278,7 @@ pub(crate) struct Elastic {
     places: Vec<u32>,
     /// Chunks that hosts may fill.
     pub(crate) capacity: u64,
-    /// Of each stream the chunks that leave together.
-    units: Vec<u32>,
+    pub(crate) company: Company,
     pub(crate) is_volatile: bool,
     /// Whether survivors go to the open segment of the coldest stream of hosts.
     pub(crate) shares: bool,
@@ -323,8 +325,7 @@ impl Elastic {
         let hotness = Hotness::new(&scheme.hotness, capacity, page_bytes);
         let classes = Classes::new(scheme, capacity, page_bytes);
         let streams = classes.streams();
-        let unit = |stream| classes::unit(section, classes.depth(stream), geometry.data) as u32;
-        let units: Vec<u32> = (0..streams).map(unit).collect();
+        let company = Company::new(scheme, &classes, geometry, page_bytes);
         let hosts = classes.hosts();
         let first_page = durable.as_ref().map_or(0, |(layout, _)| layout.data.first);
         let has_summaries = carries_data && durable.is_some();
@@ -355,7 +356,7 @@ impl Elastic {
             contents: vec![Content::UNKNOWN; if has_summaries { members_of_plans } else { 0 }],
             places: vec![crate::holds::NONE; plans as usize * geometry.data as usize],
             capacity,
-            units,
+            company,
             is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
             shares: section.survivors == Survivors::Coldest,
             members: geometry.members,
@@ -372,7 +373,7 @@ impl Elastic {
             first_page,
         };
         if log.durable.is_some() {
-            let waiting = log.units[..hosts].iter().sum();
+            let waiting = (0..hosts).map(|stream| log.company.of(stream)).sum();
             let comfort = log.classes.survivors() + log.segments_for(waiting);
             log.comfort = comfort.min(log.segments.count() / 4);
             log.limit = log.limit.min(log.segments.count() - log.comfort);
@@ -419,12 +420,6 @@ impl Elastic {
     #[inline]
     pub(crate) fn hosts(&self) -> usize {
         self.classes.hosts()
-    }
-
-    /// Chunks of a stream that leave together.
-    #[inline]
-    pub(crate) fn unit(&self, stream: usize) -> u32 {
-        self.units[stream]
     }
 
     /// The stream whose open segment `stream` appends to.

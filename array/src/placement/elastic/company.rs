@@ -1,0 +1,49 @@
+//! How many chunks of a stream leave controller memory together.
+
+use super::classes::{Classes, unit};
+use super::{AcknowledgeWrites, BufferUnit};
+use crate::geometry::Geometry;
+use crate::placement::Persistence;
+use crate::scheme::Scheme;
+
+/// Bytes of a write that needs no company: its chunks leave stripe by stripe. Company spares elements short runs, and a write of
+/// this size makes long ones by itself; what waited for more would only fall out of the processor's cache, of which a copy of it,
+/// its parity and where it goes take up to 1 MiB.
+pub const LARGE_WRITE_BYTES: u32 = 256 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Company {
+    /// Of each stream the chunks that leave together, and those of its stripes that a large write makes leave.
+    units: Vec<(u32, u32)>,
+    /// Pages of a large write.
+    large: u64,
+}
+
+impl Company {
+    pub(crate) fn new(scheme: &Scheme, classes: &Classes, geometry: &Geometry, page_bytes: u32) -> Self {
+        let section = &scheme.elastic;
+        // Memory that survives a loss of power keeps what the policy says; and the write that lets a unit leave waits for all of it.
+        let is_held = scheme.placement.buffer_persistence == Persistence::Persistent
+            || section.acknowledge == AcknowledgeWrites::TriggerWaits;
+        let units = (0..classes.streams()).map(|stream| {
+            let depth = classes.depth(stream);
+            let least = if is_held { section.buffer } else { BufferUnit::Stripe };
+            let of = |buffer| unit(section, buffer, depth, geometry.data) as u32;
+            (of(section.buffer), of(least))
+        });
+        Self { units: units.collect(), large: (LARGE_WRITE_BYTES / page_bytes).into() }
+    }
+
+    /// Chunks of a stream that leave together.
+    #[inline]
+    pub(crate) fn of(&self, stream: usize) -> u32 {
+        self.units[stream].0
+    }
+
+    /// Chunks of a stream that leave together when one is written by a request of so many pages.
+    #[inline]
+    pub(crate) fn of_write(&self, stream: usize, pages: u64) -> u32 {
+        let (all, least) = self.units[stream];
+        if pages < self.large { all } else { least }
+    }
+}
