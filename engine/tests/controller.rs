@@ -33,6 +33,20 @@ fn merged_writes_leave_room_for_the_plans_of_others() {
     assert_eq!(read(&mut engine, 4 * PAGE, 4096).unwrap(), vec![99; 4096]);
 }
 
+/// What is long is not copied whole before elements are given any of it.
+#[test]
+fn a_long_write_is_on_its_way_to_elements_before_all_of_it_is_taken() {
+    let media = Media::new(3, 256, 4096);
+    let mut engine = Engine::new(&raid5(), media.open(), options()).unwrap();
+    let written = |engine: &Engine<_>| engine.counts().done.iter().sum::<u64>();
+    engine.submit(Request::write(0, &[1; 128 << 10])).unwrap();
+    assert_eq!(written(&engine), 0);
+    engine.submit(Request::write(512 << 10, &[2; 512 << 10])).unwrap();
+    assert!(written(&engine) > 0);
+    while engine.poll().is_some() {}
+    assert_eq!(read(&mut engine, 512 << 10, 512 << 10).unwrap(), vec![2; 512 << 10]);
+}
+
 /// The addresses of a row's slots are not those of its pages once first writes are gathered: a trim of pages 0 and 1
 /// must not clear row 0, which holds pages 6 and 7.
 #[test]

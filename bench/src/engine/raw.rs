@@ -15,8 +15,8 @@ use stripewise_base::prng::Prng;
 use crate::bed::PAGE_BYTES;
 use crate::load::{Load, Taken, Watch};
 
-/// Opens a file as the engine does: past the page cache where its file system can, and so that the calling thread does what it can
-/// without waiting, instead of a thread of the kernel.
+/// Opens a file as the engine does: past the page cache where its file system can, and so that the calling thread does what needs
+/// no waiting, instead of a thread of the kernel.
 pub(crate) fn open(path: &PathBuf) -> Result<File> {
     let direct = (OFlags::DIRECT | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();

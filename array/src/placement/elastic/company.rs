@@ -1,4 +1,6 @@
 //! How many chunks of a stream leave controller memory together.
+//!
+//! Source: paper 001, section III-B, Algorithm 2; that large writes need no company is ours.
 
 use super::classes::{Classes, unit};
 use super::{AcknowledgeWrites, BufferUnit};
@@ -22,7 +24,7 @@ pub(crate) struct Company {
 impl Company {
     pub(crate) fn new(scheme: &Scheme, classes: &Classes, geometry: &Geometry, page_bytes: u32) -> Self {
         let section = &scheme.elastic;
-        // Memory that survives a loss of power keeps what the policy says; and the write that lets a unit leave waits for all of it.
+        // Memory that survives a loss of power keeps what the policy says; and who lets a unit leave waits for all of it.
         let is_held = scheme.placement.buffer_persistence == Persistence::Persistent
             || section.acknowledge == AcknowledgeWrites::TriggerWaits;
         let units = (0..classes.streams()).map(|stream| {
