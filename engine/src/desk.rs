@@ -214,6 +214,9 @@ impl<B: Backend> Desk<B> {
                 outcome
             }
         };
+        if let Some(scribe) = &mut self.scribe {
+            scribe.over(&operation);
+        }
         Some(Over { id: ended.id, element: operation.element, outcome, took_ns: ended.took_ns })
     }
 

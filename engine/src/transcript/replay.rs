@@ -291,6 +291,8 @@ struct Stage<'a> {
     under_way: BTreeMap<OperationId, (Operation, PageId)>,
     /// What elements hold, as far as the run wrote or read it.
     held: BTreeMap<(u16, u32), Box<[u8]>>,
+    /// What the next read finds of a page that is being written: what was there before.
+    overtaken: BTreeMap<(u16, u32), Box<[u8]>>,
 }
 
 impl ElementState for Stage<'_> {}
@@ -343,6 +345,17 @@ impl Driver<Pages> for Stage<'_> {
 }
 
 impl Stage<'_> {
+    /// What a read finds, which ends next.
+    fn finds(&mut self, element: u16, page: u32, bytes: &[u8]) {
+        let changes = |operation: &Operation| {
+            let is_change = matches!(operation.kind, OperationKind::Write | OperationKind::Trim);
+            is_change && (operation.element, operation.page) == (element, page)
+        };
+        let is_changing = self.under_way.values().any(|(operation, _)| changes(operation));
+        let pages = if is_changing { &mut self.overtaken } else { &mut self.held };
+        pages.insert((element, page), bytes.into());
+    }
+
     fn left(&mut self, element: u16) {
         let at = self.script.told.took_ns;
         self.script.told.left.push((element, at));
@@ -354,7 +367,8 @@ impl Stage<'_> {
         self.script.told.failed_operations += u64::from(outcome != Outcome::Done);
         if operation.kind == OperationKind::Read && outcome == Outcome::Done {
             let into = memory.page_mut(page);
-            match self.held.get(&(operation.element, operation.page)) {
+            let place = (operation.element, operation.page);
+            match self.overtaken.remove(&place).as_ref().or_else(|| self.held.get(&place)) {
                 Some(bytes) => into.copy_from_slice(bytes),
                 None => into.fill(0),
             }
@@ -379,7 +393,7 @@ fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String>
         }
     };
     script.answered(&Event::Opened { epoch: opened.epoch });
-    let stage = Stage { script, under_way: BTreeMap::new(), held: BTreeMap::new() };
+    let stage = Stage { script, under_way: BTreeMap::new(), held: BTreeMap::new(), overtaken: BTreeMap::new() };
     Player { array, stage, page_bytes: elements.page_bytes, now: 0 }.play()
 }
 
@@ -427,7 +441,7 @@ impl Player<'_> {
                 if !self.has(element) || bytes.len() != self.page_bytes as usize {
                     return false;
                 }
-                self.stage.held.insert((element, page), bytes.clone());
+                self.stage.finds(element, page, bytes);
             }
             Event::Completed { now, id, outcome, took_ns } => {
                 if !stage.over(id, outcome, array.memory()) {

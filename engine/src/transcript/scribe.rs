@@ -1,5 +1,6 @@
 //! Writes the transcript of an engine while it serves.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub struct Scribe {
     blocks: Blocks<BufWriter<File>>,
     /// For each element and page, what the run wrote there or found there: its checksum; [`UNKNOWN`] if neither.
     known: Vec<Vec<u32>>,
+    /// The elements and pages of writes and trims under way.
+    changing: BTreeSet<(u16, u32)>,
     zeros: u32,
     /// Whether nothing happened since operations were last offered, so that to offer them again changes nothing.
     has_dispatched: bool,
@@ -48,6 +51,7 @@ impl Scribe {
             path: path.into(),
             blocks: made.map_err(|error| EngineError::Transcript { path: path.into(), error })?,
             known: Vec::new(),
+            changing: BTreeSet::new(),
             zeros: UNKNOWN,
             has_dispatched: false,
             failed: None,
@@ -82,17 +86,29 @@ impl Scribe {
         match operation.kind {
             OperationKind::Write => *known = mark(page),
             OperationKind::Trim => *known = self.zeros,
-            OperationKind::Read | OperationKind::Flush => {}
+            OperationKind::Read | OperationKind::Flush => return,
+        }
+        self.changing.insert((operation.element, operation.page));
+    }
+
+    /// A page was read: what is not known of it is told before anything follows from it. While it is being written it may have been
+    /// read as it was before; then what is known of it stays.
+    pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
+        let Operation { element, page: number, .. } = *operation;
+        let known = &mut self.known[usize::from(element)][number as usize];
+        let found = mark(page);
+        if *known != found {
+            if !self.changing.contains(&(element, number)) {
+                *known = found;
+            }
+            self.note(&Event::Content { element, page: number, bytes: page.into() });
         }
     }
 
-    /// A page was read: what is not known of it is told before anything follows from it.
-    pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
-        let known = &mut self.known[usize::from(operation.element)][operation.page as usize];
-        let found = mark(page);
-        if std::mem::replace(known, found) != found {
-            let Operation { element, page: number, .. } = *operation;
-            self.note(&Event::Content { element, page: number, bytes: page.into() });
+    /// An operation is over, however it ended.
+    pub(crate) fn over(&mut self, operation: &Operation) {
+        if matches!(operation.kind, OperationKind::Write | OperationKind::Trim) {
+            self.changing.remove(&(operation.element, operation.page));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Class, Identity, Opening, Outcome, RequestKind, Scheme, create};
+use stripewise_array::{Class, Identity, Opening, Operation, OperationKind, Outcome, RequestKind, Scheme, create};
 use stripewise_base::prng::Prng;
 
 use super::blocks::{Blocks, Values};
@@ -160,6 +160,33 @@ fn a_run_that_several_clients_and_a_lost_element_made_replays_operation_by_opera
             assert!(scrub.repaired > 0, "the damage was found, in the run and so in the replay: {scrub:?}");
         }
     }
+}
+
+#[test]
+fn what_a_read_found_that_overtook_a_write_is_told_of_that_read_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (transcript, engine) = recorded(IN_PLACE, folder.path());
+    engine.close().unwrap();
+    let (head, _) = events(&transcript);
+    let path = folder.path().join("race");
+    let mut scribe = Scribe::create(&path).unwrap();
+    scribe.begin(&head);
+    let [old, new] = [1, 2].map(|byte| vec![byte; PAGE as usize]);
+    let operation = |kind| Operation { kind, element: 1, page: 40, ..Operation::default() };
+    let (read, write) = (operation(OperationKind::Read), operation(OperationKind::Write));
+    scribe.start(1, &write, &old);
+    scribe.over(&write);
+    scribe.start(2, &read, &[]);
+    scribe.start(3, &write, &new);
+    scribe.read(&read, &old);
+    scribe.start(4, &read, &[]);
+    scribe.read(&read, &new);
+    scribe.over(&write);
+    scribe.read(&read, &new);
+    scribe.finish().unwrap();
+    let (_, events) = events(&path);
+    let told = events.iter().filter(|event| matches!(event, Event::Content { .. })).count();
+    assert_eq!(told, 1, "{events:?}");
 }
 
 #[test]
