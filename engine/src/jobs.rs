@@ -89,10 +89,11 @@ pub struct Completion {
     pub response_ns: Nanos,
 }
 
-/// Most bytes of a part that is read: others must get their turn.
-const READ_BYTES: u64 = 4 << 20;
-/// Most bytes of a part that is written: what goes on to elements by itself, before more of it is copied.
-pub(crate) const WRITE_BYTES: u64 = LARGE_WRITE_BYTES as u64;
+/// Most bytes of a part that carries data: others must get their turn.
+const DATA_BYTES: u64 = 4 << 20;
+/// Most bytes of a part that is written to a log: what goes on to elements by itself, before more of it is copied. In place it
+/// might be a part of each chunk of a stripe, whose parity would take reads then.
+const LOG_BYTES: u64 = LARGE_WRITE_BYTES as u64;
 /// Most bytes of a part that trims: what the controller does at once for it must not take long.
 const TRIM_BYTES: u64 = 4 << 20;
 /// The part that is a flush behind a forced write.
@@ -137,6 +138,7 @@ pub(crate) struct Jobs {
     jobs: Vec<Job>,
     free: Vec<u32>,
     page_bytes: u64,
+    write_bytes: u64,
     /// Those that have parts left, in order of arrival.
     backlog: VecDeque<u32>,
     /// Those that want their flush.
@@ -149,18 +151,24 @@ pub(crate) struct Jobs {
 
 impl Jobs {
     /// Room for so many requests over pages of so many bytes.
-    pub(crate) fn new(most: u32, page_bytes: u32) -> Self {
+    pub(crate) fn new(most: u32, page_bytes: u32, is_log: bool) -> Self {
         let most = most.max(1);
         Self {
             jobs: (0..most).map(|_| Job::default()).collect(),
             free: (0..most).rev().collect(),
             page_bytes: page_bytes.into(),
+            write_bytes: if is_log { LOG_BYTES } else { DATA_BYTES },
             backlog: VecDeque::with_capacity(most as usize),
             forced: VecDeque::with_capacity(most as usize),
             held: None,
             done: VecDeque::with_capacity(most as usize),
             tickets: 0,
         }
+    }
+
+    /// Most bytes of a part that is written.
+    pub(crate) fn write_bytes(&self) -> u64 {
+        self.write_bytes
     }
 
     pub(crate) fn page_bytes(&self) -> u32 {
@@ -261,7 +269,7 @@ impl Jobs {
         }
         let id = *self.backlog.front()?;
         let job = &mut self.jobs[id as usize];
-        let (host, payload) = job.cut(id, self.page_bytes);
+        let (host, payload) = job.cut(id, self.page_bytes, self.write_bytes);
         if job.next == job.end {
             self.backlog.pop_front();
         }
@@ -340,14 +348,14 @@ impl Jobs {
 
 impl Job {
     /// Cuts the next part off.
-    fn cut(&mut self, id: u32, page_bytes: u64) -> (HostRequest, Payload) {
+    fn cut(&mut self, id: u32, page_bytes: u64, write_bytes: u64) -> (HostRequest, Payload) {
         let (offset, left) = (self.next, self.end - self.next);
         // What is longer ends at multiples of that, so that pages stay whole.
         let within = |most: u64| if left <= most { left } else { most - offset % most };
         let into_page = offset % page_bytes;
         let (kind, bytes) = match self.kind {
-            Kind::Read => (RequestKind::Read, within(READ_BYTES)),
-            Kind::Write | Kind::Clear => (RequestKind::Write, within(WRITE_BYTES)),
+            Kind::Read => (RequestKind::Read, within(DATA_BYTES)),
+            Kind::Write | Kind::Clear => (RequestKind::Write, within(write_bytes)),
             Kind::Trim => (RequestKind::Trim, within(TRIM_BYTES)),
             Kind::Flush => (RequestKind::Flush, 0),
             Kind::Erase if into_page != 0 || left < page_bytes => {

@@ -3,6 +3,7 @@
 mod support;
 
 use rustix::io::Errno;
+use stripewise_array::Class;
 use stripewise_engine::{Engine, EngineError, Failed, Options, Order, Request};
 use support::faulty::Faults;
 use support::media::Media;
@@ -36,8 +37,11 @@ fn merged_writes_leave_room_for_the_plans_of_others() {
 /// What is long is not copied whole before elements are given any of it.
 #[test]
 fn a_long_write_is_on_its_way_to_elements_before_all_of_it_is_taken() {
-    let media = Media::new(3, 256, 4096);
-    let mut engine = Engine::new(&raid5(), media.open(), options()).unwrap();
+    let media = Media::new(3, 512, 4096);
+    let log = scheme(
+        "name = \"log\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n[elastic]\nsegment_rows = 16",
+    );
+    let mut engine = Engine::new(&log, media.open(), options()).unwrap();
     let written = |engine: &Engine<_>| engine.counts().done.iter().sum::<u64>();
     engine.submit(Request::write(0, &[1; 128 << 10])).unwrap();
     assert_eq!(written(&engine), 0);
@@ -45,6 +49,18 @@ fn a_long_write_is_on_its_way_to_elements_before_all_of_it_is_taken() {
     assert!(written(&engine) > 0);
     while engine.poll().is_some() {}
     assert_eq!(read(&mut engine, 512 << 10, 512 << 10).unwrap(), vec![2; 512 << 10]);
+}
+
+/// In place a part of a stripe would have to read for its parity.
+#[test]
+fn a_write_of_a_whole_stripe_of_large_chunks_reads_nothing() {
+    let media = Media::new(3, 256, 4096);
+    let scheme = scheme("name = \"large\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"512KiB\"");
+    let mut engine = Engine::new(&scheme, media.open(), options()).unwrap();
+    engine.submit(Request::write(0, &vec![7; 1 << 20])).unwrap();
+    while engine.poll().is_some() {}
+    assert_eq!(engine.counts().done[Class::PreRead as usize], 0);
+    assert_eq!(read(&mut engine, 700 << 10, 4096).unwrap(), vec![7; 4096]);
 }
 
 /// The addresses of a row's slots are not those of its pages once first writes are gathered: a trim of pages 0 and 1

@@ -19,7 +19,7 @@ use crate::backend::{Backend, Pages, Payload};
 use crate::clock::{Clock, Timekeeping};
 use crate::desk::{Counts, Desk, Over};
 use crate::error::{EngineError, Failed, Rejected};
-use crate::jobs::{Completion, Jobs, Request, Ticket, WRITE_BYTES};
+use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::plain::Order;
 use crate::starved::GRACE;
 use crate::transcript::Event;
@@ -103,7 +103,8 @@ pub struct Engine<B: Backend = Files> {
 impl<B: Backend> Engine<B> {
     fn assembled(backend: B, array: Array<Pages>, page_bytes: u32, options: &Options) -> Self {
         let borne = array.geometry().parity();
-        let jobs = Jobs::new(array.scheme().queues.requests, page_bytes);
+        let is_log = array.scheme().placement.policy == PlacementPolicy::Elastic;
+        let jobs = Jobs::new(array.scheme().queues.requests, page_bytes, is_log);
         Self {
             desk: Desk::new(backend, options.window, jobs, options.timeout, borne),
             array,
@@ -413,7 +414,7 @@ impl<B: Backend> Engine<B> {
             if host.kind == RequestKind::Write {
                 written += u64::from(host.bytes);
             }
-            if written >= WRITE_BYTES {
+            if written >= self.desk.jobs.write_bytes() {
                 written = 0;
                 self.has_news |= self.exchange();
             }

@@ -393,7 +393,8 @@ fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String>
         }
     };
     script.answered(&Event::Opened { epoch: opened.epoch });
-    let stage = Stage { script, under_way: BTreeMap::new(), held: BTreeMap::new(), overtaken: BTreeMap::new() };
+    let stage =
+        Stage { script, under_way: BTreeMap::new(), held: BTreeMap::new(), overtaken: BTreeMap::new() };
     Player { array, stage, page_bytes: elements.page_bytes, now: 0 }.play()
 }
 

@@ -91,8 +91,8 @@ impl Scribe {
         self.changing.insert((operation.element, operation.page));
     }
 
-    /// A page was read: what is not known of it is told before anything follows from it. While it is being written it may have been
-    /// read as it was before; then what is known of it stays.
+    /// A page was read: what is not known of it is told before anything follows from it. While it is being written it may have
+    /// been read as it was before; then what is known of it stays.
     pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
         let Operation { element, page: number, .. } = *operation;
         let known = &mut self.known[usize::from(element)][number as usize];

@@ -5,7 +5,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Class, Identity, Opening, Operation, OperationKind, Outcome, RequestKind, Scheme, create};
+use stripewise_array::{
+    Class, Identity, Opening, Operation, OperationKind, Outcome, RequestKind, Scheme, create,
+};
 use stripewise_base::prng::Prng;
 
 use super::blocks::{Blocks, Values};
