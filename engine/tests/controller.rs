@@ -39,7 +39,8 @@ fn merged_writes_leave_room_for_the_plans_of_others() {
 fn a_long_write_is_on_its_way_to_elements_before_all_of_it_is_taken() {
     let media = Media::new(3, 512, 4096);
     let log = scheme(
-        "name = \"log\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n[elastic]\nsegment_rows = 16",
+        "name = \"log\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+         buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 16",
     );
     let mut engine = Engine::new(&log, media.open(), options()).unwrap();
     let written = |engine: &Engine<_>| engine.counts().done.iter().sum::<u64>();
