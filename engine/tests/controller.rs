@@ -4,7 +4,8 @@ mod support;
 
 use rustix::io::Errno;
 use stripewise_array::Class;
-use stripewise_engine::{Engine, EngineError, Failed, Options, Order, Request};
+use stripewise_engine::{Engine, EngineError, Failed, Options, Order, Request, Way};
+use support::arrays::{LOG, created, opened};
 use support::faulty::Faults;
 use support::media::Media;
 use support::{options, raid0, raid5, read, scheme};
@@ -37,12 +38,11 @@ fn merged_writes_leave_room_for_the_plans_of_others() {
 /// What is long is not copied whole before elements are given any of it.
 #[test]
 fn a_long_write_is_on_its_way_to_elements_before_all_of_it_is_taken() {
-    let media = Media::new(3, 512, 4096);
-    let log = scheme(
-        "name = \"log\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
-         buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 16",
-    );
-    let mut engine = Engine::new(&log, media.open(), options()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let log = scheme(LOG);
+    let paths = created(&log, folder.path(), 4, 8 << 20);
+    let plain = Options { way: Way::Plain, ..options() };
+    let mut engine = opened(&log, &paths, plain).unwrap();
     let written = |engine: &Engine<_>| engine.counts().done.iter().sum::<u64>();
     engine.submit(Request::write(0, &[1; 128 << 10])).unwrap();
     assert_eq!(written(&engine), 0);
