@@ -272,6 +272,21 @@ fn invariant_j_an_element_that_comes_back_gets_what_was_written_since() {
 }
 
 #[test]
+fn invariant_j_an_element_that_was_put_back_to_what_it_had_long_ago_is_stale() {
+    let mut host = host(400);
+    (0..60).for_each(|chunk| host.write(chunk, 1));
+    host.flush();
+    let old = host.disk().elements[1].pages.clone();
+    let mut host = host.lose_power();
+    (0..60).for_each(|chunk| host.write(chunk, 2));
+    host.flush();
+    host.disk().elements[1].pages = old;
+    let mut host = host.lose_power();
+    assert_eq!(host.opened.positions, [Some(0), None, Some(2), Some(3)]);
+    (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
+}
+
+#[test]
 fn invariant_l_a_replacement_is_made_whole() {
     rejoined(|host, gone| {
         host.disk().elements[gone as usize].pages.iter_mut().for_each(|page| page.fill(0xa5));

@@ -83,6 +83,19 @@ fn an_element_that_failed_while_the_array_served_is_stale_when_it_is_back() {
 }
 
 #[test]
+fn an_element_that_was_put_back_to_what_it_had_long_ago_is_stale() {
+    let mut host = host(RAID5);
+    (0..60).for_each(|chunk| host.write(chunk, 1));
+    let old = host.disk().elements[1].pages.clone();
+    let mut host = host.lose_power();
+    (0..60).for_each(|chunk| host.write(chunk, 2));
+    host.disk().elements[1].pages = old;
+    let mut host = host.lose_power();
+    assert!(host.opened.positions[1].is_none(), "the others have a later epoch");
+    (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
+}
+
+#[test]
 fn rot_is_found_and_healed() {
     let mut host = host(RAID5);
     let chunks = host.capacity();

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -77,6 +78,12 @@ pub trait Backend {
     /// Where an element is, or was before it was closed, if that is known.
     fn path(&self, _element: u16) -> Option<&Path> {
         None
+    }
+
+    /// The file system that an element takes its space from, where it is a file of one that is known.
+    fn file_system(&self, element: u16) -> Option<u64> {
+        let found = self.path(element)?.metadata().ok()?;
+        found.is_file().then(|| found.dev())
     }
 
     /// Lets go of an element that the controller does without. What it was given may still return.

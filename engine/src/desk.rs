@@ -14,7 +14,7 @@ use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
 use crate::jobs::Jobs;
-use crate::starved::Waiting;
+use crate::starved::{Waiting, bits};
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
 
@@ -108,10 +108,8 @@ pub(crate) struct Desk<B> {
     /// Who writes down what the controller is told, and what it answers.
     pub(crate) scribe: Option<Box<Scribe>>,
     counts: Counts,
-    /// Writes that found no space, how long one waits for some, and the elements that the array can do without.
+    /// Writes that found no space.
     starved: Waiting,
-    patience: Duration,
-    borne: u32,
 }
 
 impl<B: Backend> fmt::Debug for Desk<B> {
@@ -121,9 +119,9 @@ impl<B: Backend> fmt::Debug for Desk<B> {
 }
 
 impl<B: Backend> Desk<B> {
-    /// Over `backend`; each element admits at most `window` operations at once, at least one. A write that finds no space is
-    /// tried again for `patience`, and longer where more than `borne` elements have none.
-    pub(crate) fn new(backend: B, window: u32, jobs: Jobs, patience: Duration, borne: u32) -> Self {
+    /// Over `backend`; each element admits at most `window` operations at once, at least one. What finds no space waits
+    /// in `starved`.
+    pub(crate) fn new(backend: B, window: u32, jobs: Jobs, starved: Waiting) -> Self {
         Self {
             elements: (0..backend.count()).map(|_| Element::default()).collect(),
             backend,
@@ -133,9 +131,7 @@ impl<B: Backend> Desk<B> {
             observer: None,
             scribe: None,
             counts: Counts::default(),
-            starved: Waiting::default(),
-            patience,
-            borne,
+            starved,
         }
     }
 
@@ -152,7 +148,17 @@ impl<B: Backend> Desk<B> {
         self.starved.is_any()
     }
 
-    /// Whether they have waited for so long that hosts are told.
+    /// The array does without these elements, a bit each.
+    pub(crate) fn note_gone(&mut self, elements: u64) {
+        self.starved.gone = elements;
+    }
+
+    /// Whether hosts must be told that there is no space.
+    pub(crate) fn is_starved_beyond_parity(&self) -> bool {
+        self.starved.is_felt()
+    }
+
+    /// Whether that has lasted for so long that what came before is answered too.
     pub(crate) fn is_starved_for_long(&self) -> bool {
         self.starved.is_lasting()
     }
@@ -183,7 +189,8 @@ impl<B: Backend> Desk<B> {
                 self.starved.forget(ended.id);
                 break ended;
             }
-            if !self.starved.keeps(&ended, self.patience, self.borne) {
+            let together = || run_out_together(&self.backend, ended.operation.element);
+            if !self.starved.keeps(&ended, together) {
                 break ended;
             }
         };
@@ -324,4 +331,11 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
             observer(plan);
         }
     }
+}
+
+/// The elements that have no space if `element` has none, a bit each: those whose files lie in the same file system.
+fn run_out_together<B: Backend>(backend: &B, element: u16) -> u64 {
+    let here = backend.file_system(element);
+    let is_beside = |&other: &u16| other == element || here.is_some() && backend.file_system(other) == here;
+    bits((0..backend.count()).filter(is_beside))
 }

@@ -22,6 +22,8 @@ pub(crate) struct Starved {
     pub(crate) id: OperationId,
     pub(crate) operation: Operation,
     pub(crate) page: PageId,
+    /// The elements that have no space if this one has none, a bit each.
+    together: u64,
     since: Instant,
     /// Whether it waits to be tried again, rather than being tried.
     waits: bool,
@@ -34,22 +36,40 @@ pub(crate) struct Waiting {
     next: Option<Instant>,
     /// Since when there has been one.
     since: Option<Instant>,
+    /// How long those wait that are on elements which the array can do without.
+    patience: Duration,
+    /// How many elements it can do without.
+    borne: u32,
+    /// Those that it does without already, a bit each.
+    pub(crate) gone: u64,
 }
 
 impl Waiting {
+    /// None yet.
+    pub(crate) fn new(patience: Duration, borne: u32) -> Self {
+        Self { patience, borne, ..Self::default() }
+    }
+
     /// Whether there is one.
     pub(crate) fn is_any(&self) -> bool {
         !self.list.is_empty()
     }
 
-    /// Whether there has been one for longer than [`GRACE`].
+    /// Whether more elements want space than the array can do without, so that hosts must be told. Otherwise theirs waits until
+    /// there is space, or until those elements are given up: an error would be worse than the wait.
+    pub(crate) fn is_felt(&self) -> bool {
+        let without = self.list.iter().fold(self.gone, |mask, one| mask | one.together);
+        self.is_any() && without.count_ones() > self.borne
+    }
+
+    /// Whether it is felt, and space has been wanting for longer than [`GRACE`].
     pub(crate) fn is_lasting(&self) -> bool {
-        self.is_any() && self.since.is_some_and(|since| since.elapsed() > GRACE)
+        self.is_felt() && self.since.is_some_and(|since| since.elapsed() > GRACE)
     }
 
     /// Takes note of how an operation ended. True if it found no space and waits now; then it is not over. One that has waited
-    /// for `patience` is over, if no more than `borne` elements want space: those the array can do without.
-    pub(crate) fn keeps(&mut self, ended: &Ended, patience: Duration, borne: u32) -> bool {
+    /// for longer than the patience is over, unless the want is felt. `together` are the elements that have no space if its own has none.
+    pub(crate) fn keeps(&mut self, ended: &Ended, together: impl FnOnce() -> u64) -> bool {
         let known = self.list.iter().position(|one| one.id == ended.id);
         if !ended.result.as_ref().is_err_and(is_want_of_space) {
             self.forget(ended.id);
@@ -62,10 +82,10 @@ impl Waiting {
             if self.list.is_empty() {
                 self.since = Some(now);
             }
-            self.list.push(Starved { id, operation, page, since: now, waits: true });
+            self.list.push(Starved { id, operation, page, together: together(), since: now, waits: true });
             return true;
         };
-        if now.duration_since(self.list[at].since) > patience && self.elements() <= borne {
+        if now.duration_since(self.list[at].since) > self.patience && !self.is_felt() {
             self.list.swap_remove(at);
             return false;
         }
@@ -76,11 +96,6 @@ impl Waiting {
     /// An operation is over, whatever became of it.
     pub(crate) fn forget(&mut self, id: OperationId) {
         self.list.retain(|one| one.id != id);
-    }
-
-    /// How many elements want space.
-    fn elements(&self) -> u32 {
-        self.list.iter().fold(0u64, |mask, one| mask | 1 << (one.operation.element % 64)).count_ones()
     }
 
     /// The next write that is to be tried again now.
@@ -103,6 +118,11 @@ impl Waiting {
     pub(crate) fn due_in(&self) -> Option<Duration> {
         self.next.map(|next| next.saturating_duration_since(Instant::now()))
     }
+}
+
+/// `elements` as bits.
+pub(crate) fn bits(elements: impl Iterator<Item = u16>) -> u64 {
+    elements.fold(0, |mask, element| mask | 1 << (element % 64))
 }
 
 /// Whether an operation failed because its file system, or what is below its device, is full.

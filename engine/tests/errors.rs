@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::{Duration, Instant};
+
 use proptest::prelude::*;
 use proptest::sample::select;
 use rustix::io::Errno;
@@ -15,6 +17,8 @@ use support::media::Media;
 use support::{options, raid0, raid5, read, scheme};
 
 const PAGE: u64 = 4096;
+/// A timeout that a test can wait for.
+const SOON: Duration = Duration::from_millis(400);
 
 fn page(byte: u8) -> Box<[u8]> {
     vec![byte; PAGE as usize].into()
@@ -23,9 +27,15 @@ fn page(byte: u8) -> Box<[u8]> {
 /// RAID-5 over four elements whose page `n` is filled with `n + 1`; page 0 lies on element 0, parity of row 0 on
 /// element 3.
 fn filled() -> (Media, Faults, Engine<impl Backend>) {
+    filled_with(options().timeout)
+}
+
+/// The same with another timeout.
+fn filled_with(timeout: Duration) -> (Media, Faults, Engine<impl Backend>) {
     let media = Media::new(4, 8, 4096);
     let faults = Faults::default();
-    let mut engine = Engine::new(&raid5(), faults.around(media.open()), options()).unwrap();
+    let options = Options { timeout, ..options() };
+    let mut engine = Engine::new(&raid5(), faults.around(media.open()), options).unwrap();
     for number in 0..24 {
         engine.write(number * PAGE, &page(number as u8 + 1)).unwrap();
     }
@@ -86,7 +96,7 @@ fn an_update_does_without_a_page_that_cannot_be_read() {
 
 #[test]
 fn an_element_that_cannot_be_written_is_given_up_and_service_goes_on() {
-    let (_media, faults, mut engine) = filled();
+    let (_media, faults, mut engine) = filled_with(SOON);
     faults.refuse_writes(0, 0, Errno::NOSPC);
     engine.write(0, &page(77)).unwrap();
     assert!(engine.array().is_failed(0));
@@ -103,6 +113,32 @@ fn an_element_that_cannot_be_written_is_given_up_and_service_goes_on() {
         assert_eq!(read(&mut engine, number * PAGE, 4096).unwrap(), vec![200 - number as u8; 4096]);
     }
     engine.flush().unwrap();
+}
+
+#[test]
+fn an_element_without_space_is_not_given_up_when_another_is_gone() {
+    let (_media, faults, mut engine) = filled_with(SOON);
+    engine.fail(1).unwrap();
+    faults.refuse_writes(0, 0, Errno::NOSPC);
+    let ticket = engine.submit(Request::write(0, &page(77))).unwrap();
+    let completion = engine.poll().unwrap();
+    assert_eq!((completion.ticket, completion.result), (ticket, Err(Failed::NoSpace)));
+    let until = Instant::now() + 2 * SOON;
+    while Instant::now() < until {
+        engine.step();
+    }
+    assert!(engine.status().is_starved && !engine.array().is_failed(0));
+    assert!(matches!(engine.write(PAGE, &page(78)), Err(EngineError::Failed(Failed::NoSpace))));
+    faults.allow_writes(0, 0);
+    while engine.step() {}
+    assert_eq!(
+        read(&mut engine, 0, 4096).unwrap(),
+        vec![77; 4096],
+        "what was told to have failed may be done later"
+    );
+    engine.write(PAGE, &page(78)).unwrap();
+    assert_eq!(read(&mut engine, PAGE, 4096).unwrap(), vec![78; 4096]);
+    drop(engine.close().unwrap());
 }
 
 #[test]

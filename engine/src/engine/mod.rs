@@ -21,7 +21,7 @@ use crate::desk::{Counts, Desk, Over};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::plain::Order;
-use crate::starved::GRACE;
+use crate::starved::{GRACE, Waiting, bits};
 use crate::transcript::Event;
 use crate::ways::Files;
 use elements::Spares;
@@ -106,7 +106,7 @@ impl<B: Backend> Engine<B> {
         let is_log = array.scheme().placement.policy == PlacementPolicy::Elastic;
         let jobs = Jobs::new(array.scheme().queues.requests, page_bytes, is_log);
         Self {
-            desk: Desk::new(backend, options.window, jobs, options.timeout, borne),
+            desk: Desk::new(backend, options.window, jobs, Waiting::new(options.timeout, borne)),
             array,
             clock: Clock::new(options.time),
             pace: Pace::new(options.rate),
@@ -194,7 +194,7 @@ impl<B: Backend> Engine<B> {
         }
         let now = self.clock.now();
         let wants_space = matches!(request, Request::Write { .. } | Request::Zero { .. } | Request::Flush);
-        if wants_space && self.desk.is_starved() {
+        if wants_space && self.desk.is_starved_beyond_parity() {
             return Ok(self.desk.jobs.refuse(now, request));
         }
         let ticket = self.desk.jobs.push(now, request, self.erases());
@@ -319,7 +319,7 @@ impl<B: Backend> Engine<B> {
     /// Does what is left to do.
     fn finish(&mut self) -> Result<(), EngineError> {
         while self.step() {
-            if self.desk.is_starved() {
+            if self.desk.is_starved_beyond_parity() {
                 return Err(Failed::NoSpace.into());
             }
         }
@@ -328,7 +328,12 @@ impl<B: Backend> Engine<B> {
 
     /// Tells the controller when elements have no space, and when they have some again. Whether it is news.
     fn tell_of_space(&mut self) -> bool {
-        let is_starved = self.desk.is_starved();
+        if self.desk.is_starved() {
+            let rebuilt = self.array.rebuilding().map(|(element, ..)| element);
+            let is_gone = |&element: &u16| self.array.is_failed(element) || rebuilt == Some(element);
+            self.desk.note_gone(bits((0..self.desk.backend.count()).filter(is_gone)));
+        }
+        let is_starved = self.desk.is_starved_beyond_parity();
         let is_news = std::mem::replace(&mut self.was_starved, is_starved) != is_starved;
         if is_news {
             let now = self.clock.now();

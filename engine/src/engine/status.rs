@@ -83,7 +83,8 @@ pub struct Status {
     pub used: Option<u64>,
     /// Whether a log has no space, and nothing under way that could make some.
     pub is_full: bool,
-    /// Whether writes wait because an element has no space: its file is thin, and its file system full. Hosts are told so.
+    /// Whether writes wait because an element has no space: its file is thin, and its file system full.
+    /// Hosts are told so if it is more than parity bears.
     pub is_starved: bool,
     /// Segments of a log that are free, and those that there are.
     pub segments: Option<(u32, u32)>,

@@ -58,6 +58,11 @@ impl Faults {
         self.0.borrow_mut().bad_writes.insert((element, page), errno);
     }
 
+    /// The page can be written again.
+    pub fn allow_writes(&self, element: u16, page: u32) {
+        self.0.borrow_mut().bad_writes.remove(&(element, page));
+    }
+
     /// The element cannot make anything durable.
     pub fn refuse_flushes(&self, element: u16) {
         self.0.borrow_mut().bad_flushes.insert(element);
