@@ -68,7 +68,8 @@ impl Waiting {
     }
 
     /// Takes note of how an operation ended. True if it found no space and waits now; then it is not over. One that has waited
-    /// for longer than the patience is over, unless the want is felt. `together` are the elements that have no space if its own has none.
+    /// for longer than the patience is over, unless the want is felt. `together` are the elements that have no space if its own
+    /// has none.
     pub(crate) fn keeps(&mut self, ended: &Ended, together: impl FnOnce() -> u64) -> bool {
         let known = self.list.iter().position(|one| one.id == ended.id);
         if !ended.result.as_ref().is_err_and(is_want_of_space) {
