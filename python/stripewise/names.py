@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from . import _stripewise
 from ._stripewise import Workload
+from .errors import SettingError
 from .policy import UpdatePolicy, identity, name_of
 
 Value: TypeAlias = str | int | float | bool
@@ -64,8 +65,13 @@ class Scheme:
         if "," not in name or Path(name).is_file():
             return cls(name)
         name, *settings = name.split(",")
-        pairs = (setting.partition("=") for setting in settings)
-        return cls(name, {key.strip(): value.strip() for key, _, value in pairs})
+        given = {}
+        for setting in settings:
+            key, equals, value = setting.partition("=")
+            if not equals:
+                raise SettingError(f"setting {setting}: expected KEY=VALUE, as in update.tie=rcw")
+            given[key.strip()] = value.strip()
+        return cls(name, given)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _scheme, self._arguments

@@ -63,7 +63,7 @@ def test_of_several_failed_runs_none_is_lost(study, trace):
         ({"gc_slice": "10"}, "gc_slice"),
         ({"settings": {"gc.victm": "fifo"}}, "did you mean `victim`"),
         ({"settings": {"update.tie": "rwc"}}, "did you mean `rcw`"),
-        ({"settings": {"tie": "rcw"}}, "expected KEY=VALUE"),
+        ({"settings": {"tie": "rcw"}}, "unknown key `tie`"),
         ({"scheme": "baseline,tie"}, "expected KEY=VALUE"),
     ],
 )

@@ -38,6 +38,14 @@ pub enum ServeError {
     /// Another server records to the folder.
     #[error("another server records to `{}`; name another folder", .0.display())]
     RecordInUse(PathBuf),
+    /// The folder has a recording of another array.
+    #[error("`{}` has a recording of another array, {array}; name another folder", .folder.display())]
+    RecordOfAnother {
+        /// The folder.
+        folder: PathBuf,
+        /// What its last file says of the array.
+        array: String,
+    },
     /// What is recorded cannot be written.
     #[error("cannot record: {0}")]
     Record(#[from] TraceError),

@@ -35,6 +35,9 @@ const KEPT: Duration = Duration::from_secs(1);
 /// How long the thread keeps a request in a file that is not full.
 const UNWRITTEN: Duration = if cfg!(test) { Duration::from_millis(100) } else { Duration::from_secs(4) };
 
+/// The note of a file that says whose requests these are.
+pub(crate) const UUID_NOTE: &str = "stripewise.uuid";
+
 /// How far a recording is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
@@ -65,7 +68,7 @@ impl Recorder {
     /// now on.
     ///
     /// # Errors
-    /// When somebody else records to the folder, and when it cannot be had.
+    /// When somebody else records to the folder, when it has a recording of another array, and when it cannot be had.
     pub(crate) fn start(folder: &Path, notes: Vec<(String, String)>) -> Result<Self, ServeError> {
         let mut parts = Parts::open(folder, notes)?;
         let (full, to_write) = sync_channel::<Vec<Request>>(BUFFERS);
@@ -197,6 +200,15 @@ impl Parts {
         for entry in fs::read_dir(folder).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
             number = number.max(name.to_str().and_then(number_of).map_or(0, |number| number + 1));
+        }
+        if let Some(last) = number.checked_sub(1) {
+            let found = stripewise_trace::notes(&folder.join(name_of(last)))?;
+            let of = |notes: &[(String, String)], name| notes.iter().find(|(its, _)| its == name).cloned();
+            if of(&found, UUID_NOTE) != of(&notes, UUID_NOTE) {
+                let name = of(&found, "stripewise.array").or(of(&found, UUID_NOTE));
+                let array = name.map_or_else(|| "without a name".to_owned(), |(_, name)| format!("`{name}`"));
+                return Err(ServeError::RecordOfAnother { folder: folder.to_owned(), array });
+            }
         }
         let options = WriteOptions { notes, overwrite: true, ..WriteOptions::new(FormatName::parquet()) };
         let requests = Vec::with_capacity(PART + BUFFER);
@@ -341,6 +353,24 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         assert!(matches!(Recorder::start(&file, vec![]), Err(ServeError::Record(_))));
+    }
+
+    #[test]
+    fn two_arrays_are_not_recorded_to_the_same_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let start = |uuid: &str, name: &str| {
+            let notes = [(UUID_NOTE, uuid), ("stripewise.array", name)];
+            Recorder::start(folder.path(), notes.map(|(key, value)| (key.into(), value.into())).to_vec())
+        };
+        let record = |mut recorder: Recorder| {
+            recorder.record(request(0));
+            recorder.finish().unwrap();
+        };
+        record(start("1", "pool").unwrap());
+        let error = start("2", "pool").unwrap_err();
+        assert!(matches!(&error, ServeError::RecordOfAnother { array, .. } if array == "`pool`"), "{error}");
+        record(start("1", "renamed").unwrap());
+        assert_eq!(files(folder.path()), 2);
     }
 
     #[test]

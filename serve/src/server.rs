@@ -21,7 +21,7 @@ use crate::error::ServeError;
 use crate::http::Responder;
 use crate::listen::{Address, Listener};
 use crate::mailbox::{Mailbox, Sender, mailbox};
-use crate::record::Recorder;
+use crate::record::{Recorder, UUID_NOTE};
 use crate::service::{Asker, Done, Service, SessionId};
 use crate::session::{Over, Session};
 use crate::signals;
@@ -129,7 +129,9 @@ impl Server {
         };
         let http = settings.metrics.map(|address| Responder::start(address, status)).transpose()?;
         let scheme = engine.array().scheme();
+        let uuid = engine.status().uuid.map_or_else(|| settings.name.clone(), |uuid| uuid.to_string());
         let notes = vec![
+            (UUID_NOTE.into(), uuid),
             ("stripewise.array".into(), settings.name.clone()),
             ("stripewise.scheme".into(), scheme.name.clone()),
         ];

@@ -11,6 +11,7 @@ use std::path::Path;
 use parquet::errors::{ParquetError, Result};
 
 pub(crate) use read::ParquetReader;
+pub use read::notes;
 pub(crate) use write::ParquetWriter;
 
 use crate::{Kind, TraceError};

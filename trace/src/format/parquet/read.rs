@@ -106,6 +106,16 @@ impl Part {
     }
 }
 
+/// What the writer of a Parquet trace noted in its metadata ([`WriteOptions::notes`](crate::WriteOptions::notes)), by name.
+///
+/// # Errors
+/// When the file cannot be read, and when it is no trace in Parquet.
+pub fn notes(path: &Path) -> Result<Vec<(String, String)>, TraceError> {
+    let part = Part::open(path.to_owned())?;
+    let pairs = part.file.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    Ok(pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect())
+}
+
 impl ParquetReader {
     /// The trace at `path`, which consists of `files`, at least one.
     pub(crate) fn open(path: &Path, files: Vec<PathBuf>, options: &OpenOptions) -> Result<Self, TraceError> {
