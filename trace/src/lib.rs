@@ -19,6 +19,7 @@ mod write;
 
 pub use error::TraceError;
 pub use format::FormatName;
+#[cfg(feature = "parquet")]
 pub use format::parquet::notes;
 pub use input::{Compression, digest, digest_while};
 pub use order::Disorder;

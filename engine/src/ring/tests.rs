@@ -222,3 +222,26 @@ fn what_times_out_keeps_its_memory_until_it_returns() {
     assert!(reads.iter().all(|&(_, buffer)| memory.page(buffer) == [5; PAGE]), "the kernel wrote elsewhere");
     assert!(ring.take(&mut memory).is_none(), "they ended once");
 }
+
+/// Otherwise whoever polls the ring is woken for ever, and the file stays locked.
+#[test]
+fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
+    let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
+    ring.limit = Duration::ZERO;
+    let page = memory.take();
+    ring.start(0, &operation(OperationKind::Read, 3), page, &mut memory);
+    ring.make_runs(&mut memory);
+    ring.kernel.enter(false).unwrap();
+    ring.now = Instant::now();
+    ring.give_up(&mut memory);
+    let error = ring.take(&mut memory).expect("it has timed out").result.unwrap_err();
+    assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
+    ring.close(0);
+    ring.kernel.wait(Some(LONG)).unwrap();
+    assert!(ring.kernel.has_answers());
+    ring.submit(&mut memory);
+    assert!(!ring.kernel.has_answers(), "the ring is readable as long as there are any");
+    assert!(ring.take(&mut memory).is_none(), "it ended once");
+    assert_eq!(memory.in_use(), 1);
+    ElementFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
+}
