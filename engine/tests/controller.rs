@@ -52,6 +52,35 @@ fn a_long_write_is_on_its_way_to_elements_before_all_of_it_is_taken() {
     assert_eq!(read(&mut engine, 512 << 10, 512 << 10).unwrap(), vec![2; 512 << 10]);
 }
 
+/// A log answers trims at once, and a host may send many that are as long as the array.
+#[test]
+fn long_trims_of_a_log_leave_turns_for_others() {
+    const TURN_BYTES: u64 = 64 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let log = scheme(LOG);
+    let paths = created(&log, folder.path(), 4, 64 << 20);
+    let mut engine = opened(&log, &paths, options()).unwrap();
+    let bytes = engine.capacity();
+    let last = bytes - PAGE;
+    assert!(bytes > 2 * TURN_BYTES);
+    engine.write(last, &page(9)).unwrap();
+    for _ in 0..4 {
+        engine.submit(Request::trim(0, bytes)).unwrap();
+    }
+    engine.submit(Request::read(last, PAGE as usize)).unwrap();
+    assert_eq!(engine.take_completion(), None, "submitting does not trim all of it");
+    let mut turns = 0;
+    let mut done = Vec::new();
+    while done.len() < 5 {
+        assert!(engine.step(), "there is something to do");
+        turns += 1;
+        done.extend(std::iter::from_fn(|| engine.take_completion()));
+    }
+    assert!(turns >= 4 * bytes / TURN_BYTES, "{turns} turns");
+    assert!(done.iter().all(|completion| completion.result.is_ok()));
+    assert_eq!(done[4].payload[..], [0; PAGE as usize], "in the order in which they came");
+}
+
 /// In place a part of a stripe would have to read for its parity.
 #[test]
 fn a_write_of_a_whole_stripe_of_large_chunks_reads_nothing() {

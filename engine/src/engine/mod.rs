@@ -34,6 +34,10 @@ pub use rules::capabilities;
 pub(crate) use rules::with_own_times;
 pub use status::{ElementState, ElementStatus, Progress, ScrubStatus, Status};
 
+/// Most bytes that are trimmed in one turn: a log does that at once, page by page, and elements and sockets are looked at between
+/// turns only.
+const TURN_TRIM_BYTES: u64 = 64 << 20;
+
 /// How the engine runs; none of it changes what it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -97,6 +101,8 @@ pub struct Engine<B: Backend = Files> {
     was_starved: bool,
     /// Whether elements had news outside of a turn, which the next one has to act on.
     has_news: bool,
+    /// Bytes that were trimmed since the last turn began.
+    trimmed_bytes: u64,
     opened: Opened,
 }
 
@@ -115,6 +121,7 @@ impl<B: Backend> Engine<B> {
             is_read_only: false,
             was_starved: false,
             has_news: false,
+            trimmed_bytes: 0,
             opened: Opened::default(),
         }
     }
@@ -222,6 +229,7 @@ impl<B: Backend> Engine<B> {
     /// Does what can be done without waiting. False when there was nothing.
     pub fn turn(&mut self) -> bool {
         let mut is_anything = std::mem::take(&mut self.has_news);
+        self.trimmed_bytes = 0;
         is_anything |= self.exchange();
         is_anything |= self.tell_of_space();
         if self.desk.is_starved_for_long() {
@@ -409,21 +417,25 @@ impl<B: Backend> Engine<B> {
     }
 
     /// Gives the controller what it has room for. What is long goes on to elements part by part, while the processor has it in
-    /// its cache.
+    /// its cache. What trims more than a turn is to take is gone on with in the next one.
     fn pump(&mut self) {
         let mut written = 0;
-        while let Some((host, payload)) = self.desk.jobs.next_part() {
+        while self.trimmed_bytes < TURN_TRIM_BYTES {
+            let Some((host, payload)) = self.desk.jobs.next_part() else { return };
             if let Err((host, payload)) = self.offer(host, payload) {
                 return self.desk.jobs.hold(host, payload);
             }
-            if host.kind == RequestKind::Write {
-                written += u64::from(host.bytes);
+            match host.kind {
+                RequestKind::Write => written += u64::from(host.bytes),
+                RequestKind::Trim => self.trimmed_bytes += u64::from(host.bytes),
+                RequestKind::Read | RequestKind::Flush => {}
             }
             if written >= self.desk.jobs.write_bytes() {
                 written = 0;
                 self.has_news |= self.exchange();
             }
         }
+        self.has_news = true;
     }
 
     fn offer(&mut self, host: HostRequest, payload: Payload) -> Result<(), (HostRequest, Payload)> {
