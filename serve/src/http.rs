@@ -3,30 +3,45 @@
 //! `GET` of four paths, one request a connection, read-only: whoever reaches it can look and do nothing else. It listens on
 //! loopback unless told otherwise.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::control::Answer;
+use crate::deadline::Deadline;
 use crate::error::ServeError;
 use crate::metrics;
 
 /// Longest head of a request that is read, in bytes.
 const HEAD_MAX: u64 = 16 << 10;
-/// How long a client may take to ask, and to read.
+/// How long a client may take to ask, and then to read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const PAGE: &str = include_str!("page.html");
 
-/// A responder; it ends when it is dropped.
+/// A responder; dropped, it hangs up on whoever is there. The loop's mailbox must have been dropped before.
 #[derive(Debug)]
 pub(crate) struct Responder {
     address: SocketAddr,
-    ended: Arc<AtomicBool>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    ended: AtomicBool,
+    /// Whoever is there.
+    stream: Mutex<Option<TcpStream>>,
+}
+
+impl Shared {
+    fn keep(&self, stream: Option<TcpStream>) -> Option<TcpStream> {
+        std::mem::replace(&mut *self.stream.lock().unwrap_or_else(PoisonError::into_inner), stream)
+    }
 }
 
 impl Responder {
@@ -38,25 +53,38 @@ impl Responder {
         address: SocketAddr,
         status: impl Fn() -> Answer + Send + 'static,
     ) -> Result<Self, ServeError> {
+        Self::patient(PATIENCE, address, status)
+    }
+
+    fn patient(
+        patience: Duration,
+        address: SocketAddr,
+        status: impl Fn() -> Answer + Send + 'static,
+    ) -> Result<Self, ServeError> {
         let fail = |error| ServeError::Listen { at: format!("http://{address}"), error };
         let listener = TcpListener::bind(address).map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        let ended = Arc::new(AtomicBool::new(false));
-        let end = ended.clone();
+        let shared = Arc::new(Shared::default());
+        let inner = shared.clone();
         let serve = move || {
             for stream in listener.incoming() {
-                if end.load(Ordering::Acquire) {
+                let kept = stream.and_then(|stream| Ok((stream.try_clone()?, stream)));
+                let Ok((own, stream)) = kept else {
+                    // Out of descriptors, most likely: they come back.
+                    std::thread::sleep(Duration::from_millis(100));
+                    continue;
+                };
+                inner.keep(Some(own));
+                if inner.ended.load(Ordering::Acquire) {
                     return;
                 }
-                match stream {
-                    // A client that hangs up early is no concern of the others.
-                    Ok(stream) => drop(answer(&stream, &status)),
-                    Err(_) => std::thread::sleep(Duration::from_millis(100)),
-                }
+                // A client that hangs up early is no concern of the others.
+                let _ = answer(&stream, patience, &status);
+                inner.keep(None);
             }
         };
         let thread = std::thread::Builder::new().name("http".into()).spawn(serve);
-        Ok(Self { address, ended, thread: Some(thread.map_err(ServeError::Thread)?) })
+        Ok(Self { address, shared, thread: Some(thread.map_err(ServeError::Thread)?) })
     }
 
     /// The address, with the port that the system chose where 0 was asked for.
@@ -67,18 +95,19 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::Release);
+        self.shared.ended.store(true, Ordering::Release);
         let woken = TcpStream::connect_timeout(&self.address, PATIENCE).is_ok();
+        if let Some(stream) = self.shared.keep(None) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();
         }
     }
 }
 
-fn answer(stream: &TcpStream, status: &impl Fn() -> Answer) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut head = BufReader::new(stream).take(HEAD_MAX);
+fn answer(stream: &TcpStream, patience: Duration, status: &impl Fn() -> Answer) -> std::io::Result<()> {
+    let mut head = BufReader::new(Deadline::after(patience, stream)).take(HEAD_MAX);
     let mut first = String::new();
     head.read_line(&mut first)?;
     // The rest of the head is read, so that closing the connection does not reset it.
@@ -89,41 +118,47 @@ fn answer(stream: &TcpStream, status: &impl Fn() -> Answer) -> std::io::Result<(
     let mut words = first.split_whitespace();
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = target.split('?').next().unwrap_or_default();
-    if method != "GET" && method != "HEAD" {
-        return respond(stream, "405 Method Not Allowed", TEXT, "only GET\n", method);
-    }
-    match path {
-        "/" => respond(stream, "200 OK", "text/html; charset=utf-8", PAGE, method),
-        "/metrics" | "/status.json" => {
-            let (code, kind, body) = match (status(), path) {
-                (Ok(value), "/status.json") => ("200 OK", "application/json", value.to_string()),
-                (Ok(value), _) => match serde_json::from_value(value).map(|status| metrics::text(&status)) {
-                    Ok(Ok(text)) => ("200 OK", metrics::CONTENT_TYPE, text),
-                    Ok(Err(error)) => ("500 Internal Server Error", TEXT, format!("{error}\n")),
-                    Err(error) => ("500 Internal Server Error", TEXT, format!("{error}\n")),
-                },
-                (Err(error), _) => ("503 Service Unavailable", TEXT, format!("{error}\n")),
-            };
-            respond(stream, code, kind, &body, method)
-        }
-        _ => respond(stream, "404 Not Found", TEXT, "there are /, /metrics and /status.json\n", method),
-    }
-}
-
-const TEXT: &str = "text/plain; charset=utf-8";
-
-fn respond(mut stream: &TcpStream, code: &str, kind: &str, body: &str, method: &str) -> std::io::Result<()> {
+    let (code, kind, body) = reply(method, path, status);
     let head = format!(
         "HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
          X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    stream.write_all(head.as_bytes())?;
-    if method == "HEAD" { Ok(()) } else { stream.write_all(body.as_bytes()) }
+    let mut out = Deadline::after(patience, stream);
+    out.write_all(head.as_bytes())?;
+    if method == "HEAD" { Ok(()) } else { out.write_all(body.as_bytes()) }
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// The status code, the type of the body, and the body.
+fn reply(
+    method: &str,
+    path: &str,
+    status: &impl Fn() -> Answer,
+) -> (&'static str, &'static str, Cow<'static, str>) {
+    if method != "GET" && method != "HEAD" {
+        return ("405 Method Not Allowed", TEXT, "only GET\n".into());
+    }
+    match path {
+        "/" => ("200 OK", "text/html; charset=utf-8", PAGE.into()),
+        "/metrics" | "/status.json" => match (status(), path) {
+            (Ok(value), "/status.json") => ("200 OK", "application/json", value.to_string().into()),
+            (Ok(value), _) => match serde_json::from_value(value).map(|status| metrics::text(&status)) {
+                Ok(Ok(text)) => ("200 OK", metrics::CONTENT_TYPE, text.into()),
+                Ok(Err(error)) => ("500 Internal Server Error", TEXT, format!("{error}\n").into()),
+                Err(error) => ("500 Internal Server Error", TEXT, format!("{error}\n").into()),
+            },
+            (Err(error), _) => ("503 Service Unavailable", TEXT, format!("{error}\n").into()),
+        },
+        _ => ("404 Not Found", TEXT, "there are /, /metrics and /status.json\n".into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::control::ControlError;
 
@@ -136,9 +171,44 @@ mod tests {
         (head.to_owned(), body.to_owned())
     }
 
+    fn refused() -> Answer {
+        Err(ControlError::new(ControlError::BUSY, "the array waits"))
+    }
+
+    /// A client that sends byte by byte until it is hung up on, and is there already.
+    fn slow_client(at: SocketAddr) -> JoinHandle<()> {
+        let mut stream = TcpStream::connect(at).unwrap();
+        std::thread::spawn(move || {
+            while stream.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })
+    }
+
+    #[test]
+    fn a_slow_client_does_not_keep_others_waiting() {
+        let patience = Duration::from_millis(200);
+        let responder = Responder::patient(patience, "127.0.0.1:0".parse().unwrap(), refused).unwrap();
+        let slow = slow_client(responder.address());
+        let begun = Instant::now();
+        assert!(get(responder.address(), "GET / HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 200"));
+        assert!(begun.elapsed() < Duration::from_secs(8), "not at the end of its head");
+        slow.join().unwrap();
+    }
+
+    #[test]
+    fn a_slow_client_does_not_hold_up_the_end() {
+        let long = Duration::from_secs(600);
+        let responder = Responder::patient(long, "127.0.0.1:0".parse().unwrap(), refused).unwrap();
+        let slow = slow_client(responder.address());
+        let begun = Instant::now();
+        drop(responder);
+        assert!(begun.elapsed() < Duration::from_secs(8), "not at the end of its head");
+        slow.join().unwrap();
+    }
+
     #[test]
     fn the_page_is_whole_in_itself_and_other_paths_and_methods_are_refused() {
-        let refused = || Err(ControlError::new(ControlError::BUSY, "the array waits"));
         let responder = Responder::start("127.0.0.1:0".parse().unwrap(), refused).unwrap();
         let at = responder.address();
         let (head, body) = get(at, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");

@@ -4,6 +4,7 @@
 
 mod buffers;
 mod control;
+mod deadline;
 mod elements;
 mod error;
 mod extents;

@@ -213,8 +213,9 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let Self { service, sessions, listeners, guests, mailbox, stoppers, http, control, .. } = self;
-        drop((mailbox, sessions, listeners, guests, http));
+        let Self { service, sessions, listeners, guests, mailbox, deferred, stoppers, http, control, .. } =
+            self;
+        drop((mailbox, deferred, sessions, listeners, guests));
         let Service { engine, recorder, .. } = service;
         let closed = engine.close().map(drop).map_err(ServeError::from);
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
@@ -224,7 +225,7 @@ impl Server {
             // Whoever asked may have gone.
             let _ = stopper.send(answer.map_err(|error| ControlError::refused(error.to_string())));
         }
-        drop(control);
+        drop((http, control));
         ended
     }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::rpc::{self, LINE_MAX};
 use super::{Answer, Asked, Command, ControlError};
+use crate::deadline::Deadline;
 use crate::error::ServeError;
 use crate::listen::UnixSocket;
 use crate::mailbox::{Sender, Unsent};
@@ -20,6 +21,8 @@ use crate::mailbox::{Sender, Unsent};
 const CONNECTIONS_MAX: usize = 16;
 /// How long a connection may be silent.
 const SILENCE: Duration = Duration::from_secs(60);
+/// How long a client may take to read an answer. The end of the server may have to wait for that.
+const ANSWER_TIME: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(5) };
 /// How long the loop may take to answer. It answers between two requests of hosts, so this is long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -113,11 +116,10 @@ fn listen<M: From<Asked> + Send + 'static>(shared: &Shared, mailbox: &Sender<M>)
     }
 }
 
-/// Answers line by line until the client goes, is silent too long, or writes a line without an end.
+/// Answers line by line until the client goes, is silent too long, reads no answers, or writes a line without an end.
 fn converse<M: From<Asked>>(stream: &UnixStream, mailbox: &Sender<M>) {
     let mut lines = BufReader::new(stream);
     let mut line = Vec::new();
-    let mut out = stream;
     loop {
         line.clear();
         match lines.by_ref().take(LINE_MAX as u64).read_until(b'\n', &mut line) {
@@ -126,7 +128,7 @@ fn converse<M: From<Asked>>(stream: &UnixStream, mailbox: &Sender<M>) {
         }
         let (id, command) = rpc::parse(&line);
         let answer = command.and_then(|command| ask(command, mailbox));
-        if out.write_all(&rpc::answer(&id, &answer)).is_err() {
+        if Deadline::after(ANSWER_TIME, stream).write_all(&rpc::answer(&id, &answer)).is_err() {
             return;
         }
     }
@@ -159,6 +161,8 @@ pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answ
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use serde_json::json;
 
     use super::super::Client;
@@ -226,5 +230,26 @@ mod tests {
         assert!(Client::connect(&path).unwrap().ask(&Command::Scrub).is_ok());
         Client::connect(&path).unwrap().ask(&Command::Stop).unwrap();
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_client_that_reads_no_answers_is_hung_up_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ctl");
+        let (sender, inbox) = mailbox().unwrap();
+        let thread = echo(inbox);
+        let control = Control::start(&path, sender).unwrap();
+        let mut deaf = UnixStream::connect(&path).unwrap();
+        let long = "x".repeat(LINE_MAX / 2);
+        let params = json!({ "path": long, "force": false });
+        let line =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "add-spare", "params": params }).to_string() + "\n";
+        deaf.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+        let begun = Instant::now();
+        while deaf.write_all(line.as_bytes()).is_ok() {}
+        assert!(begun.elapsed() < Duration::from_secs(8), "the server hangs up when it cannot answer");
+        Client::connect(&path).unwrap().ask(&Command::Stop).unwrap();
+        thread.join().unwrap();
+        drop(control);
     }
 }
