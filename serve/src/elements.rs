@@ -1,25 +1,37 @@
 //! Elements that are taken out, put in, rebuilt and scrubbed while the array serves.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use stripewise_array::format::Superblock;
-use stripewise_engine::{ElementFile, Engine, EngineError, FileMedia, FileTrouble, Rate};
+use stripewise_array::Rejoining;
+use stripewise_engine::{ElementState, Engine, EngineError, Rate};
 
-use crate::control::Command;
-use crate::signature::{clear, inspect};
+use crate::candidate::{Candidate, Place, Vacancy};
+use crate::control::{Command, ControlError};
 
 /// Why a command was not carried out.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// The element has not yet returned what it was given; try again.
-    NotYet,
+    /// The element has not yet returned what it was given; ask again.
+    NotYet(String),
     /// The array cannot do it: the reason, and the remedy.
     For(String),
 }
 
-impl<E: std::error::Error> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self::For(error.to_string())
+impl From<EngineError> for Refusal {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::InFlight { .. } => Self::NotYet(error.to_string()),
+            other => Self::For(other.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for ControlError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotYet(reason) => Self::new(Self::BUSY, reason),
+            Refusal::For(reason) => Self::refused(reason),
+        }
     }
 }
 
@@ -31,22 +43,13 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// Carries out a command on the array.
+    /// Carries out a command on the array, one that brings no file.
     ///
     /// # Errors
     /// Why it is not carried out.
-    pub(crate) fn obey(&mut self, command: &Command, engine: &mut Engine) -> Result<(), Refusal> {
+    pub(crate) fn obey(command: &Command, engine: &mut Engine) -> Result<(), Refusal> {
         match command {
-            Command::Fail { element } => Ok(engine.fail(*element)?),
-            Command::Replace { element, path, force } => replace(engine, *element, path, *force),
-            Command::AddSpare { path, force } => {
-                if engine.status().is_read_only {
-                    return Err(Refusal::For("the array is read-only: nothing is rebuilt".to_owned()));
-                }
-                engine.add_spare(take(engine, path, *force)?)?;
-                self.spares.push(path.clone());
-                Ok(())
-            }
+            Command::Fail { element } => engine.fail(*element)?,
             Command::Scrub => {
                 if engine.status().is_read_only {
                     return Err(Refusal::For(
@@ -54,18 +57,65 @@ impl Elements {
                     ));
                 }
                 engine.scrub();
-                Ok(())
             }
-            Command::StopScrub => {
-                engine.stop_scrub();
-                Ok(())
-            }
+            Command::StopScrub => engine.stop_scrub(),
             Command::RebuildRate { bytes_per_second } => {
                 engine.set_rate(bytes_per_second.map_or(Rate::Unlimited, Rate::BytesPerSecond));
-                Ok(())
             }
-            Command::Status | Command::Stop => Ok(()),
+            Command::Replace { .. } | Command::AddSpare { .. } => unreachable!("files come as candidates"),
+            Command::Status | Command::Stop => {}
         }
+        Ok(())
+    }
+
+    /// What is wanted for `place`.
+    ///
+    /// # Errors
+    /// Why nothing is taken there now.
+    pub(crate) fn vacancy(engine: &Engine, place: Place) -> Result<Vacancy, Refusal> {
+        let missing = match place {
+            Place::Element(element) if engine.failure(element)?.is_none() => {
+                return Err(Refusal::For(format!(
+                    "element {element} is in service; take it out with `stripewise fail` first"
+                )));
+            }
+            Place::Element(element) => {
+                engine.check_rejoin(element, Rejoining::Returned)?;
+                Some(element)
+            }
+            Place::Spare => None,
+        };
+        let status = engine.status();
+        if status.is_read_only {
+            return Err(Refusal::For("the array is read-only: nothing is rebuilt".to_owned()));
+        }
+        let known = missing.and_then(|element| status.elements[usize::from(element)].uuid);
+        let living = status.elements.into_iter().filter(|element| element.state != ElementState::Failed);
+        Ok(Vacancy {
+            page_bytes: engine.page_bytes(),
+            pages: engine.array().element_pages(),
+            own: status.uuid.zip(known),
+            living: living.filter_map(|element| element.path).collect(),
+        })
+    }
+
+    /// Puts a candidate in its place.
+    ///
+    /// # Errors
+    /// Why the array does not take it.
+    pub(crate) fn take(&mut self, candidate: Candidate, engine: &mut Engine) -> Result<(), Refusal> {
+        let Candidate { place, file, returned, made } = candidate;
+        match (place, returned) {
+            (Place::Element(element), Some(block)) => engine.rejoin_as(element, file, &block)?,
+            (Place::Element(element), None) => engine.replace(element, file)?,
+            (Place::Spare, _) => {
+                let path = file.path().to_owned();
+                engine.add_spare(file)?;
+                self.spares.push(path);
+            }
+        }
+        made.into_iter().for_each(crate::candidate::NewFile::keep);
+        Ok(())
     }
 
     /// The spares that still wait.
@@ -73,58 +123,4 @@ impl Elements {
         let waiting = engine.status().spares.min(self.spares.len());
         self.spares[self.spares.len() - waiting..].to_vec()
     }
-}
-
-/// Puts what `path` names in the place of `element`: the element itself, if that is what it is, or something else.
-fn replace(engine: &mut Engine, element: u16, path: &Path, force: bool) -> Result<(), Refusal> {
-    let placed = match superblock(path)?.filter(|block| is_that_element(engine, element, block)) {
-        Some(_) => {
-            let file = ElementFile::open(path, engine.page_bytes())?;
-            engine.rejoin(element, file)
-        }
-        None => {
-            // Before anything of it is touched.
-            if engine.failure(element)?.is_none() {
-                return Err(Refusal::For(format!(
-                    "element {element} is in service; take it out with `stripewise fail` first"
-                )));
-            }
-            let file = take(engine, path, force)?;
-            engine.replace(element, file)
-        }
-    };
-    match placed {
-        Err(EngineError::InFlight { .. }) => Err(Refusal::NotYet),
-        other => Ok(other?),
-    }
-}
-
-/// Whether a superblock is that of the element that the array misses.
-fn is_that_element(engine: &Engine, element: u16, block: &Superblock) -> bool {
-    let status = engine.status();
-    let known = status.elements.get(usize::from(element)).and_then(|element| element.uuid);
-    status.uuid == Some(block.array) && known == Some(block.element)
-}
-
-fn superblock(path: &Path) -> Result<Option<Superblock>, Refusal> {
-    match FileMedia::superblock(path) {
-        Err(error) if matches!(error.trouble, FileTrouble::Missing) => Ok(None),
-        other => Ok(other?),
-    }
-}
-
-/// Opens what is to become an element. A file that is not there is made, as large as the array needs.
-fn take(engine: &Engine, path: &Path, force: bool) -> Result<ElementFile, Refusal> {
-    let page_bytes = engine.page_bytes();
-    if !path.exists() {
-        let bytes = u64::from(engine.array().element_pages()) * u64::from(page_bytes);
-        return Ok(ElementFile::create(path, bytes, page_bytes)?);
-    }
-    let holds = inspect(path, force)?;
-    // Locked before it is cleared: another engine may have it.
-    let file = ElementFile::open(path, page_bytes)?;
-    if holds.is_some() {
-        clear(path).map_err(|error| Refusal::For(format!("cannot clear `{}`: {error}", path.display())))?;
-    }
-    Ok(file)
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod buffers;
+mod candidate;
 mod control;
 mod deadline;
 mod elements;

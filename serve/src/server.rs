@@ -16,7 +16,7 @@ use stripewise_engine::Engine;
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
-use crate::elements::{Elements, Refusal};
+use crate::elements::Elements;
 use crate::error::ServeError;
 use crate::http::Responder;
 use crate::listen::{Address, Listener};
@@ -33,8 +33,6 @@ use crate::watch::Watch;
 const SESSIONS_MAX: usize = 16;
 /// The longest payload of a request: what clients assume that learn nothing else.
 const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
-/// How soon a command is tried again that had to wait for an element.
-const RETRY: Duration = Duration::from_millis(50);
 /// How long clients have to take their replies when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -103,8 +101,6 @@ pub struct Server {
     // Behind the mailbox: whoever waits there for an answer of the loop is told first that there is none.
     guests: Guests,
     sender: Sender<Message>,
-    /// Commands that wait until an element has returned what it was given.
-    deferred: Vec<Asked>,
     /// When it gives up waiting for clients, once it is to end; and who asked for that.
     ending: Option<Instant>,
     stoppers: Vec<SyncSender<Answer>>,
@@ -168,7 +164,6 @@ impl Server {
             watch: Watch::new(),
             mailbox,
             sender,
-            deferred: Vec::new(),
             ending: None,
             stoppers: Vec::new(),
             http,
@@ -213,9 +208,8 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let Self { service, sessions, listeners, guests, mailbox, deferred, stoppers, http, control, .. } =
-            self;
-        drop((mailbox, deferred, sessions, listeners, guests));
+        let Self { service, sessions, listeners, guests, mailbox, stoppers, http, control, .. } = self;
+        drop((mailbox, sessions, listeners, guests));
         let Service { engine, recorder, .. } = service;
         let closed = engine.close().map(drop).map_err(ServeError::from);
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
@@ -236,7 +230,6 @@ impl Server {
             self.exchange();
             // Replies that went out may have made room for requests, which the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
-            self.retry();
             self.service.look_at_the_recorder();
             if is_busy {
                 self.service.tally.sample(self.service.now(), &self.service.engine);
@@ -349,12 +342,11 @@ impl Server {
     /// How long nothing has to be done unless there are news.
     fn patience(&self) -> Option<Duration> {
         let farewell = self.ending.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let retry = (!self.deferred.is_empty()).then_some(RETRY);
         let strangers = self.sessions.values().filter_map(Session::handshake_ends).min();
         let recorded = self.service.recorder.as_ref().and_then(Recorder::until);
         let until = |time: u64| Duration::from_nanos(time.saturating_sub(self.service.now()));
         let (stranger, recorded) = (strangers.map(until), recorded.map(until));
-        [self.service.engine.wake_in(), farewell, retry, stranger, recorded].into_iter().flatten().min()
+        [self.service.engine.wake_in(), farewell, stranger, recorded].into_iter().flatten().min()
     }
 
     /// Takes what a client's socket has to say.
@@ -392,7 +384,7 @@ impl Server {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Asked(Asked { command: Command::Stop, answer }) => {
+            Message::Asked(Asked::Command { command: Command::Stop, answer }) => {
                 self.stoppers.push(answer);
                 self.end();
             }
@@ -411,28 +403,33 @@ impl Server {
         }
     }
 
-    /// Tries again what had to wait for an element.
-    fn retry(&mut self) {
-        for asked in std::mem::take(&mut self.deferred) {
-            self.obey(asked);
+    fn obey(&mut self, asked: Asked) {
+        let engine = &mut self.service.engine;
+        // Whoever asked may have gone: nobody is told then.
+        match asked {
+            Asked::Command { command, answer } => drop(answer.send(self.carry_out(&command))),
+            Asked::Vacancy { place, answer } => drop(answer.send(Elements::vacancy(engine, place))),
+            Asked::Candidate { candidate, answer } => {
+                let (place, path) = (candidate.place, candidate.file.path().to_owned());
+                let taken = self.elements.take(*candidate, engine);
+                if taken.is_ok() {
+                    tracing::info!(?place, path = %path.display(), "taken");
+                }
+                drop(answer.send(taken.map(|()| Value::Null).map_err(ControlError::from)));
+            }
         }
     }
 
-    fn obey(&mut self, asked: Asked) {
-        let answered = match self.elements.obey(&asked.command, &mut self.service.engine) {
-            _ if asked.command == Command::Status => self.status(),
-            Err(Refusal::NotYet) => return self.deferred.push(asked),
-            Err(Refusal::For(reason)) => Err(ControlError::refused(reason)),
-            Ok(()) => {
-                tracing::info!(command = ?asked.command, "done as asked");
-                if asked.command == Command::Scrub {
-                    self.service.tally.scrub_begins();
-                }
-                Ok(Value::Null)
-            }
-        };
-        // Whoever asked may have gone.
-        let _ = asked.answer.send(answered);
+    fn carry_out(&mut self, command: &Command) -> Answer {
+        if *command == Command::Status {
+            return self.status();
+        }
+        Elements::obey(command, &mut self.service.engine)?;
+        tracing::info!(?command, "done as asked");
+        if *command == Command::Scrub {
+            self.service.tally.scrub_begins();
+        }
+        Ok(Value::Null)
     }
 
     fn status(&mut self) -> Answer {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use stripewise_array::format::Uuid;
+use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::{RejoinError, Rejoining};
 
 use super::Engine;
@@ -85,7 +85,7 @@ impl<B: Backend> Engine<B> {
     /// When there is no such element, it serves, another is being rebuilt, or the new one is too small. Then it is not taken.
     pub fn replace_by(&mut self, element: u16, store: B::Element, pages: u32) -> Result<(), EngineError> {
         let uuid = random_uuid()?;
-        self.rejoin_as(element, store, Rejoining::Replacement { element: uuid, pages })?;
+        self.put(element, store, Rejoining::Replacement { element: uuid, pages })?;
         if let Some(known) = &mut self.known {
             known.elements[usize::from(element)] = uuid;
         }
@@ -98,14 +98,22 @@ impl<B: Backend> Engine<B> {
         self.use_spares();
     }
 
-    fn rejoin_as(&mut self, element: u16, store: B::Element, how: Rejoining) -> Result<(), EngineError> {
+    /// Whether an element would be taken now in the place of `element`.
+    ///
+    /// # Errors
+    /// Those of [`Engine::replace_by`]; [`EngineError::InFlight`] passes.
+    pub fn check_rejoin(&self, element: u16, how: Rejoining) -> Result<(), EngineError> {
         self.exists(element)?;
         self.array.check_rejoin(element, how)?;
         // Whatever these bring is about the one that was there before.
-        let operations = self.desk.in_flight(element);
-        if operations > 0 {
-            return Err(EngineError::InFlight { element, operations });
+        match self.desk.in_flight(element) {
+            0 => Ok(()),
+            operations => Err(EngineError::InFlight { element, operations }),
         }
+    }
+
+    fn put(&mut self, element: u16, store: B::Element, how: Rejoining) -> Result<(), EngineError> {
+        self.check_rejoin(element, how)?;
         self.desk.restore(element, store);
         let now = self.clock.now();
         if let Some(scribe) = &mut self.desk.scribe {
@@ -125,7 +133,7 @@ impl<B: Backend> Engine<B> {
             let Some(&(_, pages)) = self.spares.waiting.front() else { return };
             let uuid = Uuid([0; 16]);
             let how = Rejoining::Replacement { element: uuid, pages };
-            if self.desk.in_flight(element) > 0 || self.array.check_rejoin(element, how).is_err() {
+            if self.check_rejoin(element, how).is_err() {
                 continue;
             }
             let Some((store, pages)) = self.spares.waiting.pop_front() else { return };
@@ -165,24 +173,35 @@ impl Engine<Files> {
     /// # Errors
     /// When the file is not that element, or the controller does not take it; see [`RejoinError`].
     pub fn rejoin(&mut self, element: u16, file: ElementFile) -> Result<(), EngineError> {
+        match FileMedia::superblock(file.path())? {
+            Some(block) => self.rejoin_as(element, file, &block),
+            None => {
+                let reason = "it has no superblock; replace the element by it".to_owned();
+                Err(EngineError::NotThat { element, path: file.path().into(), reason })
+            }
+        }
+    }
+
+    /// [`Engine::rejoin`] of a file whose superblock was read before, where this thread must not wait for the device.
+    ///
+    /// # Errors
+    /// Those of [`Engine::rejoin`].
+    pub fn rejoin_as(
+        &mut self,
+        element: u16,
+        file: ElementFile,
+        block: &Superblock,
+    ) -> Result<(), EngineError> {
         self.exists(element)?;
         let Some(known) = &self.known else { return Err(RejoinError::NoMetadata.into()) };
-        let reason = match FileMedia::superblock(file.path())? {
-            None => Some("it has no superblock; replace the element by it".to_owned()),
-            Some(block) if block.array != known.array => Some(format!(
-                "it belongs to array {}; replace the element by it if nobody needs that",
-                block.array
-            )),
-            Some(block) if block.element != known.elements[usize::from(element)] => Some(format!(
-                "it is or was element {} of this array; replace the element by it",
-                block.number
-            )),
-            Some(_) => None,
+        let reason = if block.array != known.array {
+            format!("it belongs to array {}; replace the element by it if nobody needs that", block.array)
+        } else if block.element != known.elements[usize::from(element)] {
+            format!("it is or was element {} of this array; replace the element by it", block.number)
+        } else {
+            return self.put(element, file, Rejoining::Returned);
         };
-        if let Some(reason) = reason {
-            return Err(EngineError::NotThat { element, path: file.path().into(), reason });
-        }
-        self.rejoin_as(element, file, Rejoining::Returned)
+        Err(EngineError::NotThat { element, path: file.path().into(), reason })
     }
 }
 

@@ -10,6 +10,9 @@ use std::sync::mpsc::SyncSender;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::candidate::{Candidate, Place, Vacancy};
+use crate::elements::Refusal;
+
 pub use client::{Client, ClientError};
 pub(crate) use server::{Control, ask};
 
@@ -95,9 +98,13 @@ impl ControlError {
 /// What a command is answered with.
 pub(crate) type Answer = Result<Value, ControlError>;
 
-/// A command, and where its answer goes.
+/// What the loop is asked, and where its answer goes.
 #[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) command: Command,
-    pub(crate) answer: SyncSender<Answer>,
+pub(crate) enum Asked {
+    /// To carry out a command that brings no file.
+    Command { command: Command, answer: SyncSender<Answer> },
+    /// What it wants of a file or device for a place.
+    Vacancy { place: Place, answer: SyncSender<Result<Vacancy, Refusal>> },
+    /// To take a file or device.
+    Candidate { candidate: Box<Candidate>, answer: SyncSender<Answer> },
 }

@@ -5,14 +5,16 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::rpc::{self, LINE_MAX};
 use super::{Answer, Asked, Command, ControlError};
+use crate::candidate::{Candidate, Place, Vacancy};
 use crate::deadline::Deadline;
+use crate::elements::Refusal;
 use crate::error::ServeError;
 use crate::listen::UnixSocket;
 use crate::mailbox::{Sender, Unsent};
@@ -25,6 +27,8 @@ const SILENCE: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(5) };
 /// How long the loop may take to answer. It answers between two requests of hosts, so this is long.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How soon it is asked again for the place of an element that has not yet returned what it was given.
+const RETRY: Duration = Duration::from_millis(50);
 
 /// A control socket that listens; dropped, it answers what was asked, closes and removes its file.
 #[derive(Debug)]
@@ -134,28 +138,56 @@ fn converse<M: From<Asked>>(stream: &UnixStream, mailbox: &Sender<M>) {
     }
 }
 
-/// Asks the loop, and waits for its answer.
+/// Has the loop carry out `command`, and waits for its answer. What a command brings is made ready on this thread.
 pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answer {
+    match command {
+        Command::Replace { element, path, force } => bring(Place::Element(element), &path, force, mailbox),
+        Command::AddSpare { path, force } => bring(Place::Spare, &path, force, mailbox),
+        // To finish and flush takes what it takes, and the channel closes with the loop.
+        Command::Stop => put(mailbox, None, |answer| Asked::Command { command: Command::Stop, answer })?,
+        command => put(mailbox, Some(PATIENCE), |answer| Asked::Command { command, answer })?,
+    }
+}
+
+/// Brings the array a file or device for `place`.
+fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sender<M>) -> Answer {
+    let candidate = Candidate::prepare(place, path, force, || vacancy(place, mailbox))?;
+    put(mailbox, Some(PATIENCE), |answer| Asked::Candidate { candidate: Box::new(candidate), answer })?
+}
+
+/// What the array wants for `place`, as soon as the element that was there has returned what it was given.
+fn vacancy<M: From<Asked>>(place: Place, mailbox: &Sender<M>) -> Result<Vacancy, ControlError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match put(mailbox, Some(PATIENCE), |answer| Asked::Vacancy { place, answer })? {
+            Err(Refusal::NotYet(_)) if Instant::now() < until => std::thread::sleep(RETRY),
+            told => return Ok(told?),
+        }
+    }
+}
+
+/// Puts a question to the loop and waits for its answer, with `patience` or until the loop ends.
+fn put<M: From<Asked>, T>(
+    mailbox: &Sender<M>,
+    patience: Option<Duration>,
+    question: impl FnOnce(SyncSender<T>) -> Asked,
+) -> Result<T, ControlError> {
     let ended = || ControlError::new(ControlError::ENDED, "the server ends");
-    let is_stop = command == Command::Stop;
     let (answer, answered) = sync_channel(1);
-    mailbox.send(Asked { command, answer }.into()).map_err(|unsent| match unsent {
+    mailbox.send(question(answer).into()).map_err(|unsent| match unsent {
         Unsent::Busy => ControlError::new(ControlError::BUSY, "too many commands wait; ask again"),
         Unsent::Ended => ended(),
     })?;
-    if is_stop {
-        // To finish and flush takes what it takes, and the channel closes with the loop.
-        return answered.recv().unwrap_or_else(|_| Err(ended()));
-    }
-    answered.recv_timeout(PATIENCE).unwrap_or_else(|error| match error {
+    let Some(patience) = patience else { return answered.recv().map_err(|_| ended()) };
+    answered.recv_timeout(patience).map_err(|error| match error {
         RecvTimeoutError::Timeout => {
             let message = format!(
                 "no answer within {} s: the array waits for its elements; it may still do what was asked",
-                PATIENCE.as_secs()
+                patience.as_secs()
             );
-            Err(ControlError::new(ControlError::BUSY, message))
+            ControlError::new(ControlError::BUSY, message)
         }
-        RecvTimeoutError::Disconnected => Err(ended()),
+        RecvTimeoutError::Disconnected => ended(),
     })
 }
 
@@ -173,7 +205,7 @@ mod tests {
     fn echo(mailbox: crate::mailbox::Mailbox<Asked>) -> JoinHandle<()> {
         std::thread::spawn(move || {
             loop {
-                let Some(Asked { command, answer }) = mailbox.take() else {
+                let Some(Asked::Command { command, answer }) = mailbox.take() else {
                     std::thread::sleep(Duration::from_millis(1));
                     continue;
                 };

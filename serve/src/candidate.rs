@@ -1,0 +1,261 @@
+//! Files and devices that are to become elements: looked at, opened and cleared on the thread of whoever brings them, because
+//! the serving thread must not wait for a device.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use stripewise_array::RejoinError;
+use stripewise_array::format::{Superblock, Uuid};
+use stripewise_engine::{ElementFile, FileError, FileMedia, Store};
+
+use crate::control::ControlError;
+use crate::signature::{Taken, clear, inspect};
+
+/// What a file or device is brought for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The place of an element that is out of service.
+    Element(u16),
+    /// That of the first element that fails.
+    Spare,
+}
+
+/// What an array wants of whatever takes a place in it.
+#[derive(Debug)]
+pub(crate) struct Vacancy {
+    pub(crate) page_bytes: u32,
+    /// Pages that it takes of each element.
+    pub(crate) pages: u32,
+    /// The array's UUID, and that of the element that is out of service: so its own device is known when it is back.
+    pub(crate) own: Option<(Uuid, Uuid)>,
+    /// Where the elements in service are.
+    pub(crate) living: Vec<PathBuf>,
+}
+
+/// Why a file or device does not become an element.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unfit {
+    /// The array does not take one now.
+    #[error(transparent)]
+    Refused(#[from] ControlError),
+    /// It cannot be had.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It holds something, or the system has it.
+    #[error(transparent)]
+    Taken(#[from] Taken),
+    /// It is too small.
+    #[error("`{}`: {error}", path.display())]
+    Small { path: PathBuf, error: RejoinError },
+    /// A folder, a pipe, or the like.
+    #[error("`{}` is neither a file nor a block device; name one", .0.display())]
+    Strange(PathBuf),
+    /// A symbolic link without anything behind it.
+    #[error("`{}` is a link that leads nowhere; name the device itself, or wait until it is there", .0.display())]
+    Dangling(PathBuf),
+    /// A new file there would be memory.
+    #[error("there is no device `{}`, and no file is made below /dev; check the name", .0.display())]
+    NoDevice(PathBuf),
+    /// New files are for arrays of files.
+    #[error(
+        "`{}` does not exist, and a file is made only where all elements in service are files; check the name, or make the file \
+         yourself",
+        .0.display()
+    )]
+    NoFile(PathBuf),
+    /// The operating system refused.
+    #[error("cannot {what} `{}`: {error}", path.display())]
+    Io { what: &'static str, path: PathBuf, error: io::Error },
+}
+
+impl From<Unfit> for ControlError {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::Refused(error) => error,
+            other => Self::refused(other.to_string()),
+        }
+    }
+}
+
+/// What is ready to take a place. A file that was made for it is removed again if it is not taken.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) place: Place,
+    pub(crate) file: ElementFile,
+    /// Its superblock, if it is the element itself, which was away.
+    pub(crate) returned: Option<Superblock>,
+    pub(crate) made: Option<NewFile>,
+}
+
+impl Candidate {
+    /// Opens what `path` names for `place`, and clears it if it held something and is forced. A file that is not there is
+    /// made where the array's elements are files. `vacancy` asks the array, and is asked once more before anything is cleared.
+    ///
+    /// # Errors
+    /// Why it cannot be taken. Nothing of it was changed then, unless clearing itself failed.
+    pub(crate) fn prepare(
+        place: Place,
+        path: &Path,
+        force: bool,
+        mut vacancy: impl FnMut() -> Result<Vacancy, ControlError>,
+    ) -> Result<Self, Unfit> {
+        let Vacancy { page_bytes, pages, own, living } = vacancy()?;
+        if !is_there(path)? {
+            refuse_to_make(path, &living)?;
+            let file = ElementFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
+            return Ok(Self { place, file, returned: None, made: Some(NewFile(Some(path.into()))) });
+        }
+        let is_own = |block: &Superblock| own == Some((block.array, block.element));
+        if let Some(block) = FileMedia::superblock(path)?.filter(is_own) {
+            let file = ElementFile::open(path, page_bytes)?;
+            return Ok(Self { place, file, returned: Some(block), made: None });
+        }
+        let holds = inspect(path, force)?;
+        // Locked before it is cleared: another engine may have it.
+        let file = ElementFile::open(path, page_bytes)?;
+        if file.pages() < pages {
+            let error = RejoinError::TooSmall { pages: file.pages(), needed: pages };
+            return Err(Unfit::Small { path: path.into(), error });
+        }
+        if holds.is_some() {
+            vacancy()?;
+            clear(path).map_err(|error| Unfit::Io { what: "clear", path: path.into(), error })?;
+        }
+        Ok(Self { place, file, returned: None, made: None })
+    }
+}
+
+/// A file that was made, and is removed with this value.
+#[derive(Debug)]
+pub(crate) struct NewFile(Option<PathBuf>);
+
+impl NewFile {
+    /// Leaves it where it is.
+    pub(crate) fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0
+            && let Err(error) = fs::remove_file(path)
+        {
+            tracing::warn!(path = %path.display(), %error, "a new file that was not taken cannot be removed");
+        }
+    }
+}
+
+/// Whether there is a file or device.
+fn is_there(path: &Path) -> Result<bool, Unfit> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() || found.file_type().is_block_device() => Ok(true),
+        Ok(_) => Err(Unfit::Strange(path.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::symlink_metadata(path) {
+            // Something was made of it just now, or it leads nowhere; in neither case it is free.
+            Ok(_) => Err(Unfit::Dangling(path.into())),
+            Err(_) => Ok(false),
+        },
+        Err(error) => Err(Unfit::Io { what: "look at", path: path.into(), error }),
+    }
+}
+
+/// Refuses a new file where a device is meant: a name of /dev that is misspelt would become a file in memory.
+fn refuse_to_make(path: &Path, living: &[PathBuf]) -> Result<(), Unfit> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().map_err(|error| Unfit::Io {
+        what: "look at the folder of",
+        path: path.into(),
+        error,
+    })?;
+    // Files of /dev/shm are known to be memory.
+    if folder.starts_with("/dev") && !folder.starts_with("/dev/shm") {
+        return Err(Unfit::NoDevice(path.into()));
+    }
+    let is_file = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_file());
+    if living.is_empty() || !living.iter().all(is_file) {
+        return Err(Unfit::NoFile(path.into()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGES: u32 = 1024;
+
+    /// What an array of files wants, its elements being `living`.
+    fn vacancy(living: &[&Path]) -> Result<Vacancy, ControlError> {
+        let living = living.iter().map(PathBuf::from).collect();
+        Ok(Vacancy { page_bytes: 4096, pages: PAGES, own: None, living })
+    }
+
+    fn refused(path: &Path, force: bool, living: &[&Path]) -> String {
+        let told = Candidate::prepare(Place::Spare, path, force, || vacancy(living));
+        told.expect_err("this must be refused").to_string()
+    }
+
+    #[test]
+    fn a_file_is_made_among_files_alone_and_never_below_dev() {
+        let folder = tempfile::tempdir().unwrap();
+        let (element, new) = (folder.path().join("element"), folder.path().join("new"));
+        fs::write(&element, "").unwrap();
+        let misspelt = Path::new("/dev/stripewise-no-such-device");
+        let told = refused(misspelt, true, &[&element]);
+        assert!(told.contains("no device") && !misspelt.exists(), "{told}");
+        for living in [&[&element, Path::new("/dev/null")][..], &[]] {
+            let told = refused(&new, true, living);
+            assert!(told.contains("only where all elements in service are files"), "{told}");
+        }
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("gone", &link).unwrap();
+        let told = refused(&link, true, &[&element]);
+        assert!(told.contains("leads nowhere") && !folder.path().join("gone").exists(), "{told}");
+        assert!(refused(folder.path(), true, &[&element]).contains("neither a file nor"));
+        assert!(refused(Path::new("/dev/null"), true, &[&element]).contains("neither a file nor"));
+        let made = Candidate::prepare(Place::Spare, &new, false, || vacancy(&[&element])).unwrap();
+        assert_eq!(made.file.pages(), PAGES);
+    }
+
+    #[test]
+    fn a_new_file_stays_only_if_it_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let (element, new) = (folder.path().join("element"), folder.path().join("new"));
+        fs::write(&element, "").unwrap();
+        let prepared =
+            || Candidate::prepare(Place::Element(2), &new, false, || vacancy(&[&element])).unwrap();
+        drop(prepared());
+        assert!(!new.exists());
+        prepared().made.unwrap().keep();
+        assert!(new.exists());
+    }
+
+    #[test]
+    fn what_is_not_taken_holds_what_it_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("holds");
+        let hold = |pages: u32| fs::write(&path, vec![7; pages as usize * 4096]).unwrap();
+        let holds = || fs::read(&path).unwrap().iter().all(|&byte| byte == 7);
+        hold(PAGES);
+        let told = refused(&path, false, &[]);
+        assert!(told.contains("holds something that is not zero") && holds(), "{told}");
+        hold(PAGES - 1);
+        let told = refused(&path, true, &[]);
+        assert!(told.contains("use a larger one") && holds(), "{told}");
+        hold(PAGES);
+        // Another one was quicker.
+        let mut asked = 0;
+        let told = Candidate::prepare(Place::Element(2), &path, true, || {
+            asked += 1;
+            if asked == 1 { vacancy(&[]) } else { Err(ControlError::refused("element 3 is being rebuilt")) }
+        });
+        assert!(told.is_err_and(|error| error.to_string().contains("being rebuilt")) && holds());
+        let taken = Candidate::prepare(Place::Element(2), &path, true, || vacancy(&[])).unwrap();
+        assert!(taken.made.is_none() && !holds(), "what is forced is cleared");
+        drop(taken);
+        assert!(path.exists(), "a file that was there before is never removed");
+    }
+}
