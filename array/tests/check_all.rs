@@ -34,7 +34,7 @@ fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
         ..Elements::opaque(disk.elements.len() as u32, PAGE, disk.elements[0].pages.len() as u32)
     };
     let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
-    let opening = Opening { read_only: true, force: false };
+    let opening = Opening { read_only: true, ..Opening::default() };
     let (array, opened) =
         Array::open(&scheme, elements, PageMemory::new(PAGE), &mut read, opening).expect("it opens");
     let mut troubles = Vec::new();

@@ -19,7 +19,7 @@ impl<M: Memory> Array<M> {
         let rebuilt =
             (0..superblock.members.len()).find(|number| is_rebuilt(number) && !self.failed[*number]);
         if let Some(number) = rebuilt {
-            let cursor = superblock.members[number].cursor;
+            let cursor = superblock.members[number].cursor.min(rows);
             // The new epoch has no records yet.
             members.begin_rebuild(number as u16, (cursor, rows), false, 0);
         }

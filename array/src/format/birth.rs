@@ -9,8 +9,14 @@ pub const EPOCHS_MAX: u32 = 1 << (u64::BITS - SEQUENCE_BITS);
 /// Sequences of an epoch are less than this.
 pub const SEQUENCES_MAX: u64 = 1 << SEQUENCE_BITS;
 
-/// Numbers of updates, batches, records and checkpoints, and versions, are less than this: there is always a next one.
+/// Numbers of updates, batches, records and checkpoints, and versions, are less than this.
 pub const NUMBERS_MAX: u64 = 1 << 62;
+
+/// Who writes begins with numbers less than this. So there is always a next one: nobody gets through the other half.
+pub const NUMBERS_BEGIN_MAX: u64 = NUMBERS_MAX / 2;
+
+/// Who writes begins with generations of segments less than this, for the same reason.
+pub const GENERATIONS_BEGIN_MAX: u32 = 1 << 31;
 
 /// The birth of what is the `sequence`-th of `epoch`. Births compare as the pair does.
 ///

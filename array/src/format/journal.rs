@@ -1,5 +1,6 @@
 //! A record of the redo journal: which pages an update writes in place, ahead of that.
 
+use super::birth::NUMBERS_MAX;
 use super::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid};
 
@@ -122,7 +123,7 @@ impl RedoRecord {
         let room = (bytes.len() - HEAD_BYTES) / ENTRY_BYTES;
         FRAME.expect(usize::from(count) <= room, "entries", count, "as many as the header has room for")?;
         let (number, tail) = (u64_at(bytes, 32), u64_at(bytes, 40));
-        FRAME.expect(number > 0, "number", number, "1 or more")?;
+        FRAME.expect((1..NUMBERS_MAX).contains(&number), "number", number, "1 or more, of 62 bits")?;
         FRAME.expect((1..=number).contains(&tail), "tail", tail, "1 up to the number of the record")?;
         let entries = bytes[HEAD_BYTES..].chunks_exact(ENTRY_BYTES).take(count.into()).map(entry);
         Ok(Self {
@@ -181,7 +182,7 @@ mod tests {
 
     fn record() -> impl Strategy<Value = RedoRecord> {
         let entries = prop::collection::vec(entry(), 0..=32);
-        let numbers = (1..u64::MAX).prop_flat_map(|number| (Just(number), 1..=number));
+        let numbers = (1..NUMBERS_MAX).prop_flat_map(|number| (Just(number), 1..=number));
         (uuid(), any::<u32>(), numbers, any::<u64>(), any::<u32>(), entries).prop_map(
             |(array, epoch, (number, tail), missing, first, entries)| RedoRecord {
                 array,

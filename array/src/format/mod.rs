@@ -21,7 +21,10 @@ mod superblock;
 mod testing;
 mod uuid;
 
-pub use birth::{EPOCHS_MAX, NUMBERS_MAX, SEQUENCES_MAX, birth, epoch_of, sequence_of};
+pub use birth::{
+    EPOCHS_MAX, GENERATIONS_BEGIN_MAX, NUMBERS_BEGIN_MAX, NUMBERS_MAX, SEQUENCES_MAX, birth, epoch_of,
+    sequence_of,
+};
 pub use checkpoint::{CheckpointHeader, SegmentEntry};
 pub use checksum::crc32c;
 pub use commit::Commit;

@@ -1,5 +1,6 @@
 //! Pages of metadata that are rewritten where they lie, in two versions: the table of checksums, the intent bitmap.
 
+use super::birth::NUMBERS_MAX;
 use super::fields::{Frame, put, u32_at, u64_at, uuid_at};
 use super::{FormatError, Structure, Uuid};
 
@@ -72,7 +73,7 @@ impl ChecksumPage {
     pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
         CHECKSUMS.check(page)?;
         let version = u64_at(page, 32);
-        CHECKSUMS.expect(version > 0, "version", version, "1 or more")?;
+        CHECKSUMS.expect((1..NUMBERS_MAX).contains(&version), "version", version, "1 or more, of 62 bits")?;
         Ok(Self {
             array: uuid_at(page, 8),
             epoch: u32_at(page, 24),
@@ -115,7 +116,7 @@ impl IntentPage {
     pub fn parse(page: &[u8]) -> Result<Self, FormatError> {
         INTENT.check(page)?;
         let (version, bits) = (u64_at(page, 32), u32_at(page, 44));
-        INTENT.expect(version > 0, "version", version, "1 or more")?;
+        INTENT.expect((1..NUMBERS_MAX).contains(&version), "version", version, "1 or more, of 62 bits")?;
         let room = (page.len() - INTENT_AT) as u64 * 8;
         INTENT.expect(u64::from(bits) <= room, "bits", bits, "as many as the page has room for")?;
         Ok(Self {
@@ -142,13 +143,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn checksum_page() -> impl Strategy<Value = ChecksumPage> {
-        (uuid(), any::<[u32; 3]>(), 1..u64::MAX).prop_map(|(array, [epoch, group, number], version)| {
+        (uuid(), any::<[u32; 3]>(), 1..NUMBERS_MAX).prop_map(|(array, [epoch, group, number], version)| {
             ChecksumPage { array, epoch, version, group, number }
         })
     }
 
     fn intent_page() -> impl Strategy<Value = IntentPage> {
-        (uuid(), any::<[u32; 2]>(), 1..u64::MAX, 0..=512u32, any::<u64>()).prop_map(
+        (uuid(), any::<[u32; 2]>(), 1..NUMBERS_MAX, 0..=512u32, any::<u64>()).prop_map(
             |(array, [epoch, group], version, bits, missing)| IntentPage {
                 array,
                 epoch,

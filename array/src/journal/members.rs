@@ -225,7 +225,7 @@ impl Members {
         self.unmade = 0;
         self.rebuild = Some(Rebuild {
             element,
-            rows: Rows::new(cursor.min(rows), rows),
+            rows: Rows::new(cursor, rows),
             noted: cursor,
             is_returned,
             behind,

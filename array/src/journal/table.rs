@@ -129,6 +129,11 @@ impl Checksums {
         self.versions[page as usize] = head.version;
     }
 
+    /// The greatest version of a page of it.
+    pub(crate) fn greatest_version(&self) -> u64 {
+        self.versions.iter().copied().max().unwrap_or(0)
+    }
+
     /// Pages of the table, of all groups.
     pub(crate) fn pages(&self) -> u32 {
         self.versions.len() as u32

@@ -8,11 +8,11 @@ use super::in_place_journal::Found;
 use super::in_place_late as late;
 use super::in_place_table as tables;
 use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
-use super::{DamagedCopy, Identity, OpenError, Opened, Opening};
+use super::{DamagedCopy, Identity, OpenError, Opened, Opening, check_next};
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
-use crate::format::{Structure, Superblock, Uuid, superblock_pages};
+use crate::format::{NUMBERS_BEGIN_MAX, Structure, Superblock, Uuid, superblock_pages};
 use crate::geometry::Geometry;
 use crate::journal::Checksums;
 use crate::media::{At, Media};
@@ -245,6 +245,8 @@ fn read_marks(
     site.leave_out(found.missing);
     site.check_enough()?;
     if !opening.read_only {
+        let version = found.groups.iter().map(|newest| newest.version).max().unwrap_or(0);
+        check_next("version of the intent bitmap", version, NUMBERS_BEGIN_MAX)?;
         site.write(&found.behind.0, &found.behind.1)?;
     }
     Ok(found)
@@ -283,6 +285,8 @@ fn redo(
             return undone();
         }
     } else {
+        check_next("record of the journal", found.newest_number(), NUMBERS_BEGIN_MAX)?;
+        check_next("version of the table of checksums", table.greatest_version(), NUMBERS_BEGIN_MAX)?;
         found.secure(site)?;
         site.write(&behind.0, &behind.1)?;
         if !opening.has_bug(Bug::LateParityForgotten) {

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use super::assemble::Assembly;
 use super::superblocks::{superblock_of_log, write_all, write_and_flush};
 use super::walk::{Checkpoint, Found, FoundBatch, Walk};
-use super::{Identity, OpenError, Opened, Opening};
+use super::{Identity, OpenError, Opened, Opening, check_next};
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::checkpoint::{body_bytes, is_written, put_segment, put_written, segment};
 use crate::format::{
-    CheckpointHeader, ENDED_MAX, EndedEpoch, EntryRole, MemberState, SegmentEntry, Summary, Superblock,
-    birth, crc32c,
+    CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, GENERATIONS_BEGIN_MAX, MemberState,
+    NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, birth, crc32c,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -134,6 +134,9 @@ pub(super) fn open<M: Memory>(
     }
     let ended = end_of_log(&mut found, &walk, &checkpoint, promised);
     let dropped = walk.later.split_off(&(ended + 1)).len() as u64;
+    if !opening.read_only {
+        check_numbers(&walk, &checkpoint, commit, ended)?;
+    }
     let pages_read = found.pages_read;
 
     let mut array = Array::new(scheme, elements, memory.take().expect("given back when it was not opened"))?;
@@ -199,6 +202,22 @@ pub(super) fn open<M: Memory>(
         ..Opened::default()
     };
     Ok((array, opened))
+}
+
+/// Refuses to go on with a log of which some number would have no next one some day.
+fn check_numbers(
+    walk: &Walk,
+    checkpoint: &Checkpoint,
+    commit: Option<Commit>,
+    ended: u64,
+) -> Result<(), OpenError> {
+    check_next("batch", ended, NUMBERS_BEGIN_MAX)?;
+    check_next("checkpoint", checkpoint.header.number, NUMBERS_BEGIN_MAX)?;
+    check_next("commit record", commit.map_or(0, |commit| commit.number), NUMBERS_BEGIN_MAX)?;
+    let named = (0..checkpoint.header.segments).map(|number| segment(&checkpoint.body, number).generation);
+    let found = walk.named.iter().chain(walk.later.values()).map(|batch| batch.header.generation);
+    let generation = named.chain(found).max().unwrap_or(0);
+    check_next("generation of a segment", generation.into(), GENERATIONS_BEGIN_MAX.into())
 }
 
 /// Notes how an epoch ended, which is how those before it ended at the latest. Those before that of the newest checkpoint are
@@ -292,7 +311,7 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
     for number in 0..segments {
         let at = number as usize;
         // Whatever was begun there and does not count has this generation or the next.
-        log.durable_mut().generations[at] = segment(&checkpoint.body, number).generation + 1;
+        log.durable_mut().generations[at] = segment(&checkpoint.body, number).generation.saturating_add(1);
     }
     for batch in batches() {
         let header = &batch.header;

@@ -14,7 +14,7 @@ mod walk;
 mod watched;
 
 use crate::controller::Array;
-use crate::format::{Copy, EPOCHS_MAX, NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
+use crate::format::{Copy, EPOCHS_MAX, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
 use crate::media::Media;
 use crate::memory::Memory;
 use crate::placement::PlacementPolicy;
@@ -190,6 +190,9 @@ impl<M: Memory> Array<M> {
                 "the array was opened as often as its births can tell; open it read-only and copy it to another".into(),
             ));
         }
+        if !opening.read_only {
+            check_next("update", assembly.update, NUMBERS_BEGIN_MAX)?;
+        }
         superblocks::check_scheme(&assembly.superblock, scheme, &elements)?;
         if !opening.read_only && assembly.is_unfinished(&offered) {
             // The last update was cut short. Until it is whole, front copies are all that some elements have; and they may be
@@ -215,6 +218,17 @@ impl<M: Memory> Array<M> {
             (array, opened)
         })
     }
+}
+
+/// Refuses to write behind `number`, the last of its kind, if it is not less than `most`: there would be no next one some day.
+fn check_next(what: &str, number: u64, most: u64) -> Result<(), OpenError> {
+    if number < most {
+        return Ok(());
+    }
+    Err(OpenError::Refused(format!(
+        "the last {what} has the number {number}, and from {most} on the last of all is too near; open the array \
+         read-only and copy it to another"
+    )))
 }
 
 impl Identity {

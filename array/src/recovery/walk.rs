@@ -201,16 +201,21 @@ impl Found<'_> {
         Some((FoundBatch { header, entries, tombstones }, is_named))
     }
 
-    /// Whether the slots of a batch are stripes: each member on an element of its own, no more of them than the code has.
+    /// Whether the slots of a batch are stripes: each member on an element of its own, as many of them as the code has.
     fn has_stripes(&self, summary: &Summary<'_>) -> bool {
         let geometry = self.geometry;
         // Of the stripe that goes on: its data chunks, its parities, its elements.
         let mut stripe = None;
+        let is_over = |stripe: &mut Option<(u32, u32, u64)>| {
+            stripe.take().is_none_or(|(data, parities, _)| data > 0 && parities + 1 == 1 << geometry.parity())
+        };
         for (slot, entry) in (summary.header.first..).zip(summary.entries()) {
             let parity = match entry.role {
                 EntryRole::Skipped => continue,
                 EntryRole::Copy | EntryRole::Vain => {
-                    stripe = None;
+                    if !is_over(&mut stripe) {
+                        return false;
+                    }
                     continue;
                 }
                 EntryRole::Data => 0u32,
@@ -218,7 +223,10 @@ impl Found<'_> {
                 EntryRole::Q => 2,
             };
             if entry.is_first {
-                stripe = Some((0, 0u32, 0u64));
+                if !is_over(&mut stripe) {
+                    return false;
+                }
+                stripe = Some((0, 0, 0));
             }
             let Some((data, parities, elements)) = &mut stripe else { return false };
             let element = 1 << (slot % geometry.members);
@@ -230,7 +238,7 @@ impl Found<'_> {
                 return false;
             }
         }
-        true
+        is_over(&mut stripe)
     }
 
     /// Whether a batch behind the checkpoint is of the history that went on: of the newest epoch, or from before the end of its

@@ -165,10 +165,15 @@ impl Host {
 
     /// Why the array of `disk` is not opened.
     pub(crate) fn refusal(scheme: &str, disk: Disk) -> String {
+        let opened = Self::try_open_as(scheme, disk, Opening::default());
+        opened.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    /// Opens the array of `disk` so.
+    pub(crate) fn try_open_as(scheme: &str, disk: Disk, opening: Opening) -> Result<Self, OpenError> {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let elements = Self::elements_of(&disk);
-        let opened = Self::open_so(scheme, elements, disk, Opening::default());
-        opened.err().map(|error| error.to_string()).unwrap_or_default()
+        Self::open_so(scheme, elements, disk, opening)
     }
 
     pub(crate) fn copy_of_disk(&self) -> Disk {
@@ -409,8 +414,13 @@ impl Host {
         self.try_rejoin(element, how).unwrap_or_else(|error| panic!("{error}"));
     }
 
-    pub(crate) fn finish_rebuild(&mut self) {
+    /// Goes on with what was interrupted, as whoever opened the array does first.
+    pub(crate) fn resume(&mut self) {
         self.array.resume(self.now, &mut self.world);
+    }
+
+    pub(crate) fn finish_rebuild(&mut self) {
+        self.resume();
         while self.array.rebuilding().is_some() {
             self.array.dispatch(&mut self.world);
             self.step();

@@ -8,7 +8,7 @@ use super::{
     superblock_pages,
 };
 use crate::format::birth::{EPOCHS_MAX, NUMBERS_MAX};
-use crate::format::{FormatError, checkpoint};
+use crate::format::{FormatError, MemberState, checkpoint};
 use crate::geometry::Level;
 
 /// The most pages that a segment takes of an element.
@@ -24,6 +24,7 @@ pub(super) fn check(block: &Superblock) -> Result<(), FormatError> {
             FRAME.expect(block.segment_rows > 0, "rotate_every", block.segment_rows, "1 or more")?;
         }
     }
+    check_cursors(block)?;
     let spread =
         u64::from(block.groups) * (u64::from(block.members_of_group) - u64::from(block.level.parity()));
     let most = spread * u64::from(block.data.pages);
@@ -129,6 +130,22 @@ fn check_log(block: &Superblock) -> Result<(), FormatError> {
     let body_pages = checkpoint::body_bytes(counted, block.capacity).div_ceil(block.page_bytes.into());
     let fits = u64::from(block.checkpoint.pages) > body_pages;
     FRAME.expect(fits, "checkpoint_pages", block.checkpoint.pages, "a page, and those of the body")
+}
+
+/// Of a member that is being rebuilt no more is done than there is: segments of a log, rows in place.
+fn check_cursors(block: &Superblock) -> Result<(), FormatError> {
+    let all = match block.placement {
+        Placement::Log => block.segments(),
+        Placement::InPlace => block.data.pages,
+    };
+    let rebuilt = block.members.iter().filter(|member| member.state == MemberState::Rebuilding);
+    let most = rebuilt.map(|member| member.cursor).max().unwrap_or(0);
+    FRAME.expect(
+        most <= all.into(),
+        "cursor of a member",
+        most,
+        "at most the segments of a log, or rows in place",
+    )
 }
 
 /// Epochs end in the order in which they began, before the one that this superblock began.

@@ -84,6 +84,9 @@ prop_compose! {
             Area { first, pages }
         };
         let segments = data_pages / segment_rows * u32::from(groups);
+        let all = u64::from(if is_log { segments } else { data_pages });
+        let members: Vec<_> =
+            members.into_iter().map(|member| Member { cursor: member.cursor % (all + 1), ..member }).collect();
         let body_pages = checkpoint::body_bytes(segments, capacity).div_ceil(page_bytes.into()) as u32;
         let checkpoint = area(areas[0].0, body_pages + areas[0].1, 2);
         let commits = area(areas[1].0, areas[1].1, 1);
@@ -376,6 +379,7 @@ fn each_field_out_of_its_bounds_is_named() {
         (|block| block.settings = "x".repeat(509), "settings of the scheme is 509"),
         (|block| block.settings = "\0a".into(), "settings of the scheme is 0"),
         (|block| block.members.clear(), "elements is 0"),
+        (|block| block.members[4].cursor = 63, "cursor of a member is 63"),
     ];
     for (change, said) in cases {
         let mut block = of_five();
