@@ -11,7 +11,7 @@ use crate::controller::Array;
 use crate::format::checkpoint::{body_bytes, is_written, put_segment, put_written, segment};
 use crate::format::{
     CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, GENERATIONS_BEGIN_MAX, MemberState,
-    NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, birth, crc32c,
+    NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, birth, crc32c, summary,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -27,6 +27,16 @@ pub(super) fn create(
     identity: &Identity,
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
+    // Of a batch there are the copies of its summary, slots that are passed over, and a stripe over all members.
+    let (members, parity) = (geometry.members, geometry.parity());
+    let (room, slots) = (summary::room(elements.page_bytes), members + 2 * parity + 1);
+    if room < slots {
+        return Err(OpenError::Refused(format!(
+            "a summary in a page of {} bytes has room for {room} slots, and without {parity} of {members} elements a group a \
+             stripe takes up to {slots}; use fewer elements a group, or larger pages",
+            elements.page_bytes
+        )));
+    }
     let layout = scheme.log_layout(elements).unwrap_or_default();
     let superblock = superblock_of_log(scheme, elements, geometry, &layout, identity);
     superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;

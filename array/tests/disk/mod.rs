@@ -196,15 +196,25 @@ impl Host {
 
     /// Creates an array of this name.
     pub(crate) fn create_named(scheme: &str, mut disk: Disk, array: Uuid) -> Self {
+        Self::try_create(scheme, &mut disk, array).unwrap_or_else(|error| panic!("{error}"));
+        Self::open_as(scheme, disk)
+    }
+
+    /// Why an array is not created, if it is not.
+    pub(crate) fn refused_creation(scheme: &str, mut disk: Disk) -> String {
+        let created = Self::try_create(scheme, &mut disk, Uuid([7; 16]));
+        created.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    fn try_create(scheme: &str, disk: &mut Disk, array: Uuid) -> Result<(), OpenError> {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
-        let elements = Self::elements_of(&disk);
+        let elements = Self::elements_of(disk);
         let identity = Identity {
             array,
             elements: (0..elements.count).map(|element| Uuid([element as u8 + 1; 16])).collect(),
             name: "test".into(),
         };
-        create(&scheme, elements, &identity, &mut disk).unwrap_or_else(|error| panic!("{error}"));
-        Self::open(scheme, elements, disk)
+        create(&scheme, elements, &identity, disk)
     }
 
     fn open(scheme: Scheme, elements: Elements, disk: Disk) -> Self {
@@ -219,6 +229,26 @@ impl Host {
     ) -> Result<Self, OpenError> {
         let memory = PageMemory::new(elements.page_bytes);
         let (array, opened) = Array::open(&scheme, elements, memory, &mut disk, opening)?;
+        Ok(Self::over(array, opened, scheme, elements, disk))
+    }
+
+    /// Over a disk of zeros that no array was created on: what creation refuses serves like this, as it does when an older
+    /// version created it.
+    pub(crate) fn without_create(scheme: &str, disk: Disk) -> Self {
+        let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
+        let elements = Self::elements_of(&disk);
+        let array = Array::new(&scheme, elements, PageMemory::new(elements.page_bytes));
+        let array = array.unwrap_or_else(|error| panic!("{error}"));
+        Self::over(array, Opened::default(), scheme, elements, disk)
+    }
+
+    fn over(
+        array: Array<PageMemory>,
+        opened: Opened,
+        scheme: Scheme,
+        elements: Elements,
+        disk: Disk,
+    ) -> Self {
         let disk = Rc::new(RefCell::new(disk));
         let world = World {
             disk,
@@ -228,7 +258,7 @@ impl Host {
             log: Vec::new(),
             pre_reads: 0,
         };
-        Ok(Self { array, opened, world, scheme, elements, now: 0, tag: 0 })
+        Self { array, opened, world, scheme, elements, now: 0, tag: 0 }
     }
 
     pub(crate) fn disk(&mut self) -> RefMut<'_, Disk> {

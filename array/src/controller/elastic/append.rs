@@ -127,9 +127,14 @@ impl<M: Memory> Array<M> {
 
     /// Slots that a stripe of `stream` could take in its open segment.
     fn room(&self, stream: usize, open: &Open) -> u32 {
-        let begins = self.elastic().durable.as_ref().is_some_and(|durable| durable.open[stream].is_none());
+        let durable = self.elastic().durable.as_ref();
+        let batch = durable.and_then(|durable| durable.open[stream]);
+        let begins = durable.is_some() && batch.is_none();
         let first = if begins { self.behind_copies(open.segment, open.next, open.end) } else { open.next };
-        let slots = first..open.end.min(first + u64::from(self.geometry.members));
+        // Where a group is as wide as its summaries have room for, slots that are passed over take of that.
+        let of_summary =
+            durable.map_or(u64::MAX, |durable| batch.unwrap_or(open.next) + u64::from(durable.room));
+        let slots = first..open.end.min(first + u64::from(self.geometry.members)).min(of_summary);
         if !self.any_failed {
             return (slots.end - slots.start) as u32;
         }
