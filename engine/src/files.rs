@@ -32,7 +32,7 @@ pub struct ElementFile {
 }
 
 impl ElementFile {
-    /// Makes a new file of `bytes` that reads as zeros and takes space only as it is written.
+    /// Makes a new file of `bytes`, its user's alone, that reads as zeros and takes space only as it is written.
     ///
     /// # Errors
     /// When there is such a file, when the size is not made of pages, and what the operating system refuses. Nothing
@@ -40,14 +40,13 @@ impl ElementFile {
     pub fn create(path: &Path, bytes: u64, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
         let pages = pages_of(bytes, page_bytes).map_err(fail)?;
-        let file =
-            OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(|error| {
-                fail(if error.kind() == io::ErrorKind::AlreadyExists {
-                    FileTrouble::Exists
-                } else {
-                    error.into()
-                })
-            })?;
+        let file = create_private(path).map_err(|error| {
+            fail(if error.kind() == io::ErrorKind::AlreadyExists {
+                FileTrouble::Exists
+            } else {
+                error.into()
+            })
+        })?;
         let made = lock(&file, FlockOperation::NonBlockingLockExclusive)
             .and_then(|()| Ok(file.set_len(bytes)?))
             .and_then(|()| Ok(settle(&file, path)?));
@@ -223,6 +222,11 @@ impl Store for ElementFile {
     }
 }
 
+/// Makes a new file for what hosts store, which its user alone may read and write from the first moment on.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
 fn pages_of(bytes: u64, page_bytes: u32) -> Result<u32, FileTrouble> {
     let wrong = FileTrouble::Size { bytes, page_bytes };
     if bytes == 0 || page_bytes == 0 || !bytes.is_multiple_of(u64::from(page_bytes)) {
@@ -289,7 +293,7 @@ fn settle(file: &File, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
 
@@ -298,13 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_reads_as_zeros_and_keeps_what_is_written() {
+    fn a_new_file_is_its_users_alone_reads_as_zeros_and_keeps_what_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("element");
         let mut file = ElementFile::create(&path, 4 * 4096, 4096).unwrap();
         let mut page = [1; 4096];
         file.read(3, &mut page).unwrap();
         assert_eq!(page, [0; 4096]);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         file.write(2, &[7; 4096]).unwrap();
         file.flush().unwrap();
         drop(file);

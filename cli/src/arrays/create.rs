@@ -8,7 +8,7 @@ use stripewise_base::units::Bytes;
 use stripewise_engine::{ElementFile, FileMedia, FileTrouble, capabilities, random_uuid};
 use stripewise_serve::signature;
 
-use super::places::{Hint, Places, array_name};
+use super::places::{Hint, Places, array_name, make_private};
 use super::scheme_of;
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -237,7 +237,7 @@ impl Plan {
         let failed = |what: &str, path: &Path, error| {
             Failure::failed(format!("cannot {what} `{}`: {error}", path.display()))
         };
-        std::fs::create_dir_all(folder).map_err(|error| failed("make folder", folder, error))?;
+        make_private(folder).map_err(|error| failed("make folder", folder, error))?;
         for path in self.paths.iter().filter(|path| path.exists()) {
             std::fs::remove_file(path).map_err(|error| failed("replace", path, error))?;
         }

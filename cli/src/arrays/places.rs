@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -81,10 +82,9 @@ impl Places {
 
     /// Makes the folder of sockets, which its user alone may enter.
     pub(crate) fn make_runtime(&self) -> Outcome {
-        use std::os::unix::fs::DirBuilderExt;
         let folder = self.runtime()?;
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| Failure::failed(format!("cannot make folder `{}`: {error}", folder.display())))
+        make_private(&folder)
+            .map_err(|error| Failure::failed(format!("cannot make folder `{}`: {error}", folder.display())))
     }
 
     /// The names of all arrays that are remembered or served, sorted.
@@ -132,6 +132,11 @@ impl Places {
             Failure::failed(format!("cannot remember the array in `{}`: {error}", path.display()))
         })
     }
+}
+
+/// Makes a folder, where there is none, that its user alone may enter.
+pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// `path` from the root on.

@@ -13,6 +13,7 @@ use super::blocks::Blocks;
 use super::event::Event;
 use super::head::Head;
 use crate::error::EngineError;
+use crate::files::create_private;
 
 /// The writer of a transcript. It is asked for with [`crate::Engine::resume_transcribed`].
 ///
@@ -41,12 +42,12 @@ fn mark(page: &[u8]) -> u32 {
 }
 
 impl Scribe {
-    /// Begins the new file `path`.
+    /// Begins the new file `path`, which its user alone may read: it has content of the array.
     ///
     /// # Errors
     /// When it exists or cannot be made.
     pub fn create(path: &Path) -> Result<Self, EngineError> {
-        let made = File::create_new(path).and_then(|file| Blocks::new(BufWriter::new(file)));
+        let made = create_private(path).and_then(|file| Blocks::new(BufWriter::new(file)));
         Ok(Self {
             path: path.into(),
             blocks: made.map_err(|error| EngineError::Transcript { path: path.into(), error })?,

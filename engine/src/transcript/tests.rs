@@ -1,5 +1,5 @@
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -189,6 +189,14 @@ fn what_a_read_found_that_overtook_a_write_is_told_of_that_read_alone() {
     let (_, events) = events(&path);
     let told = events.iter().filter(|event| matches!(event, Event::Content { .. })).count();
     assert_eq!(told, 1, "{events:?}");
+}
+
+#[test]
+fn a_transcript_is_its_users_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("transcript");
+    drop(Scribe::create(&path).unwrap());
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
