@@ -4,8 +4,10 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stripewise_nbd::client::Found;
@@ -196,9 +198,9 @@ fn a_spare_steps_in_and_a_missing_element_is_borne() {
     sandbox.run("spare pool pool/spare").success();
     assert_eq!(status(&sandbox)["spares"].as_array().map(Vec::len), Some(1));
     sandbox.run("fail pool 4").success();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(20);
     while status(&sandbox)["health"] != "clean" {
-        assert!(std::time::Instant::now() < deadline, "{}", status(&sandbox));
+        assert!(Instant::now() < deadline, "{}", status(&sandbox));
     }
     assert_eq!(status(&sandbox)["spares"].as_array().map(Vec::len), Some(0));
     sandbox.run("stop pool").success();
@@ -209,6 +211,43 @@ fn a_spare_steps_in_and_a_missing_element_is_borne() {
     sandbox.run("replace pool 1 pool/element-1 --wait").success();
     assert_eq!(status(&sandbox)["health"], "clean");
     verify(&mut served.disk(), 0..300);
+}
+
+#[test]
+fn an_element_that_comes_late_is_waited_for_and_one_that_has_failed_is_not() {
+    let sandbox = created();
+    let (place, away) = (sandbox.path().join("pool/element-2"), sandbox.path().join("away"));
+    std::fs::rename(&place, &away).unwrap();
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(1));
+            std::fs::rename(&away, &place).unwrap();
+        });
+        let served = Served::start(&sandbox, "pool", "--wait 60s");
+        assert!(begun.elapsed() >= Duration::from_secs(1));
+        assert_eq!(status(&sandbox)["health"], "clean");
+        sandbox.run("stop pool").success();
+        assert_eq!(served.wait(), 0);
+    });
+    std::fs::rename(&place, &away).unwrap();
+    let begun = Instant::now();
+    let served = Served::start(&sandbox, "pool", "--wait 1s");
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    assert_eq!(status(&sandbox)["health"], "degraded");
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    let begun = Instant::now();
+    let _served = Served::start(&sandbox, "pool", "--wait 60s");
+    assert!(begun.elapsed() < Duration::from_secs(30), "it is known to have failed");
+    assert_eq!(status(&sandbox)["health"], "degraded");
+}
+
+#[test]
+fn what_an_array_is_made_of_is_its_users_alone() {
+    let sandbox = created();
+    let mode = |name| std::fs::metadata(sandbox.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("pool"), mode("pool/element-0")), (0o700, 0o600));
 }
 
 #[test]
@@ -284,7 +323,7 @@ fn what_has_to_wait_is_answered_all_the_same() {
         disk.client.read(chunk * 4096, 256 << 10);
     }
     disk.send();
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(300));
     let first = disk.client.read(0, 4096).0 - asked.len() as u64;
     for _ in 0..=asked.len() {
         let answer = disk.answer().expect("the server answers");
@@ -311,9 +350,9 @@ fn nothing_of_a_dead_connection_lands_behind_what_came_later() {
         // It goes without having read an answer; another one writes the same place as soon as it can.
         drop(dying);
         let mut next = served.disk();
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(20);
         while status(&sandbox)["connections"] != 1 {
-            assert!(std::time::Instant::now() < deadline);
+            assert!(Instant::now() < deadline);
             next.read(0, 512);
         }
         for chunk in 0..64 {
@@ -457,10 +496,10 @@ fn what_was_served_is_recorded_and_replayed_with_other_schemes() {
     fill(&mut disk, 0..150);
     // What is recorded is there some seconds later, whatever becomes of the server.
     let recorded = "151 (0 reads, 150 writes, 0 trims, 1 flushes)";
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !sandbox.run("trace info served").stdout.contains(recorded) {
-        assert!(std::time::Instant::now() < deadline, "{}", sandbox.run("trace info served").stdout);
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(Instant::now() < deadline, "{}", sandbox.run("trace info served").stdout);
+        std::thread::sleep(Duration::from_millis(200));
     }
     served.kill();
     let served = Served::start(&sandbox, "pool", "--record served");

@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use stripewise_array::Opening;
-use stripewise_array::format::Superblock;
-use stripewise_base::units::Bytes;
+use stripewise_array::format::{Member, MemberState, Superblock};
+use stripewise_base::units::{Bytes, Span};
 use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
 use stripewise_serve::{Address, ServeError, Server, Settings};
@@ -17,6 +18,9 @@ use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 use crate::log;
+
+/// How often it is looked for elements that are missing.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &[Example] = &[
     ("stripewise serve pool", "at the socket pool.sock of the runtime folder"),
@@ -79,6 +83,16 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     scheme: Option<String>,
 
+    /// How long to wait for elements that are missing and not known to have failed, before the array is opened without them
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0",
+        hide_default_value = true,
+        overrides_with = "wait"
+    )]
+    wait: Span,
+
     /// Write nothing: to clients it is read-only, and nothing is rebuilt or repaired
     #[arg(long)]
     read_only: bool,
@@ -116,19 +130,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     log::install(args.log_json, context.quiet);
     let known = args.places.hint(&args.name)?;
-    let named = args.device.iter().chain(&args.files).cloned().collect::<Vec<_>>();
-    let paths = match (&known, named.is_empty()) {
-        (_, false) => search::expand(&named)?,
-        (Some(hint), true) => search::elements_of(hint),
-        (None, true) => {
-            return Err(Failure::failed(format!(
-                "no array called \"{}\" is remembered; name its elements by --files or --device, or find them by \
-                 `stripewise scan`",
-                args.name
-            )));
-        }
-    };
-    let (paths, block) = members(paths, &args.name, known.as_ref())?;
+    let Found { paths, block, .. } = find(&args, known.as_ref())?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
     let media = match args.read_only {
         true => FileMedia::open_to_read(&paths, block.page_bytes)?,
@@ -204,8 +206,48 @@ fn greeting(server: &Server, name: &str) -> Vec<String> {
     lines
 }
 
-/// Those of `paths` that are elements of the array that is meant, and what one of them says.
-fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<(Vec<PathBuf>, Superblock)> {
+/// An array's elements.
+struct Found {
+    /// Where they are.
+    paths: Vec<PathBuf>,
+    /// The newest of their superblocks.
+    block: Superblock,
+    /// Those that it counts on and that are not there.
+    missing: usize,
+}
+
+/// Finds the elements that are named or remembered, and waits as long as it may for those that are missing.
+fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
+    let named = args.device.iter().chain(&args.files).cloned().collect::<Vec<_>>();
+    if named.is_empty() && known.is_none() {
+        return Err(Failure::failed(format!(
+            "no array called \"{}\" is remembered; name its elements by --files or --device, or find them by \
+             `stripewise scan`",
+            args.name
+        )));
+    }
+    let look = || {
+        let paths = match known.filter(|_| named.is_empty()) {
+            Some(hint) => search::elements_of(hint),
+            None => search::expand(&named)?,
+        };
+        members(paths, &args.name, known)
+    };
+    let until = Instant::now() + Duration::from_nanos(args.wait.0);
+    let mut found = look();
+    let is_whole = |found: &Outcome<Found>| found.as_ref().is_ok_and(|found| found.missing == 0);
+    if !is_whole(&found) && args.wait.0 > 0 {
+        tracing::info!(array = args.name, at_most = %args.wait, "waiting for elements that are missing");
+    }
+    while !is_whole(&found) && Instant::now() < until {
+        std::thread::sleep(LOOK_AGAIN.min(until.saturating_duration_since(Instant::now())));
+        found = look();
+    }
+    found
+}
+
+/// Those of `paths` that are elements of the array that is meant.
+fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Found> {
     let found: Vec<(PathBuf, Superblock)> = search::superblocks(&paths).collect();
     let is_known = |block: &Superblock| known.is_some_and(|hint| block.array.to_string() == hint.array);
     // What is remembered decides; else the name in the superblocks; else there may be one array only.
@@ -228,8 +270,13 @@ fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<(Ve
             "several arrays are offered, and none is called \"{name}\"; `stripewise scan` tells which they are"
         )));
     }
+    let is_there = |member: &Member| {
+        found.iter().any(|(_, block)| (block.array, block.element) == (meant.array, member.element))
+    };
+    let counted_on = meant.members.iter().filter(|member| member.state != MemberState::Failed);
+    let missing = counted_on.filter(|member| !is_there(member)).count();
     let members = found.into_iter().filter(|(_, block)| block.array == meant.array).map(|(path, _)| path);
-    Ok((search::without_replaced(members.collect()), meant))
+    Ok(Found { paths: search::without_replaced(members.collect()), block: meant, missing })
 }
 
 impl From<EngineError> for Failure {
