@@ -6,7 +6,7 @@ mod disk;
 
 use disk::{Disk, Host};
 use stripewise_array::format::{Copy, MemberState, Superblock, Uuid};
-use stripewise_array::{Opening, Outcome, RejoinError, Rejoining, SubmitError};
+use stripewise_array::{Opening, Outcome, RejoinError, Rejoining, RequestKind, SubmitError};
 
 const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\n\
@@ -230,6 +230,42 @@ fn an_array_that_is_full_says_so_and_goes_on_when_something_was_trimmed() {
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(3), "chunk {chunk}"));
     (0..chunks).for_each(|chunk| host.write(chunk, 7));
     host.flush();
+}
+
+#[test]
+fn a_group_that_can_take_no_stripes_takes_them_again_when_an_element_is_back() {
+    let scheme = WAS.replace("raid5", "raid6").replace("[placement]", "[code]\nkind = \"pq\"\n[placement]");
+    for is_opened in [false, true] {
+        let mut host = Host::create(&scheme, Disk::new(4, 400, 1024));
+        let chunks = host.capacity() / 8;
+        (0..chunks).for_each(|chunk| host.write(chunk, 1));
+        host.flush();
+        [1, 3].into_iter().for_each(|element| host.fail(element));
+        host.flush();
+        if is_opened {
+            host = host.lose_power();
+        }
+        for chunk in 0..chunks {
+            assert_eq!(host.read(chunk), Some(1), "chunk {chunk}");
+        }
+        // Parity alone would fill the stripes.
+        let no_space = host.ask(RequestKind::Write, 3, host.chunks(1, 2)).is_none();
+        assert!(no_space, "opened anew: {is_opened}");
+        host.disk().elements[3].is_gone = false;
+        host.rejoin(3, Rejoining::Returned);
+        (0..chunks).for_each(|chunk| host.write(chunk, 3));
+        host.finish_rebuild();
+        host.flush();
+        for round in 0..5 {
+            (0..chunks).for_each(|chunk| host.write(chunk, round));
+        }
+        host.flush();
+        host.array.audit_log().unwrap();
+        let mut host = host.lose_power();
+        for chunk in 0..chunks {
+            assert_eq!(host.read(chunk), Some(4), "chunk {chunk}");
+        }
+    }
 }
 
 /// Opens the array without `gone`, writes, and takes the element back in as `how` says; then any other may go.

@@ -198,6 +198,7 @@ pub(super) fn open<M: Memory>(
             return Err(error);
         }
     }
+    array.review_groups();
     let rebuilding = superblock.members.iter().position(|member| member.state == MemberState::Rebuilding);
     if let Some(element) = rebuilding {
         array.begin_rebuild(element as u16, superblock.members[element].cursor as u32);

@@ -379,19 +379,33 @@ impl<M: Memory> Array<M> {
         true
     }
 
-    /// An element is lost. If its group can take no stripes any more, its segments are of no use for new ones.
+    /// An element is lost.
     pub(super) fn elastic_lost(&mut self, element: u16) {
-        let (group, groups) = (self.geometry.group_of(u32::from(element)), self.geometry.groups);
         self.stop_rebuild(element);
         if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) {
             durable.is_news = true;
         }
-        if self.elastic.is_none() || self.data_of_group(group) > 0 {
+        self.review_groups();
+    }
+
+    /// An element went or came. Segments of groups that can take no stripes are of no use for new ones, until they can again.
+    pub(crate) fn review_groups(&mut self) {
+        if self.elastic.is_none() {
             return;
         }
-        let log = self.elastic_mut();
-        let segments = (group..log.segments.count()).step_by(groups as usize);
-        segments.for_each(|segment| log.segments.retire(segment));
+        let groups = self.geometry.groups;
+        for group in 0..groups {
+            let takes_stripes = self.data_of_group(group) > 0;
+            let log = self.elastic_mut();
+            match (takes_stripes, log.segments.is_retired(group)) {
+                (false, false) => log.segments.retire(group, groups),
+                (true, true) => {
+                    log.segments.readmit(group, groups);
+                    log.is_full = false;
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Everything that waits in controller memory is to leave.

@@ -89,6 +89,7 @@ impl<M: Memory> Array<M> {
         durable.write_errors[element as usize] = 0;
         durable.unmade = 0;
         durable.rebuild = Some(Rebuild::new(element, cursor));
+        self.review_groups();
     }
 
     /// Goes one step on with rebuilding. False if there is nothing to be done now.

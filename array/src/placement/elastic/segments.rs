@@ -26,7 +26,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     state: State,
-    /// Whether it may neither be opened nor collected any more.
+    /// Whether it may neither be opened nor collected, as long as its elements can take no stripes.
     is_retired: bool,
     /// Whether the chunks that it has can neither be read nor moved: it is collected when none of them counts any more.
     is_stuck: bool,
@@ -50,6 +50,8 @@ pub(crate) struct Segments {
     /// Free ones that elements know to be unused, in the order in which they were told. They are opened last, so that what is
     /// in use stays small.
     discarded: VecDeque<u32>,
+    /// Free ones that are retired.
+    idle: Vec<u32>,
     /// First and last segment of each list.
     lists: Vec<(u32, u32)>,
     occupied: Bits,
@@ -72,6 +74,7 @@ impl Segments {
             segments: vec![vacant; count as usize],
             free: (0..count).collect(),
             discarded: VecDeque::new(),
+            idle: Vec::new(),
             lists: vec![(NONE, NONE); chunks as usize + 1],
             occupied: Bits::new(chunks as usize + 1),
         }
@@ -117,8 +120,9 @@ impl Segments {
 
     /// Gives back a segment that [`Self::take_used`] returned: elements know that it is unused.
     pub(crate) fn give_discarded(&mut self, segment: u32) {
-        if !self.segments[segment as usize].is_retired {
-            self.discarded.push_back(segment);
+        match self.segments[segment as usize].is_retired {
+            true => self.idle.push(segment),
+            false => self.discarded.push_back(segment),
         }
     }
 
@@ -169,13 +173,43 @@ impl Segments {
         }
     }
 
-    /// `segment` is neither opened nor collected from now on: its elements can take no stripes.
-    pub(crate) fn retire(&mut self, segment: u32) {
-        if self.is_linked(segment) {
-            self.unlink(segment);
+    /// Whether `segment` may neither be opened nor collected.
+    pub(crate) fn is_retired(&self, segment: u32) -> bool {
+        self.segments[segment as usize].is_retired
+    }
+
+    /// Every `stride`-th segment from `first` on is neither opened nor collected from now on: their elements can take no stripes.
+    pub(crate) fn retire(&mut self, first: u32, stride: u32) {
+        for segment in (first..self.count()).step_by(stride as usize) {
+            if self.is_linked(segment) {
+                self.unlink(segment);
+            }
+            self.segments[segment as usize].is_retired = true;
         }
-        self.segments[segment as usize].is_retired = true;
-        self.forget_free(segment);
+        let segments = &self.segments;
+        let idle = &mut self.idle;
+        for list in [&mut self.free, &mut self.discarded] {
+            list.retain(|&free| {
+                let is_retired = segments[free as usize].is_retired;
+                idle.extend(is_retired.then_some(free));
+                !is_retired
+            });
+        }
+    }
+
+    /// They are opened and collected again: their elements can take stripes.
+    pub(crate) fn readmit(&mut self, first: u32, stride: u32) {
+        for segment in (first..self.count()).step_by(stride as usize) {
+            self.segments[segment as usize].is_retired = false;
+            self.link_if_settled(segment);
+        }
+        let segments = &self.segments;
+        let free = &mut self.free;
+        self.idle.retain(|&segment| {
+            let is_retired = segments[segment as usize].is_retired;
+            free.extend((!is_retired).then_some(segment));
+            is_retired
+        });
     }
 
     /// `segment` takes no more stripes.
@@ -260,8 +294,9 @@ impl Segments {
         let segment = &mut self.segments[victim as usize];
         debug_assert_eq!((segment.state, segment.valid), (State::Victim, 0));
         segment.state = State::Free;
-        if !segment.is_retired {
-            self.free.push_back(victim);
+        match segment.is_retired {
+            true => self.idle.push(victim),
+            false => self.free.push_back(victim),
         }
     }
 
@@ -269,7 +304,7 @@ impl Segments {
     pub(crate) fn bytes(&self) -> u64 {
         let lists = self.lists.len() * size_of::<(u32, u32)>();
         (self.segments.len() * size_of::<Segment>()
-            + (self.free.capacity() + self.discarded.capacity()) * 4
+            + (self.free.capacity() + self.discarded.capacity() + self.idle.capacity()) * 4
             + lists) as u64
     }
 
@@ -367,9 +402,30 @@ mod tests {
         let closed = segments.open().unwrap();
         segments.close(closed);
         let open = segments.open().unwrap();
-        (0..3).for_each(|segment| segments.retire(segment));
+        segments.retire(0, 1);
         segments.close(open);
         assert_eq!((segments.open(), segments.has_victim(8), segments.free_count()), (None, false, 0));
+    }
+
+    #[test]
+    fn a_segment_that_is_readmitted_is_opened_and_collected_as_before() {
+        let mut segments = Segments::new(6, 8);
+        let closed = segments.open().unwrap();
+        segments.close(closed);
+        let (discarding, victim) = (segments.take_used(0).unwrap(), closed + 2);
+        assert_eq!(segments.open(), Some(victim));
+        segments.close(victim);
+        assert_eq!(segments.take_victim(0), Some(closed));
+        // Those of one group, which has the even ones.
+        segments.retire(0, 2);
+        segments.give_discarded(discarding);
+        segments.free(closed);
+        let order: Vec<_> = std::iter::from_fn(|| segments.open()).collect();
+        assert_eq!((order, segments.has_victim(8)), (vec![3, 5, discarding], false));
+        segments.readmit(0, 2);
+        assert_eq!(segments.free_count(), 2);
+        let order: Vec<_> = std::iter::from_fn(|| segments.open()).collect();
+        assert_eq!((order, segments.take_victim(0)), (vec![4, closed], Some(victim)));
     }
 
     #[test]
