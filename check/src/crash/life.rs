@@ -451,7 +451,7 @@ impl Life {
             return Err("it is refused though nothing is lost".into());
         }
         self.counts.forced += u64::from(is_refused);
-        if !is_refused && ruin.target != Target::Stripe {
+        if !is_refused && !matches!(ruin.target, Target::Stripe | Target::Commits) {
             // What is opened without a word has lost nothing.
             self.doubt = Doubt::default();
         }

@@ -57,14 +57,16 @@ pub(crate) struct Doubt {
     pub(crate) may_be_old: bool,
     /// Whether pages may be zeros though something was there when the array was opened last.
     pub(crate) forgets: bool,
+    /// Whether the array may have to be forced open although no host's page is in doubt.
+    pub(crate) may_be_refused: bool,
     /// Whether the array cannot be opened at all.
     pub(crate) is_hopeless: bool,
 }
 
 impl Doubt {
-    /// Whether nothing may be lost.
+    /// Whether nothing may be lost, and nothing told of.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pages.is_empty() && self.rows.is_empty()
+        self.pages.is_empty() && self.rows.is_empty() && !self.may_be_refused
     }
 }
 
@@ -130,7 +132,10 @@ impl Ruin {
                 (doubt.may_be_old, doubt.forgets) = (true, true);
                 all(elements, |page| number(page) == Some(newest))
             }
-            Target::Commits => all(elements, |page| Commit::parse(page).is_ok()),
+            Target::Commits => {
+                self.unpromised(shape, elements, lost, &mut doubt);
+                all(elements, |page| Commit::parse(page).is_ok())
+            }
             Target::Summary => {
                 let batches = batches(elements);
                 let Batch { header, copies, .. } = self.one_of(&batches)?;
@@ -189,6 +194,33 @@ impl Ruin {
         Some(&all[nth as usize])
     }
 
+    /// Without commit records nothing behind the newest checkpoint was promised: what is not whole on its elements is dropped there,
+    /// and so is what comes behind it, because a write was answered and never done.
+    fn unpromised(self, shape: &Shape, elements: &Elements, lost: u64, doubt: &mut Doubt) {
+        let headers = pages(elements).filter_map(|(_, page)| CheckpointHeader::parse(page).ok());
+        let horizon = headers.max_by_key(|header| header.number).map_or(0, |header| header.horizon);
+        let Some(block) = superblock(shape, elements) else { return };
+        let is_there = |batch: &Batch, slot: u32, entry: &Entry| {
+            let (element, page) = place_of(&block, batch.header.segment, slot);
+            let Ok(content) = elements.read(element, page) else { return false };
+            lost >> element & 1 == 0
+                && match entry.role {
+                    EntryRole::Copy => Summary::parse(content).is_ok_and(|copy| copy.header == batch.header),
+                    EntryRole::Data | EntryRole::P | EntryRole::Q => crc32c(content) == entry.checksum,
+                    _ => true,
+                }
+        };
+        let is_whole = |batch: &Batch| {
+            (batch.header.first..).zip(&batch.entries).all(|(slot, entry)| is_there(batch, slot, entry))
+        };
+        let mut later = batches(elements);
+        later.retain(|batch| batch.header.batch > horizon);
+        later.sort_unstable_by_key(|batch| batch.header.batch);
+        let dropped = later.iter().skip_while(|batch| is_whole(batch));
+        doubt.pages.extend(dropped.flat_map(|batch| batch.touched.iter().copied()));
+        doubt.may_be_old = true;
+    }
+
     /// One page more of a stripe of a batch than parity bears.
     fn stripe_of(
         self,
@@ -199,8 +231,6 @@ impl Ruin {
         doubt: &mut Doubt,
     ) -> Option<Vec<(u16, u32)>> {
         let block = superblock(shape, elements)?;
-        let width = u32::from(block.members_of_group);
-        let groups = u32::from(block.groups);
         let slots = (batch.header.first..).zip(&batch.entries);
         let members: Vec<(u32, &Entry)> = slots
             .filter(|(_, entry)| matches!(entry.role, EntryRole::Data | EntryRole::P | EntryRole::Q))
@@ -209,11 +239,7 @@ impl Ruin {
         let stripe = *self.one_of(&stripes)?;
         let first = (self.choice / 11) as usize;
         let count = (shape.kind.parity() as usize + 1).min(stripe.len());
-        let place = |slot: u32| {
-            let element = batch.header.segment % groups * width + slot % width;
-            let row = batch.header.segment / groups * block.segment_rows + slot / width;
-            (element as u16, block.data.first + row)
-        };
+        let place = |slot: u32| place_of(&block, batch.header.segment, slot);
         let destroyed: Vec<(u16, u32)> =
             (0..count).map(|nth| place(stripe[(first + nth) % stripe.len()].0)).collect();
         // What was lost or damaged before cannot be decoded any more either.
@@ -241,7 +267,8 @@ impl Ruin {
         let live: Vec<RedoRecord> = live.into_values().collect();
         let record = self.one_of(&live)?;
         doubt.rows.extend(record.entries.iter().map(|entry| block.data.first + entry.page));
-        doubt.may_be_old = true;
+        // One without entries says who is missing.
+        (doubt.may_be_old, doubt.may_be_refused) = (true, true);
         Some(all(elements, |page| of(page).is_some_and(|found| found.number == record.number)))
     }
 }
@@ -256,6 +283,13 @@ fn pages(elements: &Elements) -> impl Iterator<Item = ((u16, u32), &[u8])> {
 /// Where the pages are of which `is_it` says so.
 fn all(elements: &Elements, is_it: impl Fn(&[u8]) -> bool) -> Vec<(u16, u32)> {
     pages(elements).filter(|(_, page)| is_it(page)).map(|(at, _)| at).collect()
+}
+
+/// The element and page of a slot of a segment.
+fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
+    let (width, groups) = (u32::from(block.members_of_group), u32::from(block.groups));
+    let row = segment / groups * block.segment_rows + slot / width;
+    ((segment % groups * width + slot % width) as u16, block.data.first + row)
 }
 
 /// The superblock of the greatest epoch.
