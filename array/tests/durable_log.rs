@@ -157,6 +157,60 @@ fn invariant_i_any_element_may_be_gone_when_the_array_is_opened() {
 }
 
 #[test]
+fn invariant_i_an_element_of_each_group_may_be_gone_when_the_array_is_opened() {
+    let contiguous = |one: usize, other: usize| one / 3 == other / 3;
+    let interleaved = |one: usize, other: usize| one % 2 == other % 2;
+    let memberships: [(&str, fn(usize, usize) -> bool); 2] =
+        [("contiguous", contiguous), ("longest-code-interval", interleaved)];
+    for (membership, is_one_group) in memberships {
+        let section = format!("[geometry]\ngroups = 2\nmembership = \"{membership}\"");
+        let scheme = WAS.replace("[geometry]", &section);
+        let mut host = Host::create(&scheme, Disk::new(6, 400, 1024));
+        let chunks = host.capacity() / 2;
+        // Checkpoints and commits of many turns, and trims that only the newest of them tell of.
+        for round in 0..12 {
+            (0..chunks).for_each(|chunk| host.write(chunk, round + 1));
+            host.trim(u64::from(round) * 4, 4);
+            host.flush();
+            for (one, other) in (0..6).flat_map(|one| (one + 1..6).map(move |other| (one, other))) {
+                let mut disk = host.copy_of_disk();
+                [one, other].into_iter().for_each(|gone| disk.elements[gone].is_gone = true);
+                if is_one_group(one, other) {
+                    assert!(Host::refusal(&scheme, disk).contains("too few elements"));
+                    continue;
+                }
+                let mut host = Host::open_as(&scheme, disk);
+                for chunk in 0..chunks {
+                    let is_trimmed = chunk / 4 == u64::from(round);
+                    let expected = if is_trimmed { 0 } else { round + 1 };
+                    assert_eq!(
+                        host.read(chunk),
+                        Some(expected),
+                        "{membership}: {chunk} without {one}, {other}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn invariant_j_half_of_each_group_may_have_gone_on_without_the_other() {
+    let scheme = WAS.replace("raid5", "raid6").replace("[placement]", "[code]\nkind = \"pq\"\n[placement]");
+    let scheme = scheme.replace("[geometry]", "[geometry]\ngroups = 2");
+    let host = Host::create(&scheme, Disk::new(8, 400, 1024));
+    let without = |gone: &[usize]| {
+        let mut disk = host.copy_of_disk();
+        gone.iter().for_each(|&element| disk.elements[element].is_gone = true);
+        Host::refusal(&scheme, disk)
+    };
+    for half in [[0, 1, 4, 5], [2, 3, 6, 7]] {
+        assert!(without(&half).contains("could have gone on without these"), "{half:?}: {}", without(&half));
+    }
+    assert_eq!(without(&[0, 1, 4]), "", "of the second group the rest are more than those that are absent");
+}
+
+#[test]
 fn invariant_f_a_trim_that_a_flush_covered_stays_a_trim() {
     let mut host = host(400);
     (0..30).for_each(|chunk| host.write(chunk, 9));

@@ -38,7 +38,8 @@ impl<M: Memory> Array<M> {
     /// Whether `plan`, which is about to change a row or flushes, must wait for the bitmap; if so it does.
     pub(super) fn await_intent(&mut self, plan: u32) -> bool {
         let (group, page) = self.region_of(plan);
-        let failed = self.failed_elements();
+        let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
+        let missing = self.missing_to_tell(told);
         let Plan { purpose, record, .. } = self.plans[plan as usize];
         let Some(intent) = &mut self.intent else { return false };
         let is_update = purpose != Purpose::Flush;
@@ -46,7 +47,7 @@ impl<M: Memory> Array<M> {
             intent.begin(group, page);
             self.plans[plan as usize].record = 1;
         }
-        let is_known = intent.missing == failed && (!is_update || intent.is_marked(group, page));
+        let is_known = intent.missing == missing && (!is_update || intent.is_marked(group, page));
         if !is_known {
             intent.waiting.push_back(plan);
         }
@@ -76,6 +77,9 @@ impl<M: Memory> Array<M> {
         {
             return false;
         }
+        if self.fails_beyond(driver) {
+            return true;
+        }
         let Some(mut intent) = self.intent.take() else { return false };
         for nth in 0..intent.waiting.len() {
             let plan = intent.waiting[nth];
@@ -84,9 +88,9 @@ impl<M: Memory> Array<M> {
                 intent.want(group, page);
             }
         }
-        let failed = self.failed_elements();
-        let is_news = failed != intent.missing || std::mem::take(&mut intent.has_news);
-        intent.next_missing = failed;
+        let missing = self.missing_to_tell(intent.missing);
+        let is_news = missing != intent.missing || std::mem::take(&mut intent.has_news);
+        intent.next_missing = missing;
         let plan = intent.plan;
         self.clear_own(plan, Purpose::Record);
         let mut writes = Vec::new();

@@ -5,7 +5,7 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
-use crate::journal::{Checksums, Journal, elements_of_record};
+use crate::journal::{Checksums, Journal};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::plan::{Plan, Purpose, Step};
@@ -35,8 +35,9 @@ impl Change {
 impl<M: Memory> Array<M> {
     /// The journal of an array that is opened: empty, with the table of checksums as it is on the elements.
     pub(crate) fn begin_journal(&mut self, array: Uuid, epoch: u32, table: Checksums) {
+        let missing = self.failed_elements();
         if let Some(journal) = &mut self.journal {
-            (journal.array, journal.epoch, journal.table) = (array, epoch, table);
+            (journal.array, journal.epoch, journal.table, journal.missing) = (array, epoch, table, missing);
         }
     }
 
@@ -74,10 +75,13 @@ impl<M: Memory> Array<M> {
         }) {
             return false;
         }
+        if self.fails_beyond(driver) {
+            return true;
+        }
         let Some(mut journal) = self.journal.take() else { return false };
         let images = self.gather_updates(&mut journal);
         // By a record without updates that tells of no freed room, others must still have some.
-        let is_told = journal.wants_record && journal.ring.has_room(0, journal.late);
+        let is_told = journal.wants_record && journal.ring.has_room(0, journal.late) && !self.has_lost_data();
         let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
             self.make_record(&mut journal, images);
@@ -216,11 +220,12 @@ impl<M: Memory> Array<M> {
         }
         journal.record.is_under_way = true;
         journal.wants_record = false;
-        let missing = if self.has_bug(Bug::MissingNotJournaled) { 0 } else { self.failed_elements() };
+        journal.missing = self.missing_to_tell(journal.missing);
+        let missing = if self.has_bug(Bug::MissingNotJournaled) { 0 } else { journal.missing };
         self.fill_record(journal, begun, missing);
         let copies = journal.layout.copies;
-        let targets: Vec<u16> =
-            elements_of_record(&self.geometry, copies, begun.number, self.failed_elements()).collect();
+        let keepers = self.geometry.keepers(copies, begun.number, journal.missing);
+        let targets: Vec<u16> = keepers.filter(|&element| !self.failed[usize::from(element)]).collect();
         let plan = journal.plan;
         let pages = journal.record.pages.len() as u32;
         self.clear_own(plan, Purpose::Record);
@@ -280,6 +285,48 @@ impl<M: Memory> Array<M> {
     pub(super) fn failed_elements(&self) -> u64 {
         let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
         failed.fold(0, |mask, (element, _)| mask | 1 << element)
+    }
+
+    /// The elements that metadata is to call missing, where those of `told`, a mask, were before: of a group that has lost more
+    /// than parity bears those told before it had. Were all of them told, nobody could open the array again, though its elements
+    /// came back.
+    pub(super) fn missing_to_tell(&self, told: u64) -> u64 {
+        let failed = self.failed_elements();
+        (0..self.geometry.groups).fold(0, |mask, group| {
+            let its = self.geometry.group(group).fold(0u64, |its, element| its | 1 << element);
+            let is_borne = self.failed_of_group(group) <= self.geometry.parity();
+            mask | its & if is_borne { failed } else { told }
+        })
+    }
+
+    /// Ends the updates that wait for the journal or the bitmap in rows which have lost more than parity bears meanwhile: what
+    /// they write would be durable without anybody knowing where it is missing. False when there are none.
+    pub(super) fn fails_beyond<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if !self.has_lost_data() {
+            return false;
+        }
+        let is_beyond = |array: &Self, plan: u32| {
+            let is_update = array.plans[plan as usize].purpose != Purpose::Flush;
+            is_update && array.members_on_failed(plan).count_ones() > array.geometry.parity()
+        };
+        let waiting = |array: &Self| -> Vec<u32> {
+            let journal = array.journal.iter().flat_map(|journal| journal.waiting.iter());
+            let intent = array.intent.iter().flat_map(|intent| intent.waiting.iter());
+            journal.chain(intent).copied().filter(|&plan| is_beyond(array, plan)).collect()
+        };
+        let beyond = waiting(self);
+        if let Some(journal) = &mut self.journal {
+            journal.waiting.retain(|plan| !beyond.contains(plan));
+        }
+        if let Some(intent) = &mut self.intent {
+            intent.waiting.retain(|plan| !beyond.contains(plan));
+        }
+        for &plan in &beyond {
+            let slot = &mut self.plans[plan as usize];
+            slot.rewait_ns += self.now - slot.step_begun_at;
+            self.fail_plan(plan, driver);
+        }
+        !beyond.is_empty()
     }
 
     /// The plan that wrote a record is over: what the record has goes on in place.

@@ -488,7 +488,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Ends a plan whose row has lost more than its code can bear.
-    fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+    pub(super) fn fail_plan<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.gave_up = true;
         if slot.purpose == Purpose::Merge {

@@ -105,6 +105,22 @@ impl Geometry {
         (self.base(group) + position * self.stride) as u16
     }
 
+    /// The elements, at most `copies`, that keep number `nth` of something written again and again while those of `missing`, a
+    /// mask, are: of one group, so that no P elements of each have all copies, and others each time.
+    pub(crate) fn keepers(&self, copies: u32, nth: u64, missing: u64) -> impl Iterator<Item = u16> + '_ {
+        let (groups, width) = (u64::from(self.groups), u64::from(self.members));
+        let is_missing = move |element: u32| missing >> element & 1 != 0;
+        let is_alive = move |&group: &u32| {
+            self.group(group).filter(|&element| is_missing(element)).count() <= self.parity() as usize
+        };
+        let group = (0..groups).map(|more| ((nth + more) % groups) as u32).find(is_alive).unwrap_or(0);
+        let first = nth / groups % width;
+        (0..width)
+            .map(move |more| self.element_at(group, ((first + more) % width) as u32))
+            .filter(move |&element| !is_missing(element.into()))
+            .take(copies as usize)
+    }
+
     /// The elements of `group`, ascending.
     #[inline]
     pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {

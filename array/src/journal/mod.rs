@@ -19,7 +19,6 @@ pub(crate) use table::Checksums;
 
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{RedoEntry, Uuid, crc32c};
-use crate::geometry::Geometry;
 use crate::memory::PageId;
 
 /// Plans of the journal's own: one writes records, one frees them, one writes superblocks.
@@ -62,6 +61,8 @@ pub(crate) struct Journal {
     pub(crate) waiting: VecDeque<u32>,
     /// Plans whose record is durable.
     pub(crate) ready: VecDeque<u32>,
+    /// The elements that the newest record tells to be missing, a bit each.
+    pub(crate) missing: u64,
     /// Whether a record is to be written that tells which elements are missing now.
     pub(crate) wants_record: bool,
     /// Whether all pages of the table that changed are to be written.
@@ -84,26 +85,6 @@ pub(crate) struct Journal {
     pub(crate) zeros: u32,
 }
 
-/// The elements that take the copies of record `number` while those of `missing`, a mask, are: of one group, in turn.
-pub(crate) fn elements_of_record(
-    geometry: &Geometry,
-    copies: u32,
-    number: u64,
-    missing: u64,
-) -> impl Iterator<Item = u16> + '_ {
-    let (groups, width) = (u64::from(geometry.groups), u64::from(geometry.members));
-    let is_missing = move |element: u32| missing >> element & 1 != 0;
-    let is_alive = move |&group: &u32| {
-        geometry.group(group).filter(|&element| is_missing(element)).count() <= geometry.parity() as usize
-    };
-    let group = (0..groups).map(|nth| ((number + nth) % groups) as u32).find(is_alive).unwrap_or(0);
-    let first = number / groups % width;
-    (0..width)
-        .map(move |nth| geometry.element_at(group, ((first + nth) % width) as u32))
-        .filter(move |&element| !is_missing(element.into()))
-        .take(copies as usize)
-}
-
 impl Journal {
     /// That of an empty array, whose plans have the number `plan` and the one behind it.
     pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32, carries_data: bool) -> Self {
@@ -115,6 +96,7 @@ impl Journal {
             epoch: 1,
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
+            missing: 0,
             wants_record: false,
             wants_table: false,
             is_full: false,

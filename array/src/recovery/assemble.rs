@@ -123,12 +123,12 @@ fn check_enough(
     let groups = usize::from(superblock.groups).max(1);
     let members = usize::from(superblock.members_of_group);
     let contiguous = superblock.membership == crate::geometry::Membership::Contiguous;
+    let group_of = |number: usize| if contiguous { number / members } else { number % groups };
+    let of_group = |group: usize, numbers: &[usize]| -> Vec<usize> {
+        numbers.iter().filter(|&&number| group_of(number) == group).copied().collect()
+    };
     for group in 0..groups {
-        let is_its = |number: &&usize| {
-            let its = if contiguous { **number / members } else { **number % groups };
-            its == group
-        };
-        let gone: Vec<usize> = missing.iter().filter(is_its).copied().collect();
+        let gone = of_group(group, &missing);
         if gone.len() > parity {
             return Err(OpenError::Refused(format!(
                 "too few elements: {} of a group of {members} cannot be read, and {} bears {parity}: element {}; \
@@ -141,7 +141,9 @@ fn check_enough(
     }
     let unknown = |number: &&usize| superblock.members[**number].state != MemberState::Failed;
     let absent: Vec<usize> = missing.iter().filter(unknown).copied().collect();
-    if parity > 0 && absent.len() + parity >= positions.len() {
+    // Those could have been opened if they were enough of each group.
+    let could_go_on = |group: usize| of_group(group, &absent).len() + parity >= members;
+    if parity > 0 && (0..groups).all(could_go_on) {
         return Err(OpenError::Refused(format!(
             "elements that are absent could have gone on without these: {}; offer one of them, or all",
             tell(&absent)

@@ -7,7 +7,7 @@ use super::in_place::{ROUND_PAGES, Site};
 use super::{DamagedCopy, OpenError};
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 use crate::geometry::Geometry;
-use crate::journal::{Checksums, elements_of_record};
+use crate::journal::Checksums;
 use crate::media::At;
 
 /// A record that was found, with the images that have their checksums, in order.
@@ -174,7 +174,7 @@ impl Found {
         let missing = self.newest.as_ref().map_or(0, |newest| newest.missing);
         let mut damaged = Vec::new();
         for Record { header, .. } in self.records.split_last().map_or(&[][..], |(_, settled)| settled) {
-            let elements = elements_of_record(geometry, copies, header.number, header.missing);
+            let elements = geometry.keepers(copies, header.number, header.missing);
             for element in elements.filter(|element| missing >> element & 1 == 0) {
                 let place = site.at(element.into(), site.layout.journal.first + header.first);
                 if let Some(at) = place

@@ -57,7 +57,7 @@ pub(super) fn create(
     write_and_flush(media, &at, &vec![vec![0; page_bytes]; at.len()])?;
     let body = vec![0; body_bytes(superblock.segments(), superblock.capacity) as usize];
     let header = header_of(&superblock, 1, (0, 0), &body);
-    write_checkpoint(media, &superblock, &positions, &header, &body)?;
+    write_checkpoint(media, &superblock, (geometry, &positions), &header, &body)?;
     write_all(media, &superblock, &positions)
 }
 
@@ -81,19 +81,25 @@ fn header_of(
     }
 }
 
-/// Writes a checkpoint to P + 1 elements: body, flush, header, flush.
+/// Writes a checkpoint to P + 1 elements of one group: body, flush, header, flush.
 fn write_checkpoint(
     media: &mut dyn Media,
     superblock: &Superblock,
-    positions: &[Option<u16>],
+    (geometry, positions): (&Geometry, &[Option<u16>]),
     header: &CheckpointHeader,
     body: &[u8],
 ) -> Result<(), OpenError> {
     let page_bytes = superblock.page_bytes as usize;
     let area = superblock.checkpoint;
     let first = area.first + (header.number % 2) as u32 * area.pages;
-    let copies = superblock.level.parity() as usize + 1;
-    let keepers: Vec<u16> = positions.iter().flatten().copied().take(copies).collect();
+    let copies = superblock.level.parity() + 1;
+    let is_there = |element: u32| positions[element as usize].is_some();
+    let missing = (0..positions.len() as u32).filter(|&element| !is_there(element));
+    let missing = missing.fold(0u64, |mask, element| mask | 1 << element);
+    let keepers: Vec<u16> = geometry
+        .keepers(copies, header.number, missing)
+        .filter_map(|element| positions[usize::from(element)])
+        .collect();
     let padded = |bytes: &[u8]| {
         let mut page = bytes.to_vec();
         page.resize(page_bytes, 0);
@@ -192,7 +198,7 @@ pub(super) fn open<M: Memory>(
         let header = header_of(&superblock, number, (ended, birth(superblock.epoch, 0)), &body);
         let is_told = !opening.has_bug(Bug::EpochNotDurable);
         let written = if is_told { write_all(media, &superblock, positions) } else { Ok(()) }
-            .and_then(|()| write_checkpoint(media, &superblock, positions, &header, &body));
+            .and_then(|()| write_checkpoint(media, &superblock, (&geometry, positions), &header, &body));
         if let Err(error) = written {
             *memory = Some(array.into_memory());
             return Err(error);

@@ -292,8 +292,15 @@ impl Host {
         tag
     }
 
+    /// Begins a request: its tag.
+    pub(crate) fn begin(&mut self, kind: RequestKind, chunk: u64, payload: Box<[u8]>) -> u64 {
+        let tag = self.submit(kind, chunk, payload);
+        self.array.dispatch(&mut self.world);
+        tag
+    }
+
     /// Issues what can be. The bytes that came back of the request of a tag, if it has ended, unless it failed.
-    fn ended(&mut self, tag: u64) -> Option<Option<Box<[u8]>>> {
+    pub(crate) fn ended(&mut self, tag: u64) -> Option<Option<Box<[u8]>>> {
         self.array.dispatch(&mut self.world);
         let (failed, payload) = self.world.over.remove(&tag)?;
         Some((!failed).then_some(payload))
@@ -327,8 +334,16 @@ impl Host {
 
     /// Lets everything end that is under way.
     pub(crate) fn finish(&mut self) {
+        self.finish_within(u32::MAX);
+    }
+
+    /// Lets at most so many operations end of what is under way.
+    pub(crate) fn finish_within(&mut self, operations: u32) {
         self.array.dispatch(&mut self.world);
-        while !self.world.under_way.is_empty() {
+        for _ in 0..operations {
+            if self.world.under_way.is_empty() {
+                break;
+            }
             self.go_on();
             self.array.dispatch(&mut self.world);
         }

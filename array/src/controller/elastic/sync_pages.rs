@@ -40,12 +40,10 @@ impl<M: Memory> Array<M> {
         log.durable_mut().sync.body = body;
     }
 
-    /// P + 1 living elements, from the `turn`-th on.
+    /// P + 1 living elements of one group, another one each turn.
     fn keepers(&self, turn: u64) -> Vec<u16> {
-        let count = self.elements.count as u64;
-        let elements = (0..count).map(|nth| ((turn + nth) % count) as u16);
-        let living = elements.filter(|&element| !self.failed[element as usize]);
-        living.take(self.geometry.parity() as usize + 1).collect()
+        let copies = self.geometry.parity() + 1;
+        self.geometry.keepers(copies, turn, self.failed_elements()).collect()
     }
 
     /// A copy of all superblocks in the array: of the front with what happened since they were written, of the back with just
