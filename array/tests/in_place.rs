@@ -237,6 +237,42 @@ fn parity_that_was_late_is_that_of_its_data_when_the_array_is_opened() {
 }
 
 #[test]
+fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_was_cut_short() {
+    for scheme in late(12) {
+        let host = with_late_parity(&scheme);
+        let before = host.copy_of_disk();
+        let records = |disk: &Disk| -> Vec<(u32, RedoRecord)> {
+            let pages = disk.elements.iter().flat_map(|element| (0..).zip(&element.pages));
+            pages.filter_map(|(page, content)| Some((page, RedoRecord::parse(content).ok()?))).collect()
+        };
+        let all = records(&before);
+        let newest = all.iter().map(|(_, record)| record).max_by_key(|record| record.number).unwrap().clone();
+        let (page, tail) = all.iter().find(|(_, record)| record.number == newest.tail).unwrap();
+        // Before all others lies the header of a record that was under way, without its images.
+        let dropped = RedoRecord { number: newest.number + 1, first: tail.first - 1, ..newest };
+        let mut disk = before.clone();
+        dropped.encode(&mut disk.elements[0].pages[*page as usize - 1]);
+        let begun = Host::open_as(&scheme, disk);
+        assert_eq!(begun.opened.dropped, 1);
+        // Power goes just before the superblocks are written.
+        let mut disk = begun.copy_of_disk();
+        for (element, old) in disk.elements.iter_mut().zip(&before.elements) {
+            let back = old.pages.len() - 4;
+            element.pages[..4].clone_from_slice(&old.pages[..4]);
+            element.pages[back..].clone_from_slice(&old.pages[back..]);
+        }
+        let numbers = |record: &&(u32, RedoRecord)| record.1.number == newest.number + 1;
+        assert!(records(&disk).iter().filter(numbers).count() > 1, "its number was given again");
+        for gone in 0..5 {
+            let mut disk = disk.clone();
+            disk.elements[gone].is_gone = true;
+            let mut host = Host::open_as(&scheme, disk);
+            (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 101), "chunk {chunk}"));
+        }
+    }
+}
+
+#[test]
 fn an_array_whose_parity_is_late_is_not_opened_for_reading_alone() {
     for scheme in late(12) {
         let host = with_late_parity(&scheme);

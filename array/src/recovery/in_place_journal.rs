@@ -105,7 +105,7 @@ impl Found {
     /// Reads the journal of all elements that are there.
     pub(super) fn read(site: &mut Site<'_>) -> Self {
         let mut found = Self::default();
-        let mut headers: BTreeMap<u64, (RedoRecord, Vec<u32>)> = BTreeMap::new();
+        let mut headers = Headers::new();
         let mut unread = vec![0; site.geometry.groups as usize];
         for element in 0..site.geometry.elements {
             let is_read = read_ring(site, element, &mut headers, &mut found.unread);
@@ -115,8 +115,8 @@ impl Found {
         found.unreadable =
             (0..site.geometry.groups).filter(|&group| unread[group as usize] > bears).collect();
         let mut collect = |number: u64| {
-            let (header, elements) = headers.get(&number)?;
-            Some(images(site, header, elements)).filter(Record::is_whole)
+            let all = headers.get(&number)?;
+            all.iter().map(|(header, elements)| images(site, header, elements)).find(Record::is_whole)
         };
         let Some(&top) = headers.keys().next_back() else { return found };
         let mut newest = collect(top);
@@ -207,13 +207,12 @@ impl Found {
     }
 }
 
+/// The headers that were found of each number, with the elements that have them. Of a number there may be several: one that was
+/// dropped by an opening which was cut short lies where nothing was written since, and another one got its number.
+type Headers = BTreeMap<u64, Vec<(RedoRecord, Vec<u32>)>>;
+
 /// Adds the records of `element` to those that were found, and the pages that cannot be read to `unread`. Whether there are none.
-fn read_ring(
-    site: &mut Site<'_>,
-    element: u32,
-    headers: &mut BTreeMap<u64, (RedoRecord, Vec<u32>)>,
-    unread: &mut Vec<At>,
-) -> bool {
+fn read_ring(site: &mut Site<'_>, element: u32, headers: &mut Headers, unread: &mut Vec<At>) -> bool {
     let ring = site.layout.journal;
     let at: Vec<At> = (0..ring.pages).filter_map(|page| site.at(element, ring.first + page)).collect();
     let (is_there, before) = (!at.is_empty(), unread.len());
@@ -233,10 +232,10 @@ fn read_ring(
             pages.iter().flatten().for_each(|page| bytes.extend_from_slice(page));
             let Ok(header) = RedoRecord::parse(&bytes) else { continue };
             if is_ours(site, &header, (first + nth) as u32) {
-                let (known, elements) =
-                    headers.entry(header.number).or_insert_with(|| (header.clone(), vec![]));
-                if *known == header {
-                    elements.push(element);
+                let all = headers.entry(header.number).or_default();
+                match all.iter_mut().find(|(known, _)| *known == header) {
+                    Some((_, elements)) => elements.push(element),
+                    None => all.push((header, vec![element])),
                 }
             }
         }
