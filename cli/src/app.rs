@@ -114,7 +114,7 @@ impl App {
             Command::Scan(args) => scan::run(args, context),
             Command::Fail(args) => manage::fail(args),
             Command::Replace(args) => manage::replace(args, context),
-            Command::Spare(args) => manage::spare(args),
+            Command::Spare(args) => manage::spare(args, context),
             Command::Scrub(args) => manage::scrub(args, context),
             Command::Rate(args) => manage::rate(args),
             Command::Stop(args) => manage::stop(args),

@@ -251,38 +251,6 @@ fn what_an_array_is_made_of_is_its_users_alone() {
 }
 
 #[test]
-fn what_is_refused_as_an_element_is_left_as_it_was() {
-    let sandbox = created();
-    let served = Served::start(&sandbox, "pool", "--rate 1KiB");
-    fill(&mut served.disk(), 0..300);
-    let there = |name: &str| sandbox.path().join("pool").join(name);
-    std::fs::write(there("small"), vec![1; 8 << 20]).unwrap();
-    std::fs::write(there("holds"), vec![1; 16 << 20]).unwrap();
-    sandbox.run("fail pool 2").success();
-    for command in ["replace pool 2 pool/small --force", "spare pool pool/small --force"] {
-        let refused = sandbox.run(command).failure(1);
-        assert!(refused.contains("use a larger one"), "{refused}");
-    }
-    for command in ["replace pool 2 /dev/stripewise-none", "spare pool /dev/stripewise-none"] {
-        let refused = sandbox.run(command).failure(1);
-        assert!(refused.contains("there is no device `/dev/stripewise-none`"), "{refused}");
-    }
-    assert!(!std::path::Path::new("/dev/stripewise-none").exists());
-    sandbox.run("replace pool 2 pool/new").success();
-    assert_eq!(status(&sandbox)["health"], "rebuilding");
-    sandbox.run("fail pool 1").success();
-    // Its rebuild went on as slowly as that; nothing else is taken until it is over.
-    for command in ["replace pool 1 pool/holds --force", "replace pool 1 pool/newer"] {
-        let refused = sandbox.run(command).failure(1);
-        assert!(refused.contains("element 2 is being rebuilt"), "{refused}");
-    }
-    assert!(!there("newer").exists(), "no file is left behind");
-    for name in ["small", "holds"] {
-        assert!(std::fs::read(there(name)).unwrap().iter().all(|&byte| byte == 1), "{name} was cleared");
-    }
-}
-
-#[test]
 fn clients_that_misbehave_are_dropped_and_harm_nobody() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "");

@@ -1,6 +1,6 @@
 //! Elements that are taken out, put in, rebuilt and scrubbed while the array serves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use stripewise_array::Rejoining;
 use stripewise_engine::{ElementState, Engine, EngineError, Rate};
@@ -116,6 +116,21 @@ impl Elements {
         }
         made.into_iter().for_each(crate::candidate::NewFile::keep);
         Ok(())
+    }
+
+    /// Takes a spare before anybody is served.
+    ///
+    /// # Errors
+    /// Why it is not taken: it is not there, holds something, or the array does not want it.
+    pub(crate) fn add_spare(&mut self, path: &Path, engine: &mut Engine) -> Result<(), ControlError> {
+        if !path.exists() {
+            return Err(ControlError::refused(
+                "it is not there; `stripewise spare` gives it again when it is",
+            ));
+        }
+        let vacancy = || Self::vacancy(engine, Place::Spare).map_err(ControlError::from);
+        let candidate = Candidate::prepare(Place::Spare, path, false, vacancy)?;
+        Ok(self.take(candidate, engine)?)
     }
 
     /// The spares that still wait.

@@ -100,7 +100,7 @@ fn streams(streams: &[Stream], to: &mut DescriptorEncoder<'_>) -> fmt::Result {
 
 fn array(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut family = gauges(to, "health", "1 for the state that the array is in")?;
-    for health in [Health::Clean, Health::Rebuilding, Health::Degraded, Health::Failed] {
+    for health in Health::ALL {
         family.gauge(&[("state", health.name())], f64::from(u8::from(status.health == health)))?;
     }
     gauge(to, "uptime_seconds", "Since the array is served", status.uptime_ns as f64 / 1e9)?;
@@ -146,7 +146,11 @@ fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     for (number, element) in numbered() {
         family.counter(&[("element", number)], element.errors)?;
     }
+    let lost = "Stripes or rows that the last rebuild could not make";
+    gauge(to, "rebuild_lost_stripes", lost, status.rebuild_lost as f64)?;
     let Some(scrubbed) = &status.last_scrub else { return Ok(()) };
+    let complete = "1 if the last scrub read everything, 0 if it was ended before";
+    gauge(to, "scrub_complete", complete, f64::from(u8::from(scrubbed.complete)))?;
     gauge(to, "scrub_damaged_pages", "Damaged pages that the last scrub found", scrubbed.damaged as f64)?;
     gauge(to, "scrub_repaired_chunks", "Damages that the last scrub repaired", scrubbed.repaired as f64)?;
     gauge(to, "scrub_lost_chunks", "Damages that it could not repair", scrubbed.lost as f64)

@@ -51,6 +51,8 @@ pub struct Settings {
     pub metrics: Option<SocketAddr>,
     /// The folder that the served requests are recorded to.
     pub record: Option<PathBuf>,
+    /// Hot spares. What cannot be one is told in the log, and left.
+    pub spares: Vec<PathBuf>,
 }
 
 /// A message of another thread.
@@ -114,7 +116,7 @@ impl Server {
     ///
     /// # Errors
     /// When a socket, the folder to record to or a thread cannot be had.
-    pub fn start(engine: Engine, settings: &Settings) -> Result<Self, ServeError> {
+    pub fn start(mut engine: Engine, settings: &Settings) -> Result<Self, ServeError> {
         let (sender, mailbox) = mailbox().map_err(ServeError::Poll)?;
         // First of all, because it tells whether another server has this name.
         let control = Control::start(&settings.control, sender.clone())?;
@@ -152,9 +154,15 @@ impl Server {
             name: settings.name.clone(),
         };
         let guests = Guests::start(&settings.vhost_user, &disk, &sender)?;
+        let mut elements = Elements::default();
+        for path in &settings.spares {
+            if let Err(error) = elements.add_spare(path, &mut engine) {
+                tracing::warn!(path = %path.display(), %error, "a spare that is remembered is not taken");
+            }
+        }
         Ok(Self {
             service: Service::new(engine, recorder),
-            elements: Elements::default(),
+            elements,
             name: settings.name.clone(),
             export: Arc::new(export),
             listeners,
@@ -424,10 +432,15 @@ impl Server {
         if *command == Command::Status {
             return self.status();
         }
-        Elements::obey(command, &mut self.service.engine)?;
+        let Service { engine, tally, .. } = &mut self.service;
+        let (is_scrubbing, before) = (engine.array().scrubbing().is_some(), tally.last_scrub(engine));
+        Elements::obey(command, engine)?;
         tracing::info!(?command, "done as asked");
-        if *command == Command::Scrub {
-            self.service.tally.scrub_begins();
+        match command {
+            // One that goes on already goes on.
+            Command::Scrub if !is_scrubbing => tally.scrub_begins(before),
+            Command::StopScrub if is_scrubbing => tally.scrub_stops(),
+            _ => {}
         }
         Ok(Value::Null)
     }

@@ -11,8 +11,11 @@ use crate::record::Recording;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// All elements serve, with all their redundancy.
+    /// All elements serve, with all their redundancy, and nothing is known to be wrong.
     Clean,
+    /// All elements serve, but something needs a hand: the last rebuild or scrub lost something, or there is no space and writes
+    /// are refused.
+    Impaired,
     /// An element is being rebuilt.
     Rebuilding,
     /// Elements are out of service, and no more than parity bears.
@@ -22,10 +25,14 @@ pub enum Health {
 }
 
 impl Health {
+    /// All of them, the best first.
+    pub const ALL: [Self; 5] = [Self::Clean, Self::Impaired, Self::Rebuilding, Self::Degraded, Self::Failed];
+
     /// As it is written.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
+            Self::Impaired => "impaired",
             Self::Rebuilding => "rebuilding",
             Self::Degraded => "degraded",
             Self::Failed => "failed",
@@ -72,7 +79,7 @@ pub struct Status {
     pub rebuild_lost: u64,
     /// A scrub that goes on.
     pub scrub: Option<Progress>,
-    /// What the last scrub came to.
+    /// What the last scrub that ended came to.
     pub last_scrub: Option<Scrubbed>,
     /// Requests of hosts, by kind.
     pub requests: Vec<Requests>,
@@ -139,6 +146,8 @@ pub struct Scrubbed {
     pub repaired: u64,
     /// Damages that nothing could repair.
     pub lost: u64,
+    /// Whether it read everything: it was not ended before.
+    pub complete: bool,
 }
 
 /// Requests of one kind.

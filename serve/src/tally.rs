@@ -104,8 +104,10 @@ pub(crate) struct Tally {
     rebuild: Pace,
     scrub: Pace,
     sampled: Nanos,
-    /// Whether a scrub was begun since the array is served.
-    has_scrubbed: bool,
+    /// The scrub that was begun last since the array is served: whether it was not stopped.
+    scrub_is_complete: Option<bool>,
+    /// What the one before that came to.
+    scrub_before: Option<Scrubbed>,
     pub(crate) dropped_connections: u64,
 }
 
@@ -117,7 +119,8 @@ impl Tally {
             rebuild: Pace::default(),
             scrub: Pace::default(),
             sampled: now,
-            has_scrubbed: false,
+            scrub_is_complete: None,
+            scrub_before: None,
             dropped_connections: 0,
         }
     }
@@ -131,9 +134,31 @@ impl Tally {
         count.latencies.record(now, latency_ns);
     }
 
-    /// A scrub begins.
-    pub(crate) fn scrub_begins(&mut self) {
-        self.has_scrubbed = true;
+    /// A scrub begins, `before` being what the last one came to.
+    pub(crate) fn scrub_begins(&mut self, before: Option<Scrubbed>) {
+        self.scrub_is_complete = Some(true);
+        self.scrub_before = before;
+    }
+
+    /// The scrub that goes on is ended before it is done.
+    pub(crate) fn scrub_stops(&mut self) {
+        self.scrub_is_complete = Some(false);
+    }
+
+    /// What the last scrub that ended came to.
+    pub(crate) fn last_scrub(&self, engine: &Engine) -> Option<Scrubbed> {
+        let page_bytes = u64::from(engine.page_bytes());
+        match (engine.array().scrub_counts(), self.scrub_is_complete) {
+            ((_, true), _) => self.scrub_before,
+            ((_, false), None) => None,
+            ((counts, false), Some(complete)) => Some(Scrubbed {
+                read_bytes: counts.pages * page_bytes,
+                damaged: counts.bad,
+                repaired: counts.repaired,
+                lost: counts.lost,
+                complete,
+            }),
+        }
     }
 
     /// Looks how far rebuild and scrub are, if it is time.
@@ -159,7 +184,11 @@ impl Tally {
             total: share.total,
             left_seconds: pace.left_seconds(now, share),
         };
-        let scrub = found.scrub;
+        let last_scrub = self.last_scrub(engine);
+        let is_impaired = found.is_full
+            || found.is_starved
+            || found.rebuild_lost > 0
+            || last_scrub.is_some_and(|scrubbed| scrubbed.lost > 0);
         let elements: Vec<Element> = found
             .elements
             .iter()
@@ -180,7 +209,11 @@ impl Tally {
             name: surroundings.name,
             array: found.uuid.map_or_else(String::new, |uuid| uuid.to_string()),
             level: engine.array().scheme().geometry.level.to_string(),
-            health: health(engine, &found.elements),
+            health: health(engine, &found.elements).max(if is_impaired {
+                Health::Impaired
+            } else {
+                Health::Clean
+            }),
             scheme: found.scheme,
             read_only: found.is_read_only,
             uptime_ns: now,
@@ -194,13 +227,8 @@ impl Tally {
             spares: surroundings.spares,
             rebuild: found.rebuild.map(|(element, share)| progress(Some(element), share, &self.rebuild)),
             rebuild_lost: found.rebuild_lost,
-            scrub: scrub.progress.map(|share| progress(None, share, &self.scrub)),
-            last_scrub: (self.has_scrubbed && scrub.progress.is_none()).then(|| Scrubbed {
-                read_bytes: scrub.pages * page_bytes,
-                damaged: scrub.bad,
-                repaired: scrub.repaired,
-                lost: scrub.lost,
-            }),
+            scrub: found.scrub.progress.map(|share| progress(None, share, &self.scrub)),
+            last_scrub,
             requests: Kind::ALL.map(|kind| self.requests(kind, now)).into(),
             in_flight: found.requests.into(),
             operations: operations(&found.counts.done),
@@ -267,7 +295,7 @@ fn element_state(state: ElementState) -> &'static str {
     }
 }
 
-/// The health of the parity group that is worst off.
+/// The health of the parity group that is worst off, as far as elements go.
 fn health(engine: &Engine, elements: &[stripewise_engine::ElementStatus]) -> Health {
     let array = engine.array();
     let parity = array.geometry().parity();

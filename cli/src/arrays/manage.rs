@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use clap::Args as ClapArgs;
 use stripewise_base::units::Bytes;
-use stripewise_serve::{Client, Command};
+use stripewise_serve::{Client, ClientError, Command, ControlError};
 use stripewise_study::human::count;
 
-use super::places::{Places, absolute, array_name};
+use super::places::{Hint, Places, absolute, array_name};
 use super::watch;
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -56,7 +56,7 @@ pub(crate) struct Replace {
     #[arg(long)]
     force: bool,
 
-    /// Wait until it is rebuilt
+    /// Wait until it is rebuilt; exit code 1 if it fails meanwhile, or if something of it could not be made
     #[arg(long)]
     wait: bool,
 }
@@ -64,6 +64,8 @@ pub(crate) struct Replace {
 const SPARE: &[Example] = &[("stripewise spare pool pool/spare", "a file")];
 
 /// Give a served array a hot spare: it takes the place of the first element that fails
+///
+/// It is one again when the array is served the next time, unless something was made of it meanwhile.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(SPARE))]
 pub(crate) struct Spare {
@@ -92,7 +94,7 @@ pub(crate) struct Scrub {
     #[command(flatten)]
     array: Served,
 
-    /// Wait until it is done, and say what was found; exit code 1 if anything is lost
+    /// Wait until it is done, and say what was found; exit code 1 if anything is lost, or if it was ended before it was done
     #[arg(long, conflicts_with = "stop")]
     wait: bool,
 
@@ -149,14 +151,40 @@ impl Served {
         Ok(())
     }
 
-    /// Remembers that `path` belongs to the array now.
-    fn remember(&self, path: &Path) -> Outcome {
-        let Some(mut hint) = self.places.hint(&self.name)? else { return Ok(()) };
-        if !hint.paths.iter().any(|known| known == path) {
-            hint.paths.push(path.to_owned());
-            self.places.remember(&self.name, &hint)?;
+    /// Asks for `command`, which brings the array a file or device. That is remembered before, by `remember`, because it may be
+    /// done though no answer comes; and forgotten if the array does not take it.
+    fn bring(
+        &self,
+        client: &mut Client,
+        command: &Command,
+        remember: impl FnOnce(&mut Hint),
+        context: &mut Context<'_>,
+    ) -> Outcome {
+        let before = self.places.hint(&self.name)?;
+        let keep = |hint: &Hint| {
+            if let Err(error) = self.places.remember(&self.name, hint) {
+                context.remark(error.message());
+            }
+        };
+        if let Some(mut hint) = before.clone() {
+            remember(&mut hint);
+            keep(&hint);
         }
+        let asked = client.ask(command);
+        if let (Err(ClientError::Refused(error)), Some(before)) = (&asked, &before)
+            && error.code == ControlError::REFUSED
+        {
+            keep(before);
+        }
+        asked?;
         Ok(())
+    }
+}
+
+/// Adds `path` unless it is there.
+fn add(paths: &mut Vec<PathBuf>, path: &Path) {
+    if !paths.iter().any(|known| known == path) {
+        paths.push(path.to_owned());
     }
 }
 
@@ -184,10 +212,17 @@ pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
     let mut client = args.array.connect()?;
     let path = absolute(&args.device)?;
     let (element, force) = (args.element, args.force);
-    client.ask(&Command::Replace { element, path: path.clone(), force })?;
-    args.array.remember(&path)?;
+    let command = Command::Replace { element, path: path.clone(), force };
+    args.array.bring(&mut client, &command, |hint| add(&mut hint.paths, &path), context)?;
     if args.wait {
         let status = watch::until_done(&mut client, "rebuild", |status| status.rebuild, context)?;
+        if let Some(one) = status.elements.get(usize::from(element)).filter(|one| one.state != "active") {
+            let reason = one.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            return Err(Failure::failed(format!(
+                "element {element} is {} again{reason}\n  put another in its place by `stripewise replace`",
+                one.state
+            )));
+        }
         if status.rebuild_lost > 0 {
             return Err(Failure::failed(format!(
                 "{} stripes could not be made, as other elements lost what they have of them; reads of that fail until it is \
@@ -199,10 +234,11 @@ pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-pub(crate) fn spare(args: Spare) -> Outcome {
+pub(crate) fn spare(args: Spare, context: &mut Context<'_>) -> Outcome {
+    let mut client = args.array.connect()?;
     let path = absolute(&args.device)?;
-    args.array.ask(&Command::AddSpare { path: path.clone(), force: args.force })?;
-    args.array.remember(&path)
+    let command = Command::AddSpare { path: path.clone(), force: args.force };
+    args.array.bring(&mut client, &command, |hint| add(&mut hint.spares, &path), context)
 }
 
 pub(crate) fn scrub(args: Scrub, context: &mut Context<'_>) -> Outcome {
@@ -217,9 +253,12 @@ pub(crate) fn scrub(args: Scrub, context: &mut Context<'_>) -> Outcome {
     let status = watch::until_done(&mut client, "scrub", |status| status.scrub, context)?;
     let Some(scrubbed) = status.last_scrub else { return Ok(()) };
     writeln!(context.out, "{}", watch::scrubbed(&scrubbed))?;
-    match scrubbed.lost {
-        0 => Ok(()),
-        lost => Err(Failure::failed(format!("{} damages are beyond repair", count(lost)))),
+    match (scrubbed.lost, scrubbed.complete) {
+        (0, true) => Ok(()),
+        (0, false) => Err(Failure::failed(
+            "the scrub was ended before it was done: nothing is known of what it had not read",
+        )),
+        (lost, _) => Err(Failure::failed(format!("{} damages are beyond repair", count(lost)))),
     }
 }
 

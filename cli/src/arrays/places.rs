@@ -48,15 +48,23 @@ pub(crate) struct Hint {
     pub(crate) array: String,
     /// The whole scheme that it is served with, as TOML: superblocks have no room for a very long one.
     pub(crate) scheme: String,
-    /// Where its elements were last, and its spares.
+    /// Where its elements were last.
     pub(crate) paths: Vec<PathBuf>,
+    /// What it was given as hot spares: nothing on them says so.
+    #[serde(default)]
+    pub(crate) spares: Vec<PathBuf>,
 }
 
 impl Hint {
     /// What to remember of an array of `scheme`. Paths are made absolute: the next command may run elsewhere.
     pub(crate) fn new(array: String, scheme: &Scheme, paths: &[PathBuf]) -> Outcome<Self> {
         let paths = paths.iter().map(|path| absolute(path)).collect::<Outcome<_>>()?;
-        Ok(Self { array, scheme: scheme.to_toml(), paths })
+        Ok(Self { array, scheme: scheme.to_toml(), paths, spares: Vec::new() })
+    }
+
+    /// Where elements may be: a spare may have become one.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &PathBuf> {
+        self.paths.iter().chain(&self.spares)
     }
 }
 
@@ -212,9 +220,10 @@ mod tests {
         let mut hint = Hint::new("u".into(), &scheme, &["a".into(), "/dev/b".into()]).unwrap();
         assert!(hint.paths[0].is_absolute());
         places.remember("pool", &hint).unwrap();
-        hint.paths.pop();
+        hint.spares.extend(hint.paths.pop());
         places.remember("pool", &hint).unwrap();
         assert_eq!(places.hint("pool").unwrap(), Some(hint.clone()));
+        assert_eq!(hint.places().count(), 2);
         assert_eq!(Scheme::from_toml("x", &hint.scheme).unwrap(), scheme);
         places.make_runtime().unwrap();
         fs::write(places.control("other").unwrap(), "").unwrap();

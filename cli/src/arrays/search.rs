@@ -1,6 +1,8 @@
 //! Finding the elements of an array: by what is named, by what is remembered, and on all block devices.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Superblock;
@@ -59,22 +61,61 @@ pub(crate) fn named_or_remembered(
     Ok((expand(named)?, None))
 }
 
-/// Where the elements of an array that is remembered are now: where they were last, and where none is there, wherever a block
-/// device has its UUID.
+/// Where the elements of an array that is remembered are now: where they were last, and where not all are there, wherever a
+/// block device has its UUID. Each is named once, by whatever names.
 pub(crate) fn elements_of(hint: &Hint) -> Vec<PathBuf> {
     let belongs = |(_, block): &(PathBuf, Superblock)| block.array.to_string() == hint.array;
-    let mut found: Vec<_> = superblocks(&hint.paths).filter(belongs).collect();
-    let members = found.first().map(|(_, block)| block.members.len());
-    if members.is_none_or(|members| found.len() < members) {
-        let elsewhere =
-            block_devices().into_iter().filter(|path| !hint.paths.contains(path)).collect::<Vec<_>>();
-        found.extend(superblocks(&elsewhere).filter(belongs));
+    let mut known = distinct(hint.places().cloned());
+    let mut found: Vec<_> = superblocks(&known).filter(belongs).collect();
+    if !are_all(&found) {
+        let remembered = known.len();
+        known = distinct(known.into_iter().chain(block_devices()));
+        found.extend(superblocks(&known[remembered..]).filter(belongs));
     }
     match found.is_empty() {
         // Whoever opens them says what is wrong.
         true => hint.paths.clone(),
         false => found.into_iter().map(|(path, _)| path).collect(),
     }
+}
+
+/// Whether every element that the newest superblock knows of is there; those that were replaced do not count.
+fn are_all(found: &[(PathBuf, Superblock)]) -> bool {
+    let is_there = |element| found.iter().any(|(_, block)| block.element == element);
+    newest(found.iter().map(|(_, block)| block))
+        .is_some_and(|newest| newest.members.iter().all(|member| is_there(member.element)))
+}
+
+fn newest<'a>(blocks: impl Iterator<Item = &'a Superblock>) -> Option<&'a Superblock> {
+    blocks.max_by_key(|block| (block.epoch, block.update))
+}
+
+/// What a path leads to, however it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    /// A block device, by its number: it may have several nodes.
+    Device(u64),
+    /// Anything else, by file system and inode.
+    File(u64, u64),
+}
+
+impl Identity {
+    fn new(is_block_device: bool, device: u64, file: (u64, u64)) -> Self {
+        if is_block_device { Self::Device(device) } else { Self::File(file.0, file.1) }
+    }
+
+    /// None where nothing is there.
+    fn of(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        let is_block_device = found.file_type().is_block_device();
+        Some(Self::new(is_block_device, found.rdev(), (found.dev(), found.ino())))
+    }
+}
+
+/// `paths` without those that lead where an earlier one leads: a device has names in /dev, /dev/disk and /dev/mapper.
+fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut seen = BTreeSet::new();
+    paths.filter(|path| Identity::of(path).is_none_or(|identity| seen.insert(identity))).collect()
 }
 
 /// `paths` without elements that were replaced: those of which a newer superblock of their array knows nothing any more. They are
@@ -84,8 +125,8 @@ pub(crate) fn without_replaced(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let is_replaced = |path: &PathBuf| {
         let Some((_, own)) = found.iter().find(|(other, _)| other == path) else { return false };
         let of_array = found.iter().map(|(_, block)| block).filter(|block| block.array == own.array);
-        let newest = of_array.max_by_key(|block| (block.epoch, block.update));
-        newest.is_some_and(|newest| newest.members.iter().all(|member| member.element != own.element))
+        newest(of_array)
+            .is_some_and(|newest| newest.members.iter().all(|member| member.element != own.element))
     };
     paths.iter().filter(|path| !is_replaced(path)).cloned().collect()
 }
@@ -94,11 +135,10 @@ pub(crate) fn without_replaced(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 pub(crate) fn everywhere(places: &Places) -> Outcome<Vec<PathBuf>> {
     let mut paths = block_devices();
     for name in places.names()? {
-        paths.extend(places.hint(&name)?.into_iter().flat_map(|hint| hint.paths));
+        paths.extend(places.hint(&name)?.iter().flat_map(Hint::places).cloned());
     }
     paths.sort();
-    paths.dedup();
-    Ok(paths)
+    Ok(distinct(paths.into_iter()))
 }
 
 /// The superblocks of those of `paths` that have one. What cannot be read has none.
@@ -106,17 +146,57 @@ pub(crate) fn superblocks(paths: &[PathBuf]) -> impl Iterator<Item = (PathBuf, S
     paths.iter().filter_map(|path| Some((path.clone(), FileMedia::superblock(path).ok()??)))
 }
 
-/// The block devices of this machine that have a size.
+/// The block devices of this machine that have a size, without those that other devices are made of: they are busy, and what
+/// they hold is found on those others.
 fn block_devices() -> Vec<PathBuf> {
     let entries = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
-    let has_size = |entry: &fs::DirEntry| {
-        let size = fs::read_to_string(entry.path().join("size")).unwrap_or_default();
-        size.trim().parse::<u64>().is_ok_and(|sectors| sectors > 0)
-    };
     // A `!` in a name of sysfs stands for the slash of the device's path.
     let device =
         |entry: fs::DirEntry| Path::new("/dev").join(entry.file_name().to_string_lossy().replace('!', "/"));
-    let mut devices: Vec<PathBuf> = entries.filter(has_size).map(device).collect();
+    let mut devices: Vec<PathBuf> = entries.filter(|entry| is_candidate(&entry.path())).map(device).collect();
     devices.sort();
     devices
+}
+
+/// Whether the device that sysfs describes in `folder` has a size and nothing is made of it.
+fn is_candidate(folder: &Path) -> bool {
+    let size = fs::read_to_string(folder.join("size")).unwrap_or_default();
+    let has_size = size.trim().parse::<u64>().is_ok_and(|sectors| sectors > 0);
+    let has_holders = fs::read_dir(folder.join("holders")).is_ok_and(|mut holders| holders.next().is_some());
+    has_size && !has_holders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_the_same_by_every_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a"), "").unwrap();
+        fs::write(at("b"), "").unwrap();
+        std::os::unix::fs::symlink("a", at("by-id")).unwrap();
+        fs::hard_link(at("b"), at("another")).unwrap();
+        let paths = ["by-id", "a", "b", "another", "gone", "gone-too"].map(at);
+        assert_eq!(distinct(paths.into_iter()), ["by-id", "b", "gone", "gone-too"].map(at));
+        // Nodes of one device are files of their own; files of one file system are not one.
+        assert_eq!(Identity::new(true, 7, (1, 2)), Identity::new(true, 7, (1, 3)));
+        assert_ne!(Identity::new(true, 7, (1, 2)), Identity::new(true, 8, (1, 2)));
+        assert_ne!(Identity::new(false, 0, (1, 2)), Identity::new(false, 0, (1, 3)));
+    }
+
+    #[test]
+    fn devices_that_others_are_made_of_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_candidate_of = |size: &str| {
+            fs::write(folder.path().join("size"), size).unwrap();
+            is_candidate(folder.path())
+        };
+        assert!(is_candidate_of("2048\n") && !is_candidate_of("0\n"));
+        fs::create_dir(folder.path().join("holders")).unwrap();
+        assert!(is_candidate_of("2048\n"));
+        fs::write(folder.path().join("holders/dm-0"), "").unwrap();
+        assert!(!is_candidate_of("2048\n"));
+    }
 }

@@ -10,7 +10,7 @@ use stripewise_array::format::{Member, MemberState, Superblock};
 use stripewise_base::units::{Bytes, Span};
 use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
-use stripewise_serve::{Address, ServeError, Server, Settings};
+use stripewise_serve::{Address, ServeError, Server, Settings, signature};
 
 use super::places::{Hint, Places, array_name};
 use super::{scheme_for, search};
@@ -152,7 +152,12 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         tracing::warn!("{remark}");
     }
     // Known from now on, wherever it was found.
-    let hint = Hint::new(block.array.to_string(), &scheme, &paths)?;
+    let spares = known
+        .iter()
+        .filter(|hint| hint.array == block.array.to_string())
+        .flat_map(spares)
+        .collect::<Vec<_>>();
+    let hint = Hint { spares: spares.clone(), ..Hint::new(block.array.to_string(), &scheme, &paths)? };
     if known.as_ref() != Some(&hint)
         && let Err(Failure::Failed(reason)) = args.places.remember(&args.name, &hint)
     {
@@ -167,6 +172,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         name: args.name,
         metrics: args.metrics,
         record: args.record,
+        // Nothing is rebuilt on a read-only array.
+        spares: if args.read_only { Vec::new() } else { spares },
     };
     let server = Server::start(engine, &settings)?;
     server.obey_signals()?;
@@ -185,6 +192,23 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     server.run()?;
     tracing::info!(array = settings.name, "ended");
     Ok(())
+}
+
+/// The spares that are remembered and still are some: those that became elements are none any more, nor those that hold
+/// something now.
+fn spares(known: &Hint) -> Vec<PathBuf> {
+    let is_spare = |path: &&PathBuf| {
+        let block = FileMedia::superblock(path).ok().flatten();
+        if block.is_some_and(|block| block.array.to_string() == known.array) {
+            return false;
+        }
+        // One that is not there may come again; the server says that it is not.
+        let Some(what) = signature::content(path).ok().flatten() else { return true };
+        let path = path.display();
+        tracing::warn!(%path, what, "a spare holds something now, and is forgotten; `stripewise spare --force` takes it");
+        false
+    };
+    known.spares.iter().filter(is_spare).cloned().collect()
 }
 
 /// The path of `unix:PATH`.

@@ -17,7 +17,7 @@ const EXAMPLES: &[Example] =
 const EXIT_CODES: &str = "\
 Exit codes, the worst of all arrays shown:
     0  clean
-    1  degraded or rebuilding
+    1  degraded, rebuilding, or impaired: something was lost, or writes are refused for want of space
     2  failed, or not served";
 
 /// Show how arrays that are served are: elements, rebuild and scrub, requests and their latencies
@@ -70,7 +70,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 fn code(health: Health) -> u8 {
     match health {
         Health::Clean => 0,
-        Health::Rebuilding | Health::Degraded => 1,
+        Health::Impaired | Health::Rebuilding | Health::Degraded => 1,
         Health::Failed => 2,
     }
 }

@@ -65,7 +65,8 @@ pub(super) fn left(progress: &Progress) -> String {
 
 /// What a scrub came to.
 pub(super) fn scrubbed(scrubbed: &Scrubbed) -> String {
-    let Scrubbed { read_bytes, damaged, repaired, lost } = *scrubbed;
+    let Scrubbed { read_bytes, damaged, repaired, lost, complete } = *scrubbed;
     let [damaged, repaired, lost] = [damaged, repaired, lost].map(count);
-    format!("{} read, {damaged} damaged, {repaired} repaired, {lost} lost", bytes(read_bytes))
+    let end = if complete { "" } else { ", ended before it was done" };
+    format!("{} read, {damaged} damaged, {repaired} repaired, {lost} lost{end}", bytes(read_bytes))
 }
