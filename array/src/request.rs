@@ -52,6 +52,11 @@ pub enum SubmitError {
     /// The array was opened for reading alone.
     #[error("the array was opened read-only: it takes no writes and no trims")]
     ReadOnly,
+    /// A log has used up what tells versions of its chunks apart since it was opened.
+    #[error(
+        "the log has used up the births of its epoch: it takes no writes and no trims; open the array anew"
+    )]
+    EpochOver,
 }
 
 /// A slot of the table of host requests.

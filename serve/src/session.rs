@@ -203,7 +203,8 @@ impl Session {
             Ok(()) => {}
             Err(Unsubmitted::Busy(asked)) => self.held = Some(asked),
             Err(Unsubmitted::Refused(error, asker)) => {
-                let fault = if error == SubmitError::ReadOnly { Fault::Permission } else { Fault::Invalid };
+                let takes_none = matches!(error, SubmitError::ReadOnly | SubmitError::EpochOver);
+                let fault = if takes_none { Fault::Permission } else { Fault::Invalid };
                 // What was given comes back.
                 if let Asker::Nbd(_, pending) = asker {
                     self.connection.reply(pending, Reply::Failed(fault, &error.to_string()));

@@ -12,6 +12,18 @@ impl<M: Memory> Array<M> {
         self.elastic.as_ref()?.durable.as_deref()
     }
 
+    /// Whether a log has come to half of the births of its epoch: 2^39 chunks that were written and runs that were trimmed. Who
+    /// takes requests of hosts and splits them takes no more writes and trims then; the array itself refuses them at three
+    /// quarters ([`crate::SubmitError::EpochOver`]). Opened anew, it begins another epoch.
+    pub fn is_epoch_ending(&self) -> bool {
+        self.durable().is_some_and(Durable::is_epoch_ending)
+    }
+
+    /// Whether the rest of the epoch's births is for what was taken.
+    pub(super) fn is_epoch_over(&self) -> bool {
+        self.durable().is_some_and(Durable::is_epoch_over)
+    }
+
     /// The element that is being rebuilt, with the segments (log) or rows (in place) that are done, and those that there are.
     pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
         if let Some(members) = &self.members {
@@ -108,4 +120,34 @@ impl<M: Memory> Array<M> {
 
 fn short(rows: u64) -> u32 {
     rows.try_into().unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::SEQUENCES_MAX;
+    use crate::{Elements, HostRequest, PageMemory, RequestKind, Scheme, SubmitError};
+
+    #[test]
+    fn a_log_takes_no_changes_when_the_births_of_its_epoch_come_to_an_end() {
+        let scheme = "name = 'test'\nmetadata = 'on'\n[geometry]\nlevel = 'raid5'\n[placement]\npolicy = 'elastic'\n\
+            buffer_persistence = 'volatile'\n[elastic]\nsegment_rows = 8\nacknowledge = 'buffered'\n";
+        let scheme = Scheme::from_toml("test", scheme).unwrap();
+        let mut array = Array::new(&scheme, Elements::opaque(4, 1024, 200), PageMemory::new(1024)).unwrap();
+        let check = |array: &Array<PageMemory>, kind| {
+            array.check(&HostRequest { kind, offset: 0, bytes: 1024, arrival: 0, tag: 0 })
+        };
+        let quarter = SEQUENCES_MAX / 4;
+        for (births, is_ending, is_over) in
+            [(2 * quarter - 1, false, false), (1, true, false), (quarter - 1, true, false), (1, true, true)]
+        {
+            array.elastic_mut().durable_mut().use_births(births);
+            assert_eq!((array.is_epoch_ending(), array.is_epoch_over()), (is_ending, is_over));
+            let changes = if is_over { Err(SubmitError::EpochOver) } else { Ok(()) };
+            assert_eq!(check(&array, RequestKind::Write), changes);
+            assert_eq!(check(&array, RequestKind::Trim), changes);
+            assert_eq!(check(&array, RequestKind::Read), Ok(()));
+            assert_eq!(check(&array, RequestKind::Flush), Ok(()));
+        }
+    }
 }

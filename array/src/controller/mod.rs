@@ -366,6 +366,9 @@ impl<M: Memory> Array<M> {
         if self.read_only && host.kind != RequestKind::Read {
             return Err(SubmitError::ReadOnly);
         }
+        if host.kind != RequestKind::Read && self.is_epoch_over() {
+            return Err(SubmitError::EpochOver);
+        }
         let sector = u64::from(SECTOR_BYTES);
         let whole = host.offset.is_multiple_of(sector) && u64::from(host.bytes).is_multiple_of(sector);
         if host.bytes == 0 || (M::CARRIES_DATA && !whole) {

@@ -397,6 +397,9 @@ impl<B: Backend> Engine<B> {
         if self.is_read_only && changes {
             return Err(SubmitError::ReadOnly);
         }
+        if changes && self.array.is_epoch_ending() {
+            return Err(SubmitError::EpochOver);
+        }
         let sector = u64::from(SECTOR_BYTES);
         if bytes == 0 || !offset.is_multiple_of(sector) || !bytes.is_multiple_of(sector) {
             return Err(SubmitError::Shape);

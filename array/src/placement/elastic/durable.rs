@@ -11,7 +11,13 @@ use super::Elastic;
 use super::contents::{Content, Told, Walker};
 use crate::format::layout::Layout;
 use crate::format::summary::room;
-use crate::format::{CheckpointHeader, Summary, Superblock, Tombstone, birth};
+use crate::format::{CheckpointHeader, SEQUENCES_MAX, Summary, Superblock, Tombstone, birth};
+
+/// Births of an epoch after which a driver takes no more changes from hosts: parts of those that it took still come.
+const BIRTHS_OF_DRIVER: u64 = SEQUENCES_MAX / 2;
+
+/// Births of an epoch after which the controller takes none: what it took has births to come, and what collection finds damaged.
+const BIRTHS_OF_HOSTS: u64 = SEQUENCES_MAX / 4 * 3;
 
 /// A batch that is not yet on the elements as a whole.
 #[derive(Debug)]
@@ -297,6 +303,22 @@ impl Durable {
     pub(crate) fn next_birth(&mut self) -> u64 {
         self.sequence += 1;
         birth(self.superblock.epoch, self.sequence)
+    }
+
+    /// Whether a driver should take no more changes from hosts in this epoch.
+    pub(crate) fn is_epoch_ending(&self) -> bool {
+        self.sequence >= BIRTHS_OF_DRIVER
+    }
+
+    /// Whether the rest of this epoch's births is for changes that were taken.
+    pub(crate) fn is_epoch_over(&self) -> bool {
+        self.sequence >= BIRTHS_OF_HOSTS
+    }
+
+    /// So many births were used up.
+    #[cfg(test)]
+    pub(crate) fn use_births(&mut self, births: u64) {
+        self.sequence += births;
     }
 
     /// The greatest birth so far.
