@@ -429,6 +429,8 @@ fn metrics_status_and_page_are_served_over_http() {
     let metrics = get("/metrics");
     for line in [
         "stripewise_health{array=\"pool\",state=\"clean\"} 1.0",
+        "stripewise_health{array=\"pool\",state=\"impaired\"} 0.0",
+        "stripewise_rebuild_lost_stripes{array=\"pool\"} 0.0",
         "stripewise_requests_total{kind=\"write\",array=\"pool\"} 10",
         "stripewise_request_bytes_total{kind=\"write\",array=\"pool\"} 40960",
         "stripewise_starved{array=\"pool\"} 0.0",
