@@ -194,8 +194,8 @@ impl Ruin {
         Some(&all[nth as usize])
     }
 
-    /// Without commit records nothing behind the newest checkpoint was promised: what is not whole on its elements is dropped there,
-    /// and so is what comes behind it, because a write was answered and never done.
+    /// Without commit records nothing behind the newest checkpoint was promised: what is not whole on its elements is dropped
+    /// there, and so is what comes behind it, because a write was answered and never done.
     fn unpromised(self, shape: &Shape, elements: &Elements, lost: u64, doubt: &mut Doubt) {
         let headers = pages(elements).filter_map(|(_, page)| CheckpointHeader::parse(page).ok());
         let horizon = headers.max_by_key(|header| header.number).map_or(0, |header| header.horizon);
