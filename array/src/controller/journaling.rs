@@ -373,12 +373,15 @@ impl<M: Memory> Array<M> {
             return false;
         }
         if journal.freeing.until.is_none() {
-            let is_wanted = journal.ring.is_half_full() || journal.is_full || journal.wants_table;
+            if !(journal.ring.is_half_full() || journal.is_full || journal.wants_table) {
+                return false;
+            }
             let unwritten = usize::from(journal.record.is_under_way);
             let none = journal.wants_table.then(|| journal.ring.tail() - 1);
-            let until = journal.ring.finished(unwritten).or(none).filter(|_| is_wanted);
+            // Each record is looked at once: what is finished is freed now.
+            let until = journal.ring.finished(unwritten).or(none);
             if until.is_none() {
-                return is_wanted && self.cover_for_room(driver);
+                return self.cover_for_room(driver);
             }
             journal.freeing.until = until;
             journal.freeing.pages.extend_from_slice(journal.table.changed());

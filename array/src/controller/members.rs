@@ -99,26 +99,33 @@ impl<M: Memory> Array<M> {
         }
         let span = superblock_pages(members.superblock.page_bytes);
         let takes_part = |other: &u16| *other == element || failed >> other & 1 == 0;
-        let all = (0..self.elements.count as u16).filter(takes_part);
-        let flushes = self.elements.volatile_cache;
-        let flush = |element| (OperationKind::Flush, element, 0);
-        let write = |element, page| (OperationKind::Write, element, page);
-        let back = &members.back;
-        let operations: Vec<(OperationKind, u16, u32)> = match stage {
-            Stage::Clear => (span..self.geometry.first_page).map(|page| write(element, page)).collect(),
-            Stage::Settle => [element].into_iter().filter(|_| flushes).map(flush).collect(),
-            Stage::Front => all.flat_map(|other| (0..span).map(move |page| write(other, page))).collect(),
-            Stage::Back => all
-                .flat_map(|other| (0..span).map(move |page| write(other, back[other as usize] + page)))
-                .collect(),
-            Stage::FlushFront | Stage::FlushBack => all.filter(|_| flushes).map(flush).collect(),
+        let targets: Vec<u16> = match stage {
+            Stage::Clear | Stage::Settle => vec![element],
+            _ => (0..self.elements.count as u16).filter(takes_part).collect(),
         };
-        let left = &operations[(begun as usize).min(operations.len())..];
-        let now = &left[..left.len().min(self.stride as usize)];
+        let flushes = u32::from(self.elements.volatile_cache);
+        // On each of them, from its first page on.
+        let (kind, count) = match stage {
+            Stage::Clear => (OperationKind::Write, self.geometry.first_page - span),
+            Stage::Front | Stage::Back => (OperationKind::Write, span),
+            Stage::Settle | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
+        };
+        let back = &members.back;
+        let first_page = |element: u16| match stage {
+            Stage::Clear => span,
+            Stage::Back => back[element as usize],
+            Stage::Settle | Stage::Front | Stage::FlushFront | Stage::FlushBack => 0,
+        };
+        let now = begun..(targets.len() as u32 * count).min(begun + self.stride);
         if now.is_empty() {
             return false;
         }
-        for (nth, &(kind, element, _)) in (begun..).zip(now) {
+        let operations = now.clone().map(|nth| {
+            let element = targets[(nth / count) as usize];
+            (kind, element, first_page(element) + nth % count)
+        });
+        let operations: Vec<(OperationKind, u16, u32)> = operations.collect();
+        for (nth, &(kind, element, _)) in now.zip(&operations) {
             let mut buffer = 0;
             if M::CARRIES_DATA && kind == OperationKind::Write {
                 buffer = self.memory.take();
@@ -134,11 +141,11 @@ impl<M: Memory> Array<M> {
         }
         members.work.is_under_way = true;
         if let Some(telling) = &mut members.telling {
-            telling.begun += now.len() as u32;
+            telling.begun += operations.len() as u32;
         }
         self.clear_own(members.plan, Purpose::Members);
         self.plans[members.plan as usize].gave_up = false;
-        self.push_own(members.plan, now.iter().copied());
+        self.push_own(members.plan, operations.into_iter());
         true
     }
 

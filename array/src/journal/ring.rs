@@ -45,6 +45,8 @@ pub(crate) struct Ring {
     first_number: u64,
     /// The first record that is not freed.
     tail: u64,
+    /// Pages of those that are not.
+    needed: u32,
     /// The page behind the last record.
     head: u32,
 }
@@ -53,13 +55,14 @@ impl Ring {
     /// An empty ring of `pages`, in which a header takes so many, and a record about one update at most so many more.
     pub(crate) fn new(pages: u32, header: u32, images: u32) -> Self {
         let update = header + images;
-        Self { pages, header, update, live: VecDeque::new(), first_number: 1, tail: 1, head: 0 }
+        Self { pages, header, update, live: VecDeque::new(), first_number: 1, tail: 1, needed: 0, head: 0 }
     }
 
     /// With records that were found: from `tail` on, the first page of each and its pages.
     pub(crate) fn with(mut self, tail: u64, records: impl Iterator<Item = (u32, u32)>) -> Self {
         self.live.extend(records.map(|(first, pages)| Live { first, pages, tail, pending: 0 }));
         self.head = self.live.back().map_or(0, |newest| newest.first + newest.pages);
+        self.needed = self.live.iter().map(|live| live.pages).sum();
         (self.first_number, self.tail) = (tail, tail);
         self
     }
@@ -115,6 +118,7 @@ impl Ring {
         let first = self.place(self.head, pages).expect("whoever begins a record has asked for room");
         let tail = self.tail;
         self.live.push_back(Live { first, pages, tail, pending });
+        self.needed += pages;
         self.head = first + pages;
         Begun { number, tail, first }
     }
@@ -145,6 +149,8 @@ impl Ring {
 
     /// All records up to `number` are freed.
     pub(crate) fn free(&mut self, number: u64) {
+        let [from, until] = [self.tail, number + 1].map(|number| (number - self.first_number) as usize);
+        self.needed -= self.live.range(from..until).map(|live| live.pages).sum::<u32>();
         self.tail = number + 1;
     }
 
@@ -170,9 +176,7 @@ impl Ring {
 
     /// Whether records that are not freed take half of the ring.
     pub(crate) fn is_half_full(&self) -> bool {
-        let from = (self.tail - self.first_number) as usize;
-        let needed = self.live.range(from.min(self.live.len())..);
-        needed.map(|live| live.pages).sum::<u32>() > self.pages / 2
+        self.needed > self.pages / 2
     }
 }
 
@@ -200,6 +204,12 @@ mod tests {
                 }
             }
             self.records.push((begun.number, range, begun.tail));
+        }
+
+        /// Pages of records from `tail` on.
+        fn pages_from(&self, tail: u64) -> u32 {
+            let needed = self.records.iter().filter(|record| record.0 >= tail);
+            needed.map(|(_, pages, _)| pages.end - pages.start).sum()
         }
     }
 
@@ -246,9 +256,11 @@ mod tests {
                 if finishes {
                     under_way.drain(..).for_each(|number| ring.done(number));
                 }
+                prop_assert_eq!(ring.is_half_full(), reader.pages_from(ring.tail()) > pages / 2);
                 if let Some(finished) = ring.finished(0).filter(|_| ring.is_half_full()) {
                     ring.free(finished);
                 }
+                prop_assert_eq!(ring.is_half_full(), reader.pages_from(ring.tail()) > pages / 2);
             }
         }
 
@@ -285,6 +297,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn whether_a_ring_of_a_million_records_is_half_full_is_known_at_each_of_them() {
+        let mut ring = Ring::new(1 << 22, 2, 4);
+        let is_full = (0..1 << 20).filter(|_| {
+            ring.begin(1, 1);
+            ring.durable();
+            ring.is_half_full()
+        });
+        assert_eq!(is_full.count(), (1 << 20) - (1 << 21) / 3);
     }
 
     #[test]

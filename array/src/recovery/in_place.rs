@@ -8,7 +8,7 @@ use super::in_place_journal::Found;
 use super::in_place_late as late;
 use super::in_place_table as tables;
 use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
-use super::{DamagedCopy, Identity, OpenError, Opened, Opening, check_next};
+use super::{DamagedCopy, Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next};
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
@@ -18,9 +18,6 @@ use crate::journal::Checksums;
 use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::scheme::{Elements, Scheme};
-
-/// Pages that are read or written in one round.
-pub(super) const ROUND_PAGES: usize = 1024;
 
 /// The elements of an array in place before it serves.
 pub(super) struct Site<'a> {
@@ -59,7 +56,7 @@ impl Site<'_> {
     }
 
     /// Writes pages in rounds, and flushes their elements.
-    pub(super) fn write(&mut self, at: &[At], pages: &[Vec<u8>]) -> Result<(), OpenError> {
+    pub(super) fn write(&mut self, at: &[At], pages: &[impl AsRef<[u8]>]) -> Result<(), OpenError> {
         for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
             write_and_flush(self.media, at, pages)?;
         }
@@ -139,7 +136,7 @@ fn clear(site: &mut Site<'_>, element: u32, pages: std::ops::Range<u32>) -> Resu
         let used: Vec<At> =
             at.iter().zip(&found).filter(|(_, content)| is_used(content)).map(|(at, _)| *at).collect();
         if !used.is_empty() {
-            site.write(&used, &vec![zeros.clone(); used.len()])?;
+            site.write(&used, &vec![&zeros; used.len()])?;
         }
     }
     Ok(())
@@ -288,7 +285,7 @@ fn redo(
         check_next("record of the journal", found.newest_number(), NUMBERS_BEGIN_MAX)?;
         check_next("version of the table of checksums", table.greatest_version(), NUMBERS_BEGIN_MAX)?;
         found.secure(site)?;
-        site.write(&behind.0, &behind.1)?;
+        tables::make_whole(site, &table, &behind)?;
         if !opening.has_bug(Bug::LateParityForgotten) {
             // Where records are lost there is no knowing where the next one goes.
             let is_recorded = found.is_whole() && !opening.has_bug(Bug::LateParityNotRecorded);

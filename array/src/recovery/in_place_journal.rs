@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::damage::is_damaged;
-use super::in_place::{ROUND_PAGES, Site};
-use super::{DamagedCopy, OpenError};
+use super::in_place::Site;
+use super::{DamagedCopy, OpenError, ROUND_PAGES};
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 use crate::geometry::Geometry;
 use crate::journal::Checksums;

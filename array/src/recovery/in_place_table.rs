@@ -4,36 +4,45 @@ use stripewise_code::Code;
 
 use super::damage::is_damaged;
 use super::in_place::Site;
-use super::{OpenError, Opened};
+use super::{OpenError, Opened, ROUND_PAGES};
 use crate::format::{ChecksumPage, Structure, crc32c};
 use crate::journal::Checksums;
 use crate::media::At;
 
-/// Pages of the table that are read in one round, each in all copies and versions.
-const ROUND_PAGES: u32 = 128;
-
 /// The table as the elements have it.
 pub(super) struct Found {
     pub(super) table: Checksums,
-    /// What is to be written before anything else: the newest version of pages where an older one is.
-    pub(super) behind: (Vec<At>, Vec<Vec<u8>>),
+    /// Where an older version than the newest one of a page is: that is to be written there before anything else.
+    pub(super) behind: Vec<(u32, At)>,
     /// Pages of which there is no whole copy.
     pub(super) lost: Vec<u32>,
 }
 
 /// Writes pages of the table in their next version, and flushes them.
 pub(super) fn write(site: &mut Site<'_>, table: &mut Checksums, pages: &[u32]) -> Result<(), OpenError> {
-    let (mut at, mut contents) = (Vec::new(), Vec::new());
+    let mut behind = Vec::new();
     for &page in pages {
         let version = table.begin_write(page);
-        let mut bytes = vec![0; site.page_bytes()];
-        table.encode(page, site.array, site.epoch, &mut bytes);
-        for place in places(site, table.locate(page), version) {
-            at.push(place);
-            contents.push(bytes.clone());
-        }
+        behind.extend(places(site, table.locate(page), version).into_iter().map(|at| (page, at)));
     }
-    site.write(&at, &contents)
+    make_whole(site, table, &behind)
+}
+
+/// Writes pages of the table in the version that it has to places that are behind, and flushes them.
+pub(super) fn make_whole(
+    site: &mut Site<'_>,
+    table: &Checksums,
+    behind: &[(u32, At)],
+) -> Result<(), OpenError> {
+    for round in behind.chunks(ROUND_PAGES) {
+        let at: Vec<At> = round.iter().map(|&(_, at)| at).collect();
+        let mut pages = vec![vec![0; site.page_bytes()]; at.len()];
+        for (&(page, _), bytes) in round.iter().zip(&mut pages) {
+            table.encode(page, site.array, site.epoch, bytes);
+        }
+        site.write(&at, &pages)?;
+    }
+    Ok(())
 }
 
 /// Where the copies of a page of the table are in a version, on elements that are there.
@@ -49,10 +58,12 @@ fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At>
 /// Reads the table. What of it is lost is added to the losses.
 pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
     let mut table = Checksums::new(&site.layout, site.geometry.groups, true);
-    let mut behind = (Vec::new(), Vec::new());
+    let mut behind = Vec::new();
     let mut lost = Vec::new();
-    for first in (0..table.pages()).step_by(ROUND_PAGES as usize) {
-        let pages = first..table.pages().min(first + ROUND_PAGES);
+    // Each is read in all copies and both versions.
+    let round = ROUND_PAGES as u32 / (2 * site.layout.copies);
+    for first in (0..table.pages()).step_by(round as usize) {
+        let pages = first..table.pages().min(first + round);
         let places_of = |page: u32| {
             let located = table.locate(page);
             [0, 1].map(|version| places(site, located, version))
@@ -81,8 +92,7 @@ pub(super) fn read(site: &mut Site<'_>, opened: &mut Opened) -> Found {
                     opened
                         .damaged
                         .extend(damaged.contains(&at).then(|| site.damaged(at, Structure::Checksums)));
-                    behind.0.push(at);
-                    behind.1.push(newest.bytes.clone());
+                    behind.push((page, at));
                 }
             }
             table.load(page, &newest.head, &newest.bytes);

@@ -386,11 +386,8 @@ fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> 
             _ => {}
         }
     }
-    for number in 0..segments {
-        if log.durable().used[number as usize] > 0 {
-            log.segments.open_this(number);
-        }
-    }
+    let is_used = |number: u32| log.durable.as_ref().is_some_and(|durable| durable.used[number as usize] > 0);
+    log.segments.open_found(is_used);
     // Which are not, nothing tells; it is a few, and to tell of all of them would take long.
     log.segments.assume_discarded();
     for chunk in 0..log.capacity {

@@ -26,6 +26,9 @@ pub use check::{Checked, Trouble};
 pub use damage::DamagedCopy;
 pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
 
+/// Pages that are read or written in one round: what memory that takes does not depend on the size of elements.
+const ROUND_PAGES: usize = 1024;
+
 /// What an array is known by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {

@@ -249,8 +249,12 @@ pub(crate) fn write_copies(
 ///
 /// # Errors
 /// When an element cannot be written.
-pub(crate) fn write_and_flush(media: &mut dyn Media, at: &[At], pages: &[Vec<u8>]) -> Result<(), OpenError> {
-    let contents: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
+pub(crate) fn write_and_flush(
+    media: &mut dyn Media,
+    at: &[At],
+    pages: &[impl AsRef<[u8]>],
+) -> Result<(), OpenError> {
+    let contents: Vec<&[u8]> = pages.iter().map(AsRef::as_ref).collect();
     let outcomes = media.write(at, &contents);
     if let Some((at, outcome)) = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
         return Err(failed(at.element, "written", *outcome));

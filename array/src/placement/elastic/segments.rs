@@ -93,10 +93,16 @@ impl Segments {
         self.segments[segment as usize].state == State::Free
     }
 
-    /// Opens this free segment, of which something was found.
-    pub(crate) fn open_this(&mut self, segment: u32) {
-        self.segments[segment as usize].state = State::Open;
-        self.forget_free(segment);
+    /// Opens the free segments of which something was found.
+    pub(crate) fn open_found(&mut self, is_found: impl Fn(u32) -> bool) {
+        let segments = &mut self.segments;
+        self.free.retain(|&segment| {
+            let is_found = is_found(segment);
+            if is_found {
+                segments[segment as usize].state = State::Open;
+            }
+            !is_found
+        });
     }
 
     fn forget_free(&mut self, segment: u32) {
@@ -426,6 +432,15 @@ mod tests {
         assert_eq!(segments.free_count(), 2);
         let order: Vec<_> = std::iter::from_fn(|| segments.open()).collect();
         assert_eq!((order, segments.take_victim(0)), (vec![4, closed], Some(victim)));
+    }
+
+    #[test]
+    fn a_million_segments_are_opened_of_which_something_was_found() {
+        let mut segments = Segments::new(1 << 20, 8);
+        segments.open_found(|segment| segment % 2 == 1);
+        assert_eq!(segments.free_count(), 1 << 19);
+        segments.close(1);
+        assert_eq!((segments.take_victim(8), segments.open(), segments.open()), (Some(1), Some(0), Some(2)));
     }
 
     #[test]
