@@ -1,14 +1,13 @@
 //! Creating and opening an array with a log: `docs/format.md`, "Opening a log".
 
-use std::collections::BTreeSet;
-
 use super::assemble::Assembly;
+use super::install::Install;
 use super::superblocks::{superblock_of_log, write_all, write_and_flush};
 use super::walk::{Checkpoint, Found, FoundBatch, Walk};
-use super::{Identity, OpenError, Opened, Opening, check_next};
+use super::{Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next};
 use crate::bugs::Bug;
 use crate::controller::Array;
-use crate::format::checkpoint::{body_bytes, is_written, put_segment, put_written, segment};
+use crate::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
 use crate::format::{
     CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, GENERATIONS_BEGIN_MAX, MemberState,
     NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, birth, crc32c, summary,
@@ -16,7 +15,7 @@ use crate::format::{
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
 use crate::memory::Memory;
-use crate::placement::elastic::{Elastic, Home};
+use crate::placement::elastic::Elastic;
 use crate::scheme::{Elements, Scheme};
 
 /// Writes an empty log.
@@ -57,7 +56,7 @@ pub(super) fn create(
     write_and_flush(media, &at, &vec![vec![0; page_bytes]; at.len()])?;
     let body = vec![0; body_bytes(superblock.segments(), superblock.capacity) as usize];
     let header = header_of(&superblock, 1, (0, 0), &body);
-    write_checkpoint(media, &superblock, (geometry, &positions), &header, &body)?;
+    write_checkpoint(media, &superblock, (geometry, &positions), &header, body)?;
     write_all(media, &superblock, &positions)
 }
 
@@ -87,7 +86,7 @@ fn write_checkpoint(
     superblock: &Superblock,
     (geometry, positions): (&Geometry, &[Option<u16>]),
     header: &CheckpointHeader,
-    body: &[u8],
+    mut body: Vec<u8>,
 ) -> Result<(), OpenError> {
     let page_bytes = superblock.page_bytes as usize;
     let area = superblock.checkpoint;
@@ -100,23 +99,20 @@ fn write_checkpoint(
         .keepers(copies, header.number, missing)
         .filter_map(|element| positions[usize::from(element)])
         .collect();
-    let padded = |bytes: &[u8]| {
-        let mut page = bytes.to_vec();
-        page.resize(page_bytes, 0);
-        page
-    };
-    let bodies: Vec<Vec<u8>> = body.chunks(page_bytes).map(padded).collect();
-    let at = |element: u16, page: u32| At { element, page };
-    let places: Vec<At> = keepers
-        .iter()
-        .flat_map(|&element| (1..=bodies.len() as u32).map(move |page| at(element, first + page)))
-        .collect();
-    let contents: Vec<Vec<u8>> = keepers.iter().flat_map(|_| bodies.iter().cloned()).collect();
-    write_and_flush(media, &places, &contents)?;
+    body.resize(body.len().next_multiple_of(page_bytes), 0);
+    let mut begin = first + 1;
+    for round in body.chunks(ROUND_PAGES / copies as usize * page_bytes) {
+        let pages = begin..begin + (round.len() / page_bytes) as u32;
+        begin = pages.end;
+        let places = |&element: &u16| pages.clone().map(move |page| At { element, page });
+        let at: Vec<At> = keepers.iter().flat_map(places).collect();
+        let contents: Vec<&[u8]> = keepers.iter().flat_map(|_| round.chunks(page_bytes)).collect();
+        write_and_flush(media, &at, &contents)?;
+    }
     let mut page = vec![0; page_bytes];
     header.encode(&mut page);
-    let places: Vec<At> = keepers.iter().map(|&element| at(element, first)).collect();
-    write_and_flush(media, &places, &vec![page; keepers.len()])
+    let at: Vec<At> = keepers.iter().map(|&element| At { element, page: first }).collect();
+    write_and_flush(media, &at, &vec![page; keepers.len()])
 }
 
 /// Opens a log.
@@ -138,7 +134,11 @@ pub(super) fn open<M: Memory>(
         ));
     };
     let commit = found.commit();
-    let mut walk = found.walk(&checkpoint);
+    let mut array = Array::new(scheme, elements, memory.take().expect("given back when it was not opened"))?;
+    let mut install = Install::new(array.log_to_recover(), &checkpoint);
+    let mut walk = found.walk(&checkpoint, &mut |batch| {
+        install.enter(&batch.header, batch.entries(), batch.tombstones());
+    });
     let promised = commit.map_or(0, |commit| commit.horizon).max(checkpoint.header.horizon);
     let ignores = opening.has_bug(Bug::GapIgnored);
     let mut losses = if ignores { Vec::new() } else { losses(&walk, &checkpoint, promised) };
@@ -153,22 +153,27 @@ pub(super) fn open<M: Memory>(
     if !opening.read_only {
         check_numbers(&walk, &checkpoint, commit, ended)?;
     }
+    let replayed = walk.later.len() as u64;
+    for batch in walk.later.into_values() {
+        install.enter(&batch.header, batch.entries.into_iter(), batch.tombstones.into_iter());
+    }
+    let lost = install.finish();
+    losses.extend(lost.iter().map(|&(first, last)| match first == last {
+        true => format!("chunk {first} is lost with the summary that told of it"),
+        false => format!("chunks {first} to {last} are lost with the summaries that told of them"),
+    }));
     let pages_read = found.pages_read;
+    let media: &mut dyn Media = found.media;
 
-    let mut array = Array::new(scheme, elements, memory.take().expect("given back when it was not opened"))?;
     for (element, position) in positions.iter().enumerate() {
         if position.is_none() {
             array.take_out(element as u16);
         }
     }
-    let replayed = walk.later.len() as u64;
-    let media: &mut dyn Media = found.media;
     let log = array.log_to_recover();
-    let lost = install(log, &walk, &checkpoint);
     if opening.has_bug(Bug::LossForgotten) {
-        lost.iter().for_each(|&chunk| log.set_nowhere(chunk));
+        lost.iter().flat_map(|&(first, last)| first..=last).for_each(|chunk| log.set_nowhere(chunk));
     }
-    losses.extend(lost.iter().map(|chunk| format!("chunk {chunk} is lost with the summary that told of it")));
     // What was opened and not closed is behind: nothing of its generation may be taken for what comes.
     let mut superblock = superblock.clone();
     let last_epoch = assembly.epoch.max(superblock.epoch);
@@ -198,7 +203,7 @@ pub(super) fn open<M: Memory>(
         let header = header_of(&superblock, number, (ended, birth(superblock.epoch, 0)), &body);
         let is_told = !opening.has_bug(Bug::EpochNotDurable);
         let written = if is_told { write_all(media, &superblock, positions) } else { Ok(()) }
-            .and_then(|()| write_checkpoint(media, &superblock, (&geometry, positions), &header, &body));
+            .and_then(|()| write_checkpoint(media, &superblock, (&geometry, positions), &header, body));
         if let Err(error) = written {
             *memory = Some(array.into_memory());
             return Err(error);
@@ -232,8 +237,8 @@ fn check_numbers(
     check_next("checkpoint", checkpoint.header.number, NUMBERS_BEGIN_MAX)?;
     check_next("commit record", commit.map_or(0, |commit| commit.number), NUMBERS_BEGIN_MAX)?;
     let named = (0..checkpoint.header.segments).map(|number| segment(&checkpoint.body, number).generation);
-    let found = walk.named.iter().chain(walk.later.values()).map(|batch| batch.header.generation);
-    let generation = named.chain(found).max().unwrap_or(0);
+    let later = walk.later.values().map(|batch| batch.header.generation);
+    let generation = named.chain(later).max().unwrap_or(0);
     check_next("generation of a segment", generation.into(), GENERATIONS_BEGIN_MAX.into())
 }
 
@@ -316,94 +321,6 @@ fn is_whole(found: &mut Found<'_>, batch: &FoundBatch) -> bool {
     slots.iter().zip(&contents).all(is_right)
 }
 
-/// Puts what was found into an empty log. Returns the chunks that are lost.
-fn install(log: &mut Elastic, walk: &Walk, checkpoint: &Checkpoint) -> Vec<u64> {
-    let mut ordered: Vec<_> = walk.named.iter().chain(walk.later.values()).collect();
-    ordered.sort_unstable_by_key(|batch| batch.header.batch);
-    let batches = || ordered.iter().copied();
-    let segment_slots = log.segment_slots();
-    let segments = log.segments.count();
-    // Of each chunk that is somewhere.
-    let mut births = vec![0; log.capacity as usize];
-    for number in 0..segments {
-        let at = number as usize;
-        // Whatever was begun there and does not count has this generation or the next.
-        log.durable_mut().generations[at] = segment(&checkpoint.body, number).generation.saturating_add(1);
-    }
-    for batch in batches() {
-        let header = &batch.header;
-        let at = header.segment as usize;
-        let durable = log.durable_mut();
-        durable.generations[at] = header.generation;
-        durable.used[at] = durable.used[at].max(header.end);
-        durable.last_batch[at] = durable.last_batch[at].max(header.batch);
-        let start = u64::from(header.segment) * segment_slots;
-        let mut is_first_copy = true;
-        for (slot, entry) in (start + u64::from(header.first)..).zip(&batch.entries) {
-            match entry.role {
-                EntryRole::Data => log.directory.put_data(slot, entry.chunk, entry.is_first),
-                EntryRole::P => log.directory.put_parity(slot, 0, entry.is_first),
-                EntryRole::Q => log.directory.put_parity(slot, 1, entry.is_first),
-                EntryRole::Copy => {
-                    log.directory.put_copy(slot, std::mem::take(&mut is_first_copy));
-                }
-                EntryRole::Skipped => log.directory.skip(slot),
-                EntryRole::Vain => {}
-            }
-            if entry.role != EntryRole::Data {
-                continue;
-            }
-            // Of one birth the later was moved: what it was moved from may be damaged, or about to be overwritten.
-            let newest: &mut u64 = &mut births[entry.chunk as usize];
-            if entry.birth >= *newest {
-                *newest = entry.birth;
-                log.set_slot(entry.chunk, slot);
-                log.durable_mut().checksums[entry.chunk as usize] = entry.checksum;
-            }
-        }
-    }
-    // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be read, one
-    // from before the trim would come back when the tombstone is gone.
-    let mut buried = BTreeSet::new();
-    for grave in batches().flat_map(|batch| &batch.tombstones) {
-        for chunk in grave.first..grave.first + u64::from(grave.chunks) {
-            if births[chunk as usize] < grave.birth {
-                log.set_nowhere(chunk);
-                buried.insert(chunk);
-            }
-        }
-    }
-    let mut lost = Vec::new();
-    for chunk in 0..log.capacity {
-        let was_written = is_written(&checkpoint.body, segments, chunk);
-        match log.home(chunk) {
-            Home::Slot(_) if was_written || births[chunk as usize] > checkpoint.header.birth => {}
-            Home::Slot(_) => log.set_nowhere(chunk),
-            _ if was_written && !buried.contains(&chunk) => {
-                log.set_lost(chunk);
-                lost.push(chunk);
-            }
-            _ => {}
-        }
-    }
-    let is_used = |number: u32| log.durable.as_ref().is_some_and(|durable| durable.used[number as usize] > 0);
-    log.segments.open_found(is_used);
-    // Which are not, nothing tells; it is a few, and to tell of all of them would take long.
-    log.segments.assume_discarded();
-    for chunk in 0..log.capacity {
-        if let Home::Slot(slot) = log.home(chunk) {
-            let segment = log.segment_of(slot);
-            log.segments.validate(segment);
-        }
-    }
-    for number in 0..segments {
-        if log.durable().used[number as usize] > 0 {
-            log.segments.close(number);
-        }
-    }
-    lost
-}
-
 /// The body of a checkpoint of a log of which nothing is in memory.
 fn body_of(log: &Elastic) -> Vec<u8> {
     let segments = log.segments.count();
@@ -418,9 +335,7 @@ fn body_of(log: &Elastic) -> Vec<u8> {
         };
         put_segment(&mut body, number, entry);
     }
-    for chunk in 0..log.capacity {
-        put_written(&mut body, segments, chunk, log.home(chunk) != Home::Nowhere);
-    }
+    put_all_written(&mut body, segments, &durable.written);
     body
 }
 

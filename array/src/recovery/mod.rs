@@ -8,6 +8,7 @@ mod in_place_intent;
 mod in_place_journal;
 mod in_place_late;
 mod in_place_table;
+mod install;
 mod log;
 mod superblocks;
 mod walk;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::ROUND_PAGES;
 use crate::format::checkpoint::{body_bytes, segment};
 use crate::format::{
     CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
@@ -16,20 +17,18 @@ pub(super) struct Checkpoint {
     pub(super) body: Vec<u8>,
 }
 
-/// A batch that was found.
+/// A batch behind the checkpoint, which is judged when all are known.
 #[derive(Clone, Debug)]
 pub(super) struct FoundBatch {
     pub(super) header: SummaryHeader,
-    pub(super) entries: Vec<Entry>,
-    pub(super) tombstones: Vec<Tombstone>,
+    pub(super) entries: Box<[Entry]>,
+    pub(super) tombstones: Box<[Tombstone]>,
 }
 
-/// What a walk over all segments found.
+/// What a walk over all segments found beside the batches that the checkpoint names.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// Batches that the checkpoint names.
-    pub(super) named: Vec<FoundBatch>,
-    /// Later ones, by number.
+    /// Later batches, by number. A checkpoint comes when an eighth of the segments was opened, so they are in as few.
     pub(super) later: BTreeMap<u64, FoundBatch>,
     /// Segments of which less was found than the checkpoint names: each with the slots in use, and those that were found.
     pub(super) short: Vec<(u32, u32, u32)>,
@@ -89,7 +88,7 @@ impl Found<'_> {
         for ((element, first), header) in found {
             let at: Vec<(u16, u32)> = (1..=pages).map(|page| (element, first + page)).collect();
             let mut body = Vec::with_capacity(pages as usize * self.superblock.page_bytes as usize);
-            for page in self.read(&at) {
+            for page in at.chunks(ROUND_PAGES).flat_map(|round| self.read(round)) {
                 body.extend_from_slice(page.as_deref().unwrap_or_default());
             }
             body.truncate(header.body_bytes as usize);
@@ -121,23 +120,29 @@ impl Found<'_> {
         (element as u16, self.superblock.data.first + row)
     }
 
-    /// Walks all segments, batch by batch, side by side.
-    pub(super) fn walk(&mut self, checkpoint: &Checkpoint) -> Walk {
+    /// Walks all segments, batch by batch, a round of them side by side. `named` is told of each batch that the checkpoint names;
+    /// of one segment in order.
+    pub(super) fn walk(&mut self, checkpoint: &Checkpoint, named: &mut dyn FnMut(&Summary<'_>)) -> Walk {
         let mut walk = Walk::default();
         let slots = self.superblock.segment_rows * self.geometry.members;
         // Where each segment goes on, and which of the copies there is looked at.
-        let mut heads: Vec<(u32, u32, u32)> =
-            (0..self.superblock.segments()).map(|segment| (segment, 0, 0)).collect();
+        let mut begins = (0..self.superblock.segments()).map(|segment| (segment, 0, 0));
+        let mut heads: Vec<(u32, u32, u32)> = Vec::with_capacity(ROUND_PAGES);
         let copies = 2 * self.geometry.parity() + 1;
-        while !heads.is_empty() {
+        loop {
+            heads.extend(begins.by_ref().take(ROUND_PAGES - heads.len()));
+            if heads.is_empty() {
+                return walk;
+            }
             let at: Vec<(u16, u32)> =
                 heads.iter().map(|&(segment, first, nth)| self.element(segment, first + nth)).collect();
             let pages = self.read(&at);
-            let mut next = Vec::new();
-            for ((number, first, nth), page) in heads.into_iter().zip(pages) {
+            let mut next = Vec::with_capacity(ROUND_PAGES);
+            for ((number, first, nth), page) in heads.into_iter().zip(&pages) {
                 let entry = segment(&checkpoint.body, number);
-                let counted = page.and_then(|page| self.counted(&page, (number, first), entry, checkpoint));
-                let Some((batch, is_named)) = counted else {
+                let page = page.as_deref();
+                let counted = page.and_then(|page| self.counted(page, (number, first), entry, checkpoint));
+                let Some((summary, is_named)) = counted else {
                     if nth + 1 < copies && first + nth + 1 < slots {
                         next.push((number, first, nth + 1));
                     } else if first < entry.used {
@@ -145,28 +150,29 @@ impl Found<'_> {
                     }
                     continue;
                 };
-                if batch.header.end < slots {
-                    next.push((number, batch.header.end, 0));
+                let header = summary.header;
+                if header.end < slots {
+                    next.push((number, header.end, 0));
                 }
                 if is_named {
-                    walk.named.push(batch);
+                    named(&summary);
                 } else {
-                    walk.later.insert(batch.header.batch, batch);
+                    let (entries, tombstones) = (summary.entries().collect(), summary.tombstones().collect());
+                    walk.later.insert(header.batch, FoundBatch { header, entries, tombstones });
                 }
             }
             heads = next;
         }
-        walk
     }
 
-    /// The batch in `page`, found at a place of a segment, if it counts, and whether the checkpoint names it.
-    fn counted(
+    /// The summary in `page`, found at a place of a segment, if it counts, and whether the checkpoint names its batch.
+    fn counted<'page>(
         &self,
-        page: &[u8],
+        page: &'page [u8],
         (number, first): (u32, u32),
         entry: SegmentEntry,
         checkpoint: &Checkpoint,
-    ) -> Option<(FoundBatch, bool)> {
+    ) -> Option<(Summary<'page>, bool)> {
         let summary = Summary::parse(page).ok()?;
         let header = summary.header;
         let slots = self.superblock.segment_rows * self.geometry.members;
@@ -197,8 +203,7 @@ impl Found<'_> {
         if !is_here || !(is_named || is_later) || !is_whole() {
             return None;
         }
-        let (entries, tombstones) = (summary.entries().collect(), summary.tombstones().collect());
-        Some((FoundBatch { header, entries, tombstones }, is_named))
+        Some((summary, is_named))
     }
 
     /// Whether the slots of a batch are stripes: each member on an element of its own, as many of them as the code has.

@@ -1,0 +1,291 @@
+//! Putting the batches that were found into an empty log: `docs/format.md`, "Opening a log".
+//!
+//! Batches come in any order, each is looked at once, and nothing of it is kept but its number: opening a log takes eight bytes
+//! a chunk and some 30 a batch beside what serving takes.
+
+use std::collections::BTreeMap;
+
+use super::walk::Checkpoint;
+use crate::format::checkpoint::{is_written, segment};
+use crate::format::{Entry, EntryRole, SummaryHeader, Tombstone};
+use crate::placement::elastic::{Elastic, Home};
+
+/// A log that is being filled.
+pub(super) struct Install<'a> {
+    log: &'a mut Elastic,
+    checkpoint: &'a Checkpoint,
+    /// Of each chunk the greatest birth so far, be it that of what is in its slot or of a tombstone; 0 where nothing was found.
+    births: Vec<u64>,
+    /// The number of each batch, by its first slot.
+    batches: BTreeMap<u64, u64>,
+}
+
+impl<'a> Install<'a> {
+    /// Begins to fill `log`, which is empty.
+    pub(super) fn new(log: &'a mut Elastic, checkpoint: &'a Checkpoint) -> Self {
+        for number in 0..log.segments.count() {
+            // Whatever was begun there and does not count has this generation or the next.
+            log.durable_mut().generations[number as usize] =
+                segment(&checkpoint.body, number).generation.saturating_add(1);
+        }
+        let births = vec![0; log.capacity as usize];
+        Self { log, checkpoint, births, batches: BTreeMap::new() }
+    }
+
+    /// Puts a batch that counts into the log. Of one segment they come in order.
+    pub(super) fn enter(
+        &mut self,
+        header: &SummaryHeader,
+        entries: impl Iterator<Item = Entry>,
+        tombstones: impl Iterator<Item = Tombstone>,
+    ) {
+        let at = header.segment as usize;
+        let durable = self.log.durable_mut();
+        durable.generations[at] = header.generation;
+        durable.used[at] = durable.used[at].max(header.end);
+        durable.last_batch[at] = durable.last_batch[at].max(header.batch);
+        let first = u64::from(header.segment) * self.log.segment_slots() + u64::from(header.first);
+        self.batches.insert(first, header.batch);
+        let mut is_first_copy = true;
+        for (slot, entry) in (first..).zip(entries) {
+            let directory = &mut self.log.directory;
+            match entry.role {
+                EntryRole::Data => directory.put_data(slot, entry.chunk, entry.is_first),
+                EntryRole::P => directory.put_parity(slot, 0, entry.is_first),
+                EntryRole::Q => directory.put_parity(slot, 1, entry.is_first),
+                EntryRole::Copy => directory.put_copy(slot, std::mem::take(&mut is_first_copy)),
+                EntryRole::Skipped => directory.skip(slot),
+                EntryRole::Vain => {}
+            }
+            if entry.role == EntryRole::Data && self.is_newest(&entry, header.batch) {
+                self.births[entry.chunk as usize] = entry.birth;
+                self.log.set_slot(entry.chunk, slot);
+                self.log.durable_mut().checksums[entry.chunk as usize] = entry.checksum;
+            }
+        }
+        for grave in tombstones {
+            for chunk in grave.first..grave.first + u64::from(grave.chunks) {
+                let newest: &mut u64 = &mut self.births[chunk as usize];
+                if *newest < grave.birth {
+                    *newest = grave.birth;
+                    self.log.set_nowhere(chunk);
+                }
+            }
+        }
+    }
+
+    /// Whether nothing counts more, of what was found of its chunk so far, than this version of it in batch `number`.
+    fn is_newest(&self, entry: &Entry, number: u64) -> bool {
+        let newest = self.births[entry.chunk as usize];
+        let Home::Slot(slot) = self.log.home(entry.chunk) else { return entry.birth >= newest };
+        // Of one birth the later was moved: what it was moved from may be damaged, or about to be overwritten.
+        entry.birth > newest || entry.birth == newest && number >= self.batch_of(slot)
+    }
+
+    /// The number of the batch that `slot` is in.
+    fn batch_of(&self, slot: u64) -> u64 {
+        self.batches.range(..=slot).next_back().map_or(0, |(_, &number)| number)
+    }
+
+    /// Ends it when all batches that count are in the log. Returns the chunks that are lost: the first and the last of each run.
+    pub(super) fn finish(self) -> Vec<(u64, u64)> {
+        let Self { log, checkpoint, births, .. } = self;
+        let segments = log.segments.count();
+        let mut lost: Vec<(u64, u64)> = Vec::new();
+        for (chunk, &birth) in (0..).zip(&births) {
+            let was_written = is_written(&checkpoint.body, segments, chunk);
+            match log.home(chunk) {
+                Home::Slot(_) if was_written || birth > checkpoint.header.birth => {}
+                Home::Slot(_) => log.set_nowhere(chunk),
+                // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be
+                // read, one from before the trim would come back when the tombstone is gone.
+                _ if was_written && birth == 0 => {
+                    log.set_lost(chunk);
+                    match lost.last_mut().filter(|(_, last)| last + 1 == chunk) {
+                        Some((_, last)) => *last = chunk,
+                        None => lost.push((chunk, chunk)),
+                    }
+                }
+                _ => {}
+            }
+        }
+        count_valid(log);
+        lost
+    }
+}
+
+/// Tells segments what is in them.
+fn count_valid(log: &mut Elastic) {
+    let is_used = |number: u32| log.durable.as_ref().is_some_and(|durable| durable.used[number as usize] > 0);
+    log.segments.open_found(is_used);
+    // Which are not, nothing tells; it is a few, and to tell of all of them would take long.
+    log.segments.assume_discarded();
+    for chunk in 0..log.capacity {
+        if let Home::Slot(slot) = log.home(chunk) {
+            let segment = log.segment_of(slot);
+            log.segments.validate(segment);
+        }
+    }
+    for number in 0..log.segments.count() {
+        if log.durable().used[number as usize] > 0 {
+            log.segments.close(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+    use crate::controller::Array;
+    use crate::format::checkpoint::{body_bytes, put_written};
+    use crate::format::{CheckpointHeader, Uuid};
+    use crate::memory::PageMemory;
+    use crate::scheme::{Elements, Scheme};
+
+    const CHUNKS: u64 = 6;
+    const SEGMENTS: u32 = 3;
+
+    /// The segment of a batch of data alone, the chunk and the birth of each slot, and tombstones.
+    type Parts = (u32, Vec<(u64, u64)>, Vec<Tombstone>);
+
+    #[derive(Clone, Debug)]
+    struct Batch {
+        header: SummaryHeader,
+        entries: Vec<Entry>,
+        tombstones: Vec<Tombstone>,
+    }
+
+    fn tombstone() -> impl Strategy<Value = Tombstone> {
+        (0..CHUNKS, 1..6u64, 1..3u32).prop_map(|(first, birth, chunks)| Tombstone {
+            first,
+            birth,
+            chunks: chunks.min((CHUNKS - first) as u32),
+        })
+    }
+
+    /// Batches in the order of their numbers, each behind the others of its segment.
+    fn batches() -> impl Strategy<Value = Vec<Batch>> {
+        let data = prop::collection::vec((0..CHUNKS, 1..6u64), 1..5);
+        let batch = (0..SEGMENTS, data, prop::collection::vec(tombstone(), 0..2));
+        prop::collection::vec(batch, 1..12).prop_map(|batches| {
+            let mut ends = [0; SEGMENTS as usize];
+            let number = |(batch, (segment, data, tombstones)): (u64, Parts)| {
+                let first = ends[segment as usize];
+                let end = first + data.len() as u32;
+                ends[segment as usize] = end;
+                let entries = (first..).zip(data).map(|(slot, (chunk, birth))| Entry {
+                    role: EntryRole::Data,
+                    is_first: true,
+                    chunk,
+                    birth,
+                    checksum: batch as u32 * 1000 + slot,
+                });
+                let header = SummaryHeader {
+                    array: Uuid::default(),
+                    epoch: 1,
+                    batch,
+                    segment,
+                    generation: 1,
+                    first,
+                    end,
+                    elements: 0,
+                    horizon: 0,
+                    stream: 0,
+                };
+                Batch { header, entries: entries.collect(), tombstones }
+            };
+            (1..).zip(batches).map(number).collect()
+        })
+    }
+
+    /// Where a chunk is, by all that tells of it: its slot and checksum, or whether it is lost.
+    fn expected(
+        batches: &[Batch],
+        (chunk, was_written, covered): (u64, bool, u64),
+        segment_slots: u64,
+    ) -> Result<(u64, u32), bool> {
+        let graves = batches.iter().flat_map(|batch| &batch.tombstones);
+        let covers =
+            |grave: &&Tombstone| (grave.first..grave.first + u64::from(grave.chunks)).contains(&chunk);
+        let buried = graves.filter(covers).map(|grave| grave.birth).max().unwrap_or(0);
+        let slots = |batch: &Batch| {
+            let first = u64::from(batch.header.segment) * segment_slots + u64::from(batch.header.first);
+            let number = batch.header.batch;
+            (first..)
+                .zip(batch.entries.clone())
+                .map(move |(slot, entry)| (entry.birth, number, slot, entry.checksum, entry.chunk))
+        };
+        let versions = batches.iter().flat_map(slots).filter(|version| version.4 == chunk);
+        let newest = versions.max();
+        match newest.filter(|&(birth, ..)| birth >= buried) {
+            Some((birth, _, slot, checksum, _)) if was_written || birth > covered => Ok((slot, checksum)),
+            _ => Err(was_written && newest.is_none() && buried == 0),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn in_whatever_order_batches_come_the_greatest_birth_counts_and_of_one_birth_the_later_batch(
+            batches in batches(),
+            picks in prop::collection::vec(any::<Index>(), 12),
+            written in 0..1u64 << CHUNKS,
+            covered in 0..6u64,
+        ) {
+            let text = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+                buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
+            let scheme = Scheme::from_toml("test", text).unwrap();
+            let memory = PageMemory::new(1024);
+            let mut array = Array::new(&scheme, Elements::opaque(4, 1024, 400), memory).unwrap();
+            let log = array.log_to_recover();
+            let segments = log.segments.count();
+            let mut body = vec![0; body_bytes(segments, log.capacity) as usize];
+            (0..CHUNKS).for_each(|chunk| put_written(&mut body, segments, chunk, written >> chunk & 1 == 1));
+            let header = CheckpointHeader {
+                array: Uuid::default(),
+                epoch: 1,
+                number: 1,
+                horizon: 0,
+                birth: covered,
+                body_bytes: body.len() as u64,
+                body_checksum: 0,
+                segments,
+                chunks: log.capacity,
+            };
+            let checkpoint = Checkpoint { header, body };
+            let mut install = Install::new(log, &checkpoint);
+            let mut left: Vec<Vec<Batch>> = (0..SEGMENTS)
+                .map(|segment| batches.iter().filter(|batch| batch.header.segment == segment).cloned().collect())
+                .collect();
+            for pick in picks {
+                left.retain(|its| !its.is_empty());
+                if left.is_empty() {
+                    break;
+                }
+                let batch = pick.get(&left)[0].clone();
+                left.iter_mut().for_each(|its| its.retain(|other| other.header.batch != batch.header.batch));
+                install.enter(&batch.header, batch.entries.into_iter(), batch.tombstones.into_iter());
+            }
+            let lost = install.finish();
+            let segment_slots = log.segment_slots();
+            for chunk in 0..CHUNKS {
+                let expected = expected(&batches, (chunk, written >> chunk & 1 == 1, covered), segment_slots);
+                let is_lost = lost.iter().any(|&(first, last)| (first..=last).contains(&chunk));
+                let found = match log.home(chunk) {
+                    Home::Slot(slot) => Ok((slot, log.durable().checksums[chunk as usize])),
+                    home => Err(home == Home::Lost),
+                };
+                prop_assert_eq!((found, is_lost), (expected, expected == Err(true)), "chunk {}", chunk);
+            }
+            prop_assert!(lost.windows(2).all(|two| two[0].1 + 1 < two[1].0), "runs are apart: {:?}", lost);
+            for segment in 0..SEGMENTS {
+                let of = |chunk: &u64| matches!(log.home(*chunk), Home::Slot(slot) if log.segment_of(slot) == segment);
+                prop_assert_eq!(log.segments.valid(segment) as usize, (0..CHUNKS).filter(of).count());
+                let is_used = batches.iter().any(|batch| batch.header.segment == segment);
+                prop_assert_eq!(log.segments.is_free(segment), !is_used);
+            }
+        }
+    }
+}
