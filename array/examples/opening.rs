@@ -1,0 +1,240 @@
+//! What opening a log of large elements costs: time and memory of the controller, over five elements that are modelled. What they
+//! hold is made when it is read: each segment that is in use has batches of full stripes, whose chunks lie anywhere in the array.
+//! `cargo run --release -p stripewise-array --example opening [GIB of an element]...`
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use stripewise_array::format::summary::{encode, room};
+use stripewise_array::format::{
+    CheckpointHeader, Entry, EntryRole, SegmentEntry, SummaryHeader, Superblock, Uuid, birth, checkpoint,
+    crc32c,
+};
+use stripewise_array::{
+    Array, At, Elements, Found, Identity, Media, Opening, Outcome, PageMemory, Scheme, create,
+};
+
+const PAGE_BYTES: u32 = 4096;
+const ELEMENTS: u32 = 5;
+const PARITY: u32 = 1;
+const GENERATION: u32 = 1;
+
+/// Elements that keep what is written, and hold a log in some of their segments.
+struct Modelled {
+    pages: u32,
+    written: BTreeMap<At, Box<[u8]>>,
+    log: Option<Log>,
+    /// How long making what is read took.
+    made: Duration,
+}
+
+/// The log in the first segments.
+struct Log {
+    superblock: Superblock,
+    segments: u32,
+    batches: Vec<(u32, u32)>,
+    chunks: u64,
+}
+
+impl Log {
+    fn new(superblock: Superblock) -> Self {
+        let slots = superblock.segment_rows * ELEMENTS;
+        let copies = PARITY + 1;
+        let mut batches = Vec::new();
+        let mut first = 0;
+        while slots - first >= copies + ELEMENTS {
+            let stripes = (room(PAGE_BYTES).min(slots - first) - copies) / ELEMENTS;
+            let end = first + copies + stripes * ELEMENTS;
+            batches.push((first, end));
+            first = end;
+        }
+        let mut log = Self { superblock, segments: 0, batches, chunks: 0 };
+        log.segments = (log.superblock.capacity / log.chunks_before(log.batches.len())) as u32;
+        log.chunks = u64::from(log.segments) * log.chunks_before(log.batches.len());
+        log
+    }
+
+    /// Data chunks in the first `count` batches of a segment.
+    fn chunks_before(&self, count: usize) -> u64 {
+        let data = |(first, end)| (end - first - PARITY - 1) / ELEMENTS * (ELEMENTS - PARITY);
+        self.batches[..count].iter().map(|&batch| u64::from(data(batch))).sum()
+    }
+
+    /// The summary that begins at a slot of a segment, if a batch does.
+    fn summary(&self, segment: u32, slot: u32, into: &mut [u8]) -> bool {
+        let Some(nth) = self.batches.iter().position(|&(first, _)| first == slot) else { return false };
+        let (first, end) = self.batches[nth];
+        let before = u64::from(segment) * self.chunks_before(self.batches.len()) + self.chunks_before(nth);
+        let copy = Entry { role: EntryRole::Copy, is_first: false, chunk: 0, birth: 0, checksum: 0 };
+        let mut data = before..;
+        let entries = (0..end - first).map(|nth| match nth.checked_sub(PARITY + 1) {
+            None => copy,
+            Some(nth) if nth % ELEMENTS == ELEMENTS - 1 => Entry { role: EntryRole::P, ..copy },
+            Some(nth) => {
+                let number = data.next().unwrap_or_default();
+                // A prime that is greater than any number of chunks takes them all over the array.
+                let chunk = number * 4_294_967_291 % self.chunks;
+                let birth = birth(0, number + 1);
+                Entry { role: EntryRole::Data, is_first: nth % ELEMENTS == 0, chunk, birth, checksum: 0 }
+            }
+        });
+        let header = SummaryHeader {
+            array: self.superblock.array,
+            epoch: 0,
+            batch: self.last_batch(segment) - (self.batches.len() - 1 - nth) as u64,
+            segment,
+            generation: GENERATION,
+            first,
+            end,
+            elements: (1 << ELEMENTS) - 1,
+            horizon: 0,
+            stream: 0,
+        };
+        encode(&header, entries, &[], into);
+        true
+    }
+
+    fn last_batch(&self, segment: u32) -> u64 {
+        u64::from(segment + 1) * self.batches.len() as u64
+    }
+
+    /// The pages of a checkpoint that names all of it, from the header on.
+    fn checkpoint(&self) -> Vec<u8> {
+        let (segments, chunks) = (self.superblock.segments(), self.superblock.capacity);
+        let mut body = vec![0; checkpoint::body_bytes(segments, chunks) as usize];
+        let used = self.batches.last().map_or(0, |&(_, end)| end);
+        for segment in 0..self.segments {
+            let last_batch = self.last_batch(segment);
+            checkpoint::put_segment(
+                &mut body,
+                segment,
+                SegmentEntry { generation: GENERATION, used, last_batch },
+            );
+        }
+        (0..self.chunks).for_each(|chunk| checkpoint::put_written(&mut body, segments, chunk, true));
+        let header = CheckpointHeader {
+            array: self.superblock.array,
+            epoch: 0,
+            number: 2,
+            horizon: u64::from(self.segments) * self.batches.len() as u64,
+            birth: birth(0, self.chunks),
+            body_bytes: body.len() as u64,
+            body_checksum: crc32c(&body),
+            segments,
+            chunks,
+        };
+        let mut bytes = vec![0; PAGE_BYTES as usize];
+        header.encode(&mut bytes);
+        bytes.append(&mut body);
+        bytes.resize(bytes.len().next_multiple_of(PAGE_BYTES as usize), 0);
+        bytes
+    }
+}
+
+impl Modelled {
+    /// Puts a log into an array that was created here.
+    fn fill(&mut self) {
+        let superblock = &self.written[&At { element: 0, page: 0 }];
+        let log = Log::new(Superblock::parse(superblock).expect("it was written whole"));
+        let bytes = log.checkpoint();
+        for (page, content) in (log.superblock.checkpoint.first..).zip(bytes.chunks(PAGE_BYTES as usize)) {
+            self.written.insert(At { element: 0, page }, content.into());
+        }
+        self.log = Some(log);
+    }
+}
+
+impl Media for Modelled {
+    fn count(&self) -> u16 {
+        ELEMENTS as u16
+    }
+
+    fn size(&self, _: u16) -> (u32, u32) {
+        (self.pages, PAGE_BYTES)
+    }
+
+    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
+        let mut page = vec![0; PAGE_BYTES as usize];
+        for (nth, at) in at.iter().enumerate() {
+            if let Some(content) = self.written.get(at) {
+                found(nth, Ok(content));
+                continue;
+            }
+            let begun = Instant::now();
+            let mut is_made = false;
+            if let Some(log) = &self.log
+                && let Some(row) = at.page.checked_sub(log.superblock.data.first)
+            {
+                let (segment, row) = (row / log.superblock.segment_rows, row % log.superblock.segment_rows);
+                let slot = row * ELEMENTS + u32::from(at.element);
+                is_made = segment < log.segments && log.summary(segment, slot, &mut page);
+            }
+            if !is_made {
+                page.fill(0);
+            }
+            self.made += begun.elapsed();
+            found(nth, Ok(&page));
+        }
+    }
+
+    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
+        self.written.extend(at.iter().copied().zip(pages.iter().map(|&page| page.into())));
+        vec![Outcome::Done; at.len()]
+    }
+
+    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
+        vec![Outcome::Done; elements.len()]
+    }
+}
+
+/// Bytes that the kernel tells of this process under `name`.
+fn status(name: &str) -> u64 {
+    let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.and_then(|line| line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok());
+    kib.unwrap_or_default() << 10
+}
+
+/// Opens an array of elements of so many GiB, and prints a line of a table about it.
+fn measure(gib: u32) -> Result<(), Box<dyn std::error::Error>> {
+    let scheme = Scheme::preset("durable-was")?;
+    let pages = gib << 18;
+    let elements = Elements { discard: false, ..Elements::opaque(ELEMENTS, PAGE_BYTES, pages) };
+    let identity = Identity {
+        array: Uuid([1; 16]),
+        elements: (2..2 + ELEMENTS as u8).map(|element| Uuid([element; 16])).collect(),
+        name: "modelled".into(),
+    };
+    let mut media = Modelled { pages, written: BTreeMap::new(), log: None, made: Duration::ZERO };
+    create(&scheme, elements, &identity, &mut media)?;
+    media.fill();
+    // From now on the most memory that it takes is counted anew.
+    fs::write("/proc/self/clear_refs", "5")?;
+    let (before, begun) = (status("VmRSS:"), Instant::now());
+    let opened = Array::open(&scheme, elements, PageMemory::new(PAGE_BYTES), &mut media, Opening::default());
+    let (_array, opened) = opened?;
+    let took = begun.elapsed() - media.made;
+    let [serving, most] = ["VmRSS:", "VmHWM:"].map(|name| status(name).saturating_sub(before) >> 20);
+    if !opened.losses.is_empty() {
+        return Err(opened.losses.join("; ").into());
+    }
+    let (segments, chunks) = media.log.map_or((0, 0), |log| (log.segments, log.chunks));
+    let seconds = took.as_secs_f64();
+    println!("| {gib} | {segments} | {chunks} | {seconds:.1} | {} | {serving} | {most} |", opened.pages_read);
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    println!("| GiB of an element | segments in use | chunks | s | pages read | MiB serving | MiB opening |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let sizes: Vec<u32> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
+    for &size in if sizes.is_empty() { &[4, 16, 64][..] } else { &sizes } {
+        if let Err(error) = measure(size) {
+            eprintln!("opening: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
