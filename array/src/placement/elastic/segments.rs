@@ -105,11 +105,6 @@ impl Segments {
         });
     }
 
-    fn forget_free(&mut self, segment: u32) {
-        self.free.retain(|&free| free != segment);
-        self.discarded.retain(|&free| free != segment);
-    }
-
     /// Takes it that elements know of all segments that are free now that they are unused.
     pub(crate) fn assume_discarded(&mut self) {
         self.discarded.append(&mut self.free);
