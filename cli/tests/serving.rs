@@ -459,6 +459,19 @@ fn metrics_status_and_page_are_served_over_http() {
 }
 
 #[test]
+fn what_cannot_be_done_without_is_taken_out_by_force_alone() {
+    let sandbox = created();
+    let served = Served::start(&sandbox, "pool", "");
+    sandbox.run("fail pool 1").success();
+    let refused = sandbox.run("fail pool 3");
+    assert!(refused.code != 0 && refused.stderr.contains("more than its parity bears"), "{}", refused.stderr);
+    sandbox.run("fail pool 1").success();
+    sandbox.run("fail pool 3 --force").success();
+    sandbox.run("stop pool");
+    served.wait();
+}
+
+#[test]
 fn what_was_served_is_recorded_and_replayed_with_other_schemes() {
     let sandbox = created();
     let served = Served::start(&sandbox, "pool", "--record served");

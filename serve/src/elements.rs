@@ -49,7 +49,16 @@ impl Elements {
     /// Why it is not carried out.
     pub(crate) fn obey(command: &Command, engine: &mut Engine) -> Result<(), Refusal> {
         match command {
-            Command::Fail { element } => engine.fail(*element)?,
+            &Command::Fail { element, force } => {
+                let serves = engine.failure(element)?.is_none();
+                if serves && !force && !engine.array().bears_loss_of(element) {
+                    return Err(Refusal::For(format!(
+                        "without element {element} too, the array lacks more than its parity bears, and part of its data cannot be \
+                         read; wait for its rebuild, replace what is missing, or use --force"
+                    )));
+                }
+                engine.fail(element)?;
+            }
             Command::Scrub => {
                 if engine.status().is_read_only {
                     return Err(Refusal::For(

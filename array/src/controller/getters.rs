@@ -63,6 +63,17 @@ impl<M: Memory> Array<M> {
         self.failed[element as usize]
     }
 
+    /// Whether all can still be read without `element` too: whether its group does without no more than its parity bears, where one
+    /// that is being rebuilt counts as missing.
+    pub fn bears_loss_of(&self, element: u16) -> bool {
+        let rebuilt = self.rebuilding().map(|(element, ..)| u32::from(element));
+        let is_missing = |&other: &u32| {
+            other == u32::from(element) || self.failed[other as usize] || rebuilt == Some(other)
+        };
+        let group = self.geometry.group_of(element.into());
+        self.geometry.group(group).filter(is_missing).count() <= self.geometry.parity() as usize
+    }
+
     /// `element` is not there: an array that is opened does without it.
     pub(crate) fn take_out(&mut self, element: u16) {
         self.failed[element as usize] = true;

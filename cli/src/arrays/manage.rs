@@ -28,6 +28,10 @@ pub(crate) struct Fail {
 
     /// The element, by number
     element: u16,
+
+    /// Take it out even if part of the data cannot be read without it
+    #[arg(long)]
+    force: bool,
 }
 
 const REPLACE: &[Example] = &[
@@ -205,7 +209,7 @@ impl FromStr for Limit {
 }
 
 pub(crate) fn fail(args: Fail) -> Outcome {
-    args.array.ask(&Command::Fail { element: args.element })
+    args.array.ask(&Command::Fail { element: args.element, force: args.force })
 }
 
 pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {

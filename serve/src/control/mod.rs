@@ -26,6 +26,9 @@ pub enum Command {
     Fail {
         /// Its number.
         element: u16,
+        /// Whether it may take more out than parity bears.
+        #[serde(default)]
+        force: bool,
     },
     /// Put a file or device in the place of an element that is out of service, and rebuild it.
     Replace {

@@ -211,7 +211,7 @@ mod tests {
                 };
                 let refused = ControlError::refused("there is no element 9");
                 let said = match &command {
-                    Command::Fail { element: 9 } => Err(refused),
+                    Command::Fail { element: 9, .. } => Err(refused),
                     _ => Ok(serde_json::to_value(&command).unwrap()),
                 };
                 answer.send(said).unwrap();
@@ -231,7 +231,7 @@ mod tests {
         let control = Control::start(&path, sender.clone()).unwrap();
         let mut client = Client::connect(&path).unwrap();
         assert_eq!(client.ask(&Command::Scrub).unwrap(), json!({ "method": "scrub" }));
-        let refused = client.ask(&Command::Fail { element: 9 }).unwrap_err().to_string();
+        let refused = client.ask(&Command::Fail { element: 9, force: false }).unwrap_err().to_string();
         assert_eq!(refused, "there is no element 9");
         let mut other = Client::connect(&path).unwrap();
         assert!(other.ask(&Command::Stop).is_ok());
