@@ -160,7 +160,8 @@ fn invariant_i_any_element_may_be_gone_when_the_array_is_opened() {
 fn invariant_i_an_element_of_each_group_may_be_gone_when_the_array_is_opened() {
     let contiguous = |one: usize, other: usize| one / 3 == other / 3;
     let interleaved = |one: usize, other: usize| one % 2 == other % 2;
-    let memberships: [(&str, fn(usize, usize) -> bool); 2] =
+    type IsOneGroup = fn(usize, usize) -> bool;
+    let memberships: [(&str, IsOneGroup); 2] =
         [("contiguous", contiguous), ("longest-code-interval", interleaved)];
     for (membership, is_one_group) in memberships {
         let section = format!("[geometry]\ngroups = 2\nmembership = \"{membership}\"");
