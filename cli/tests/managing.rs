@@ -69,7 +69,7 @@ fn what_is_refused_as_an_element_is_left_as_it_was() {
     assert_eq!(remembered(&sandbox), before, "what is refused is forgotten");
     sandbox.run("replace pool 2 pool/new").success();
     assert_eq!(status(&sandbox)["health"], "rebuilding");
-    sandbox.run("fail pool 1").success();
+    sandbox.run("fail pool 1 --force").success();
     // Its rebuild goes on, as slowly as that; nothing else is taken until it is over.
     for command in ["replace pool 1 pool/holds --force", "replace pool 1 pool/newer"] {
         let refused = sandbox.run(command).failure(1);
