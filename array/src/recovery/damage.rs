@@ -69,7 +69,9 @@ impl Found<'_> {
                 let page = self.read(&[(element, first)]).pop().flatten();
                 let header = page.as_deref().map(CheckpointHeader::parse);
                 let is_bad = match (&header, &newest) {
-                    (Some(Ok(header)), Some(newest)) if header.number == newest.number => {
+                    (Some(Ok(header)), Some(newest))
+                        if (header.epoch, header.number) == (newest.epoch, newest.number) =>
+                    {
                         let pages = header.body_bytes.div_ceil(page_bytes.into()) as u32;
                         header != newest || !self.has_body(header, (element, first + 1), pages)
                     }

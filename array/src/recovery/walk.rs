@@ -82,7 +82,8 @@ impl Found<'_> {
             };
             found.extend(header.filter(is_ours).map(|header| (*at, header)));
         }
-        found.sort_by_key(|(_, header)| std::cmp::Reverse(header.number));
+        // An element that was away may have one of an epoch that ended before it, whose number was given again.
+        found.sort_by_key(|(_, header)| std::cmp::Reverse((header.epoch, header.number)));
         let pages =
             body_bytes(segments, self.superblock.capacity).div_ceil(self.superblock.page_bytes.into()) as u32;
         for ((element, first), header) in found {

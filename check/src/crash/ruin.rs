@@ -124,7 +124,9 @@ impl Ruin {
                 all(elements, |page| CheckpointHeader::parse(page).is_ok())
             }
             Target::NewestCheckpoint => {
-                let number = |page: &[u8]| CheckpointHeader::parse(page).ok().map(|header| header.number);
+                let number = |page: &[u8]| {
+                    CheckpointHeader::parse(page).ok().map(|header| (header.epoch, header.number))
+                };
                 let newest = pages(elements).filter_map(|(_, page)| number(page)).max()?;
                 doubt.pages = (0..u64::from(u32::MAX))
                     .take(shape.pages as usize * usize::from(shape.elements))
@@ -198,7 +200,8 @@ impl Ruin {
     /// there, and so is what comes behind it, because a write was answered and never done.
     fn unpromised(self, shape: &Shape, elements: &Elements, lost: u64, doubt: &mut Doubt) {
         let headers = pages(elements).filter_map(|(_, page)| CheckpointHeader::parse(page).ok());
-        let horizon = headers.max_by_key(|header| header.number).map_or(0, |header| header.horizon);
+        let newest = headers.max_by_key(|header| (header.epoch, header.number));
+        let horizon = newest.map_or(0, |header| header.horizon);
         let Some(block) = superblock(shape, elements) else { return };
         let is_there = |batch: &Batch, slot: u32, entry: &Entry| {
             let (element, page) = place_of(&block, batch.header.segment, slot);
