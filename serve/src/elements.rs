@@ -53,8 +53,8 @@ impl Elements {
                 let serves = engine.failure(element)?.is_none();
                 if serves && !force && !engine.array().bears_loss_of(element) {
                     return Err(Refusal::For(format!(
-                        "without element {element} too, the array lacks more than its parity bears, and part of its data cannot be \
-                         read; wait for its rebuild, replace what is missing, or use --force"
+                        "without element {element} too, the array lacks more than its parity bears, and part of its data cannot \
+                         be read; wait for its rebuild, replace what is missing, or use --force"
                     )));
                 }
                 engine.fail(element)?;

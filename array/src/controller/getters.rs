@@ -63,8 +63,8 @@ impl<M: Memory> Array<M> {
         self.failed[element as usize]
     }
 
-    /// Whether all can still be read without `element` too: whether its group does without no more than its parity bears, where one
-    /// that is being rebuilt counts as missing.
+    /// Whether all can still be read without `element` too: whether its group does without no more than its parity bears, where
+    /// one that is being rebuilt counts as missing.
     pub fn bears_loss_of(&self, element: u16) -> bool {
         let rebuilt = self.rebuilding().map(|(element, ..)| u32::from(element));
         let is_missing = |&other: &u32| {
