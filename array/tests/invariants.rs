@@ -173,6 +173,44 @@ fn invariant_h_a_checkpoint_that_was_begun_and_not_finished_is_passed_over() {
     }
 }
 
+/// Destroys all copies of the newest checkpoint.
+fn destroy_newest_checkpoint(host: &mut Host) {
+    let area = superblock(host).checkpoint;
+    let slots = [area.first as usize, (area.first + area.pages) as usize];
+    let number = |page: &[u8]| CheckpointHeader::parse(page).ok().map(|header| (header.epoch, header.number));
+    let elements = &mut host.disk().elements;
+    let headers = elements.iter().flat_map(|element| slots.map(|first| number(&element.pages[first])));
+    let newest = headers.max().flatten();
+    for element in elements {
+        for first in slots {
+            let page = &mut element.pages[first];
+            if number(page) == newest {
+                page.fill(0);
+            }
+        }
+    }
+}
+
+#[test]
+fn invariant_h_without_its_newest_checkpoint_an_array_is_opened_by_force_alone() {
+    // What is trimmed here is told of by the checkpoint alone: no batch has room for the tombstones.
+    let mut host = worn(RAID5, 4);
+    let chunks = host.capacity();
+    (0..chunks).step_by(2).for_each(|chunk| host.trim(chunk, 1));
+    host.flush();
+    for when in ["behind a checkpoint while it served", "behind the one that opening it wrote"] {
+        destroy_newest_checkpoint(&mut host);
+        let refused = host.try_open(Opening::default()).err().map(|error| error.to_string());
+        let refused = refused.unwrap_or_else(|| panic!("{when} it is refused"));
+        assert!(refused.contains("tells of checkpoint"), "{when}: {refused}");
+        let forced = host.try_open(Opening { force: true, ..Opening::default() });
+        let forced = forced.unwrap_or_else(|error| panic!("{when}: {error}"));
+        assert!(forced.opened.losses.iter().any(|loss| loss.contains("tells of checkpoint")), "{when}");
+        host = forced.lose_power();
+        assert_eq!(host.opened.losses, [String::new(); 0], "{when}: it is told once");
+    }
+}
+
 #[test]
 fn invariant_l_a_rebuild_goes_on_where_it_was_after_a_loss_of_power() {
     let mut host = Host::create(RAID5, Disk::new(4, 1600, 1024));

@@ -88,8 +88,9 @@ struct Rules {
     bodies: BTreeSet<u16>,
     headers: BTreeSet<u16>,
     commits: BTreeSet<u16>,
-    /// The slot of the last header, and the page of the last record.
+    /// The slot of the last header, whether a record names it yet, and the page of the last record.
     slot: Option<u32>,
+    is_named: bool,
     record: Option<u32>,
     /// Checkpoints, records and new superblocks.
     counts: BTreeMap<&'static str, u32>,
@@ -108,6 +109,7 @@ impl Rules {
             headers: BTreeSet::new(),
             commits: BTreeSet::new(),
             slot: None,
+            is_named: true,
             record: None,
             counts: BTreeMap::new(),
             last: None,
@@ -153,6 +155,13 @@ impl Rules {
                 if is_begun {
                     assert_ne!(self.record.replace(page), Some(page), "a record is not written over");
                     self.commits.clear();
+                    if !self.is_named {
+                        assert!(
+                            !self.is_dirty(|its| matches!(its, What::Header(_))),
+                            "it names what is there"
+                        );
+                        self.is_named = true;
+                    }
                     *self.counts.entry("commits").or_default() += 1;
                 }
                 self.commits.insert(element);
@@ -172,6 +181,7 @@ impl Rules {
                 );
                 if is_begun {
                     self.slot = Some(slot);
+                    assert!(std::mem::take(&mut self.is_named), "the one before it was named");
                     self.headers.clear();
                     *self.counts.entry("checkpoints").or_default() += 1;
                 }
@@ -188,6 +198,7 @@ impl Rules {
         let is_metadata = |what: &What| *what != What::Data;
         assert!(!self.is_dirty(is_metadata), "flushed: {:?}", self.dirty);
         assert_eq!(self.headers, self.bodies, "a header lies where its body does");
+        assert!(self.is_named, "a record names the checkpoint");
         for copies in [&self.headers, &self.commits].into_iter().filter(|copies| !copies.is_empty()) {
             assert_eq!(copies.len(), self.copies, "copies on elements of their own");
         }

@@ -17,10 +17,12 @@ pub struct Commit {
     pub number: u64,
     /// The durable horizon: all batches up to this one are on the elements for good.
     pub horizon: u64,
+    /// The newest checkpoint that was on the elements for good; 0 in records of programs that did not tell.
+    pub checkpoint: u64,
 }
 
 const FRAME: Frame =
-    Frame { structure: Structure::Commit, magic: *b"SWCOMMIT", bytes_min: 48, checksum_at: 28 };
+    Frame { structure: Structure::Commit, magic: *b"SWCOMMIT", bytes_min: 56, checksum_at: 28 };
 
 impl Commit {
     /// Writes the record over the page `into`.
@@ -33,6 +35,7 @@ impl Commit {
         put(into, 24, &self.epoch.to_le_bytes());
         put(into, 32, &self.number.to_le_bytes());
         put(into, 40, &self.horizon.to_le_bytes());
+        put(into, 48, &self.checkpoint.to_le_bytes());
         FRAME.seal(into);
     }
 
@@ -44,14 +47,10 @@ impl Commit {
         FRAME.check(page)?;
         let epoch = u32_at(page, 24);
         FRAME.expect(epoch < EPOCHS_MAX, "epoch", epoch, "24 bits")?;
-        let (number, horizon) = (u64_at(page, 32), u64_at(page, 40));
-        FRAME.expect(
-            number.max(horizon) < NUMBERS_MAX,
-            "number or horizon",
-            number.max(horizon),
-            "62 bits",
-        )?;
-        Ok(Self { array: uuid_at(page, 8), epoch, number, horizon })
+        let [number, horizon, checkpoint] = [32, 40, 48].map(|at| u64_at(page, at));
+        let greatest = number.max(horizon).max(checkpoint);
+        FRAME.expect(greatest < NUMBERS_MAX, "number, horizon or checkpoint", greatest, "62 bits")?;
+        Ok(Self { array: uuid_at(page, 8), epoch, number, horizon, checkpoint })
     }
 }
 
@@ -62,8 +61,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn commit() -> impl Strategy<Value = Commit> {
-        (uuid(), 0..EPOCHS_MAX, 0..NUMBERS_MAX, 0..NUMBERS_MAX)
-            .prop_map(|(array, epoch, number, horizon)| Commit { array, epoch, number, horizon })
+        (uuid(), 0..EPOCHS_MAX, [0..NUMBERS_MAX, 0..NUMBERS_MAX, 0..NUMBERS_MAX]).prop_map(
+            |(array, epoch, [number, horizon, checkpoint])| Commit {
+                array,
+                epoch,
+                number,
+                horizon,
+                checkpoint,
+            },
+        )
     }
 
     proptest! {
@@ -99,9 +105,16 @@ mod tests {
                 (24, &[3, 0, 0, 0]),
                 (32, &[0x11, 0x22, 0, 0, 0, 0, 0, 0]),
                 (40, &[0x40, 0x30, 0x20, 0x10, 0, 0, 0, 0]),
+                (48, &[0x55, 0x66, 0, 0, 0, 0, 0, 0]),
             ],
         );
-        let commit = Commit { array: Uuid([7; 16]), epoch: 3, number: 0x2211, horizon: 0x1020_3040 };
+        let commit = Commit {
+            array: Uuid([7; 16]),
+            epoch: 3,
+            number: 0x2211,
+            horizon: 0x1020_3040,
+            checkpoint: 0x6655,
+        };
         assert_eq!(Commit::parse(&page), Ok(commit));
         let mut written = vec![0; 512];
         commit.encode(&mut written);

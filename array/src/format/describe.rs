@@ -248,8 +248,12 @@ impl Display for Tombstone {
 
 impl Display for Commit {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Self { array: _, epoch, number, horizon } = self;
-        write!(f, "commit {number} of epoch {epoch}: durable up to batch {horizon}")
+        let Self { array: _, epoch, number, horizon, checkpoint } = self;
+        write!(f, "commit {number} of epoch {epoch}: durable up to batch {horizon}")?;
+        match checkpoint {
+            0 => Ok(()),
+            _ => write!(f, ", behind checkpoint {checkpoint}"),
+        }
     }
 }
 
@@ -350,8 +354,10 @@ batch 42 of epoch 2: segment 6, generation 7, slots 10 to 19, stream 1, on membe
 
     #[test]
     fn commits_and_checkpoints_are_told_in_a_line() {
-        let commit = Commit { array: Uuid::default(), epoch: 3, number: 9, horizon: 60 };
+        let mut commit = Commit { array: Uuid::default(), epoch: 3, number: 9, horizon: 60, checkpoint: 0 };
         assert_eq!(commit.to_string(), "commit 9 of epoch 3: durable up to batch 60");
+        commit.checkpoint = 5;
+        assert_eq!(commit.to_string(), "commit 9 of epoch 3: durable up to batch 60, behind checkpoint 5");
         let header = CheckpointHeader {
             array: Uuid::default(),
             epoch: 4,

@@ -91,17 +91,10 @@ fn write_checkpoint(
     let page_bytes = superblock.page_bytes as usize;
     let area = superblock.checkpoint;
     let first = area.first + (header.number % 2) as u32 * area.pages;
-    let copies = superblock.level.parity() + 1;
-    let is_there = |element: u32| positions[element as usize].is_some();
-    let missing = (0..positions.len() as u32).filter(|&element| !is_there(element));
-    let missing = missing.fold(0u64, |mask, element| mask | 1 << element);
-    let keepers: Vec<u16> = geometry
-        .keepers(copies, header.number, missing)
-        .filter_map(|element| positions[usize::from(element)])
-        .collect();
+    let keepers = keepers(geometry, positions, header.number);
     body.resize(body.len().next_multiple_of(page_bytes), 0);
     let mut begin = first + 1;
-    for round in body.chunks(ROUND_PAGES / copies as usize * page_bytes) {
+    for round in body.chunks(ROUND_PAGES / keepers.len().max(1) * page_bytes) {
         let pages = begin..begin + (round.len() / page_bytes) as u32;
         begin = pages.end;
         let places = |&element: &u16| pages.clone().map(move |page| At { element, page });
@@ -113,6 +106,31 @@ fn write_checkpoint(
     header.encode(&mut page);
     let at: Vec<At> = keepers.iter().map(|&element| At { element, page: first }).collect();
     write_and_flush(media, &at, &vec![page; keepers.len()])
+}
+
+/// The positions of the P + 1 elements of one group that keep checkpoint or commit record `number`.
+fn keepers(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> Vec<u16> {
+    let is_there = |element: u32| positions[element as usize].is_some();
+    let missing = (0..positions.len() as u32).filter(|&element| !is_there(element));
+    let missing = missing.fold(0u64, |mask, element| mask | 1 << element);
+    let keepers = geometry.keepers(geometry.parity() + 1, number, missing);
+    keepers.filter_map(|element| positions[usize::from(element)]).collect()
+}
+
+/// Writes a commit record to P + 1 elements of one group, and flushes.
+fn write_commit(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    (geometry, positions): (&Geometry, &[Option<u16>]),
+    commit: &Commit,
+) -> Result<(), OpenError> {
+    let ring = superblock.commits;
+    let page = ring.first + (commit.number % u64::from(ring.pages)) as u32;
+    let keepers = keepers(geometry, positions, commit.number).into_iter();
+    let at: Vec<At> = keepers.map(|element| At { element, page }).collect();
+    let mut content = vec![0; superblock.page_bytes as usize];
+    commit.encode(&mut content);
+    write_and_flush(media, &at, &vec![content; at.len()])
 }
 
 /// Opens a log.
@@ -142,6 +160,7 @@ pub(super) fn open<M: Memory>(
     let promised = commit.map_or(0, |commit| commit.horizon).max(checkpoint.header.horizon);
     let ignores = opening.has_bug(Bug::GapIgnored);
     let mut losses = if ignores { Vec::new() } else { losses(&walk, &checkpoint, promised) };
+    losses.extend(newer_checkpoint(&checkpoint.header, commit.as_ref()));
     if !losses.is_empty() && !opening.force {
         return Err(OpenError::Refused(format!(
             "{}; offer more elements, or open it by force and lose that",
@@ -189,8 +208,14 @@ pub(super) fn open<M: Memory>(
     let reuses = opening.has_bug(Bug::NumberReused);
     durable.next_batch = if reuses { checkpoint.header.horizon + 1 } else { ended + 1 };
     durable.horizon = ended;
-    durable.commits = commit.map_or(0, |commit| commit.number);
-    durable.checkpoints = checkpoint.header.number + 1;
+    let commit = Commit {
+        array: superblock.array,
+        epoch: superblock.epoch,
+        number: commit.map_or(0, |commit| commit.number) + 1,
+        horizon: ended,
+        checkpoint: checkpoint.header.number + 1,
+    };
+    (durable.commits, durable.checkpoint) = (commit.number, commit.checkpoint);
     let span = durable.layout.superblock_pages;
     for (back, position) in durable.back.iter_mut().zip(positions) {
         if let Some(position) = position {
@@ -199,11 +224,13 @@ pub(super) fn open<M: Memory>(
     }
     if !opening.read_only {
         let body = body_of(log);
-        let number = checkpoint.header.number + 1;
-        let header = header_of(&superblock, number, (ended, birth(superblock.epoch, 0)), &body);
+        let birth = birth(superblock.epoch, 0);
+        let header = header_of(&superblock, commit.checkpoint, (commit.horizon, birth), &body);
         let is_told = !opening.has_bug(Bug::EpochNotDurable);
+        let to = (&geometry, &**positions);
         let written = if is_told { write_all(media, &superblock, positions) } else { Ok(()) }
-            .and_then(|()| write_checkpoint(media, &superblock, (&geometry, positions), &header, body));
+            .and_then(|()| write_checkpoint(media, &superblock, to, &header, body))
+            .and_then(|()| write_commit(media, &superblock, to, &commit));
         if let Err(error) = written {
             *memory = Some(array.into_memory());
             return Err(error);
@@ -256,6 +283,20 @@ fn end_epoch(all: &mut Vec<EndedEpoch>, checkpoint: u32, end: EndedEpoch) {
     if all.len() > ENDED_MAX {
         all.remove(0);
     }
+}
+
+/// That the checkpoint which is taken is not the newest, if it is not. The one that a commit record names is of its epoch: an
+/// epoch begins with a checkpoint. What that alone told of, trims for one, is forgotten without it.
+fn newer_checkpoint(taken: &CheckpointHeader, commit: Option<&Commit>) -> Option<String> {
+    let commit = commit.filter(|commit| (commit.epoch, commit.checkpoint) > (taken.epoch, taken.number))?;
+    let newest = match commit.checkpoint {
+        0 => "a checkpoint".into(),
+        number => format!("checkpoint {number}"),
+    };
+    Some(format!(
+        "commit record {} tells of {newest} of epoch {}, which cannot be read; the newest that can is {} of epoch {}",
+        commit.number, commit.epoch, taken.number, taken.epoch
+    ))
 }
 
 /// What was promised and cannot be found.

@@ -34,6 +34,17 @@ pub(super) struct Walk {
     pub(super) short: Vec<(u32, u32, u32)>,
 }
 
+/// Where the walk over a segment has come to.
+#[derive(Clone, Copy)]
+struct Head {
+    segment: u32,
+    /// The slot at which the next batch begins, and which of the copies of its summary is looked at.
+    first: u32,
+    nth: u32,
+    /// The generation of the batches before it. Behind them may lie one of another, which only looks as if it followed.
+    generation: Option<u32>,
+}
+
 /// The elements of an array as offered, with what their superblock says.
 pub(super) struct Found<'a> {
     pub(super) media: &'a mut dyn Media,
@@ -126,9 +137,9 @@ impl Found<'_> {
     pub(super) fn walk(&mut self, checkpoint: &Checkpoint, named: &mut dyn FnMut(&Summary<'_>)) -> Walk {
         let mut walk = Walk::default();
         let slots = self.superblock.segment_rows * self.geometry.members;
-        // Where each segment goes on, and which of the copies there is looked at.
-        let mut begins = (0..self.superblock.segments()).map(|segment| (segment, 0, 0));
-        let mut heads: Vec<(u32, u32, u32)> = Vec::with_capacity(ROUND_PAGES);
+        let begin = |segment| Head { segment, first: 0, nth: 0, generation: None };
+        let mut begins = (0..self.superblock.segments()).map(begin);
+        let mut heads = Vec::with_capacity(ROUND_PAGES);
         let copies = 2 * self.geometry.parity() + 1;
         loop {
             heads.extend(begins.by_ref().take(ROUND_PAGES - heads.len()));
@@ -136,24 +147,26 @@ impl Found<'_> {
                 return walk;
             }
             let at: Vec<(u16, u32)> =
-                heads.iter().map(|&(segment, first, nth)| self.element(segment, first + nth)).collect();
+                heads.iter().map(|head| self.element(head.segment, head.first + head.nth)).collect();
             let pages = self.read(&at);
             let mut next = Vec::with_capacity(ROUND_PAGES);
-            for ((number, first, nth), page) in heads.into_iter().zip(&pages) {
-                let entry = segment(&checkpoint.body, number);
+            for (head, page) in heads.into_iter().zip(&pages) {
+                let entry = segment(&checkpoint.body, head.segment);
                 let page = page.as_deref();
-                let counted = page.and_then(|page| self.counted(page, (number, first), entry, checkpoint));
+                let counted = page.and_then(|page| self.counted(page, &head, entry, checkpoint));
                 let Some((summary, is_named)) = counted else {
-                    if nth + 1 < copies && first + nth + 1 < slots {
-                        next.push((number, first, nth + 1));
-                    } else if first < entry.used {
-                        walk.short.push((number, entry.used, first));
+                    let nth = head.nth + 1;
+                    if nth < copies && head.first + nth < slots {
+                        next.push(Head { nth, ..head });
+                    } else if head.first < entry.used {
+                        walk.short.push((head.segment, entry.used, head.first));
                     }
                     continue;
                 };
                 let header = summary.header;
                 if header.end < slots {
-                    next.push((number, header.end, 0));
+                    let generation = Some(header.generation);
+                    next.push(Head { first: header.end, nth: 0, generation, ..head });
                 }
                 if is_named {
                     named(&summary);
@@ -166,11 +179,11 @@ impl Found<'_> {
         }
     }
 
-    /// The summary in `page`, found at a place of a segment, if it counts, and whether the checkpoint names its batch.
+    /// The summary in `page`, found at a head, if it counts, and whether the checkpoint names its batch.
     fn counted<'page>(
         &self,
         page: &'page [u8],
-        (number, first): (u32, u32),
+        &Head { segment, first, generation, .. }: &Head,
         entry: SegmentEntry,
         checkpoint: &Checkpoint,
     ) -> Option<(Summary<'page>, bool)> {
@@ -178,7 +191,8 @@ impl Found<'_> {
         let header = summary.header;
         let slots = self.superblock.segment_rows * self.geometry.members;
         let is_here = header.array == self.superblock.array
-            && (header.segment, header.first) == (number, first)
+            && (header.segment, header.first) == (segment, first)
+            && generation.is_none_or(|before| header.generation == before)
             && header.end <= slots;
         let is_named = header.generation == entry.generation
             && header.end <= entry.used

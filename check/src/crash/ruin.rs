@@ -127,7 +127,9 @@ impl Ruin {
                 let number = |page: &[u8]| {
                     CheckpointHeader::parse(page).ok().map(|header| (header.epoch, header.number))
                 };
-                let newest = pages(elements).filter_map(|(_, page)| number(page)).max()?;
+                let found: BTreeSet<_> = pages(elements).filter_map(|(_, page)| number(page)).collect();
+                let &newest = found.last()?;
+                doubt.is_hopeless = found.len() == 1;
                 doubt.pages = (0..u64::from(u32::MAX))
                     .take(shape.pages as usize * usize::from(shape.elements))
                     .collect();

@@ -21,7 +21,7 @@ pub(crate) struct Short {
     /// Where its parity is, and what that is.
     parity: Vec<(u64, Vec<u8>)>,
     /// Checkpoints written before it: what one of them names stays as it is.
-    checkpoints: u64,
+    checkpoint: u64,
     /// Its batch, when that is on the elements.
     batch: Option<Batch>,
 }
@@ -55,8 +55,8 @@ impl<M: Memory> Array<M> {
             }
         }
         let durable = self.elastic_mut().durable_mut();
-        let checkpoints = durable.checkpoints;
-        durable.short = Some(Short { first: row, end, data, parity: pages, checkpoints, batch: None });
+        let checkpoint = durable.checkpoint;
+        durable.short = Some(Short { first: row, end, data, parity: pages, checkpoint, batch: None });
     }
 
     /// The batch that begins at `first` is on the elements: it is remembered with the short stripe at its end.
@@ -78,7 +78,7 @@ impl<M: Memory> Array<M> {
         let durable = self.elastic_mut().durable_mut();
         let Some(short) = &mut durable.short else { return false };
         let is_last = short.end == open.next && short.end < short.first + width;
-        let is_calm = durable.sync.phase <= Phase::Drain && durable.checkpoints == short.checkpoints;
+        let is_calm = durable.sync.phase <= Phase::Drain && durable.checkpoint == short.checkpoint;
         let last = durable.next_batch - 1;
         let room = u64::from(durable.room);
         let batch = short.batch.take_if(|batch| {

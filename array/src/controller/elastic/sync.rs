@@ -215,7 +215,7 @@ impl<M: Memory> Array<M> {
         match phase {
             Phase::Front => self.write_superblocks(Copy::Front),
             Phase::Back => self.write_superblocks(Copy::Back),
-            Phase::Commit => self.write_commit(),
+            Phase::Commit | Phase::Name => self.write_commit(),
             Phase::Body => self.write_body(),
             Phase::Header => self.write_header(),
             _ => return,
@@ -234,6 +234,7 @@ impl<M: Memory> Array<M> {
                 | Phase::FlushCommit
                 | Phase::FlushBody
                 | Phase::FlushHeader
+                | Phase::FlushName
         );
         let skips =
             !self.elements.volatile_cache || phase == Phase::FlushData && self.has_bug(Bug::FlushDropped);
@@ -289,9 +290,13 @@ impl<M: Memory> Array<M> {
             Phase::Body if skips => Phase::Header,
             Phase::Body => Phase::FlushBody,
             Phase::FlushBody => Phase::Header,
-            Phase::Header if skips => return self.checkpointed(driver),
-            Phase::Header => Phase::FlushHeader,
-            Phase::FlushHeader => return self.checkpointed(driver),
+            Phase::Header if !skips => Phase::FlushHeader,
+            Phase::Header | Phase::FlushHeader => {
+                durable.checkpoint += 1;
+                Phase::Name
+            }
+            Phase::Name => Phase::FlushName,
+            Phase::FlushName => return self.checkpointed(driver),
             Phase::Idle | Phase::Over | Phase::Drain | Phase::Settle => Phase::Idle,
         };
         self.enter_phase(next);
@@ -317,7 +322,7 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The checkpoint is there: segments that it does not name are free.
+    /// The checkpoint is there, and named: segments that it does not name are free.
     fn checkpointed<D: Driver<M>>(&mut self, driver: &mut D) {
         let has_lost = self.has_lost_data();
         let log = self.elastic_mut();

@@ -83,7 +83,7 @@ impl<M: Memory> Array<M> {
         durable.counts.superblocks += durable.sync.writes.len() as u64;
     }
 
-    /// The record that says how far everything is durable.
+    /// The record that says how far everything is durable, and which checkpoint is the newest.
     pub(super) fn write_commit(&mut self) {
         let turn = self.elastic().durable().commits + 1;
         let keepers = self.keepers(turn);
@@ -95,6 +95,7 @@ impl<M: Memory> Array<M> {
             epoch: durable.superblock.epoch,
             number: turn,
             horizon: durable.sync.horizon,
+            checkpoint: durable.checkpoint,
         };
         let ring = durable.layout.commits;
         let page = ring.first + (turn % u64::from(ring.pages)) as u32;
@@ -111,10 +112,9 @@ impl<M: Memory> Array<M> {
     pub(super) fn write_body(&mut self) {
         let page_bytes = self.elements.page_bytes as usize;
         let (segments, capacity) = (self.elastic().segments.count(), self.elastic().capacity);
-        let turn = self.elastic().durable().checkpoints + 1;
+        let turn = self.elastic().durable().checkpoint + 1;
         let keepers = self.keepers(turn);
         let durable = self.elastic_mut().durable_mut();
-        durable.checkpoints = turn;
         durable.sync.keepers = keepers;
         let keepers = &durable.sync.keepers;
         let first = durable.slot_of_checkpoint(turn) + 1;
@@ -143,9 +143,8 @@ impl<M: Memory> Array<M> {
     /// The header of the checkpoint whose body is there.
     pub(super) fn write_header(&mut self) {
         let page_bytes = self.elements.page_bytes as usize;
-        let turn = self.elastic().durable().checkpoints;
         let durable = self.elastic_mut().durable_mut();
-        let page = durable.slot_of_checkpoint(turn);
+        let page = durable.slot_of_checkpoint(durable.checkpoint + 1);
         if M::CARRIES_DATA {
             durable.sync.bytes.resize(page_bytes, 0);
             if let Some(header) = &durable.sync.header {

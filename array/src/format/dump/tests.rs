@@ -129,7 +129,7 @@ fn array() -> Elements {
         };
         header.encode(elements.page(member, 11));
         elements.page(member, 12).copy_from_slice(&body);
-        Commit { array, epoch: 1, number: 6, horizon: 7 }.encode(elements.page(member, 16));
+        Commit { array, epoch: 1, number: 6, horizon: 7, checkpoint: 4 }.encode(elements.page(member, 16));
     }
     put_batch(&mut elements, 1, 2, 0, 5);
     put_batch(&mut elements, 1, 2, 4, 6);

@@ -82,6 +82,9 @@ pub(crate) enum Phase {
     FlushBody,
     Header,
     FlushHeader,
+    /// A commit record that names it.
+    Name,
+    FlushName,
     /// There was nothing to be made durable.
     Over,
 }
@@ -161,8 +164,9 @@ pub(crate) struct Durable {
     pub(crate) opened: u32,
     /// The last batch that a commit record covers.
     pub(crate) horizon: u64,
+    /// The last commit record, and the newest checkpoint that is there for good.
     pub(crate) commits: u64,
-    pub(crate) checkpoints: u64,
+    pub(crate) checkpoint: u64,
     /// Whether an element failed that superblocks do not tell of.
     pub(crate) is_news: bool,
     pub(crate) sync: Sync,
@@ -272,7 +276,7 @@ impl Durable {
             opened: 0,
             horizon: 0,
             commits: 0,
-            checkpoints: 0,
+            checkpoint: 0,
             is_news: false,
             sync: Sync::default(),
             rebuild: None,
