@@ -193,7 +193,6 @@ fn destroy_newest_checkpoint(host: &mut Host) {
 
 #[test]
 fn invariant_h_without_its_newest_checkpoint_an_array_is_opened_by_force_alone() {
-    // What is trimmed here is told of by the checkpoint alone: no batch has room for the tombstones.
     let mut host = worn(RAID5, 4);
     let chunks = host.capacity();
     (0..chunks).step_by(2).for_each(|chunk| host.trim(chunk, 1));
