@@ -47,7 +47,9 @@ impl<M: Memory> Array<M> {
         }
         // Nobody will ask for a stripe of which nothing counts.
         let counts = is_stripe && (stripe.0..stripe.1).any(|slot| log.is_valid(Walker::Scrub, slot));
-        let is_read = !is_writing && (counts || role == Role::Copy && !self.is_on_failed(slot));
+        // A copy that an element is to get by its rebuild is not bad.
+        let is_copy = role == Role::Copy && !self.is_on_failed(slot) && !log.is_stale(slot);
+        let is_read = !is_writing && (counts || is_copy);
         let needed = if is_stripe { self.geometry.data } else { 0 };
         let has_room = self.elastic().buffer.available() >= needed;
         if is_read && !(has_room && self.may_walk(walk.under_way)) {
