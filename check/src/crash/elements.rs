@@ -65,6 +65,7 @@ struct Element {
     changes: Vec<Change>,
     answered: u64,
     is_lost: bool,
+    /// Pages whose durable content cannot be read. A write makes that whole; one that is lost with power leaves it as it was.
     unreadable: Vec<u32>,
     /// What the next write or flush does wrong, and a number that decides how.
     armed: Option<(Wrong, u64)>,
@@ -76,8 +77,11 @@ impl Element {
         newest.map_or(&self.durable[page as usize], |change| &change.content)
     }
 
+    fn is_readable(&self, page: u32) -> bool {
+        !self.unreadable.contains(&page) || self.changes.iter().any(|change| change.page == page)
+    }
+
     fn put(&mut self, page: u32, content: Content) {
-        self.unreadable.retain(|&bad| bad != page);
         self.changes.push(Change { page, content, nth: self.answered, is_forsaken: false });
         self.answered += 1;
     }
@@ -154,7 +158,7 @@ impl Elements {
         if one.is_lost {
             return Err(Outcome::Timeout);
         }
-        if one.unreadable.contains(&page) {
+        if !one.is_readable(page) {
             return Err(Outcome::MediumError);
         }
         Ok(one.visible(page))
@@ -192,11 +196,14 @@ impl Elements {
         }
         let failed = one.fire(&[Wrong::Unflushable]);
         let mut random = failed.map(|(_, choice)| Prng::stream(choice, 7));
-        let Element { changes, durable, .. } = one;
+        let Element { changes, durable, unreadable, .. } = one;
         for change in changes.iter_mut().filter(|change| change.nth < until && !change.is_forsaken) {
             let place = &mut durable[change.page as usize];
             match &mut random {
-                None => *place = change.content.clone(),
+                None => {
+                    *place = change.content.clone();
+                    unreadable.retain(|&bad| bad != change.page);
+                }
                 Some(random) => {
                     let mut bytes = place.to_vec();
                     for at in (0..page_bytes).step_by(SECTOR).filter(|_| random.chance(1, 2)) {
@@ -312,14 +319,19 @@ impl Elements {
             let Undecided { element, page, .. } = undecided[first];
             let same = |one: &&Undecided| (one.element, one.page) == (element, page);
             let count = undecided[first..].iter().take_while(same).count();
-            let place = &mut self.each[element as usize].durable[page as usize];
+            let Element { durable, unreadable, .. } = &mut self.each[element as usize];
+            let place = &mut durable[page as usize];
             let mut bytes = place.to_vec();
+            let mut is_old = false;
             for (nth, one) in undecided[first..first + count].iter().enumerate() {
                 let at = one.sector as usize * SECTOR;
-                let version = &one.versions[pick(first + nth)];
+                let choice = pick(first + nth);
+                is_old |= choice == 0;
+                let version = &one.versions[choice];
                 bytes[at..at + SECTOR].copy_from_slice(&version[at..at + SECTOR]);
             }
             *place = bytes.into();
+            unreadable.retain(|&bad| bad != page || is_old);
             first += count;
         }
     }

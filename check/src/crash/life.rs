@@ -236,13 +236,11 @@ impl Life {
         Ok(server)
     }
 
-    /// The sectors that may hold anything: those of lost elements in rows whose parity may be wrong.
+    /// The sectors that may hold anything: those of lost elements, and of destroyed stripes, in rows whose parity may be wrong.
     fn unknown<S: Subject>(&self, server: &Server<S>) -> BTreeSet<u64> {
-        if self.lost == 0 || self.holes.is_empty() {
-            return BTreeSet::new();
-        }
-        let is_unknown =
-            |element: u16, page: u32| self.lost & 1 << element != 0 && self.holes.contains(&page);
+        let is_gone =
+            |element: u16, page: u32| self.lost & 1 << element != 0 || self.doubt.rows.contains(&page);
+        let is_unknown = |element: u16, page: u32| self.holes.contains(&page) && is_gone(element, page);
         let pages = server.homes().filter(|&(element, page, _)| is_unknown(element, page));
         let sectors = u64::from(self.shape.page_bytes) / SECTOR as u64;
         pages.flat_map(|(.., first)| first..first + sectors).collect()
@@ -446,6 +444,9 @@ impl Life {
         if self.doubt.is_hopeless {
             let is_opened = !is_refused || !self.is_refused::<S>()?;
             return if is_opened { Err("it is opened out of nothing".into()) } else { Ok(()) };
+        }
+        if is_refused && self.doubt.may_be_hopeless && self.is_refused::<S>()? {
+            return Ok(());
         }
         if is_refused && self.doubt.is_empty() {
             return Err("it is refused though nothing is lost".into());

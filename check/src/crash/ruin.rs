@@ -59,8 +59,9 @@ pub(crate) struct Doubt {
     pub(crate) forgets: bool,
     /// Whether the array may have to be forced open although no host's page is in doubt.
     pub(crate) may_be_refused: bool,
-    /// Whether the array cannot be opened at all.
+    /// Whether the array cannot be opened at all, and whether it may be so that it cannot.
     pub(crate) is_hopeless: bool,
+    pub(crate) may_be_hopeless: bool,
 }
 
 impl Doubt {
@@ -127,9 +128,14 @@ impl Ruin {
                 let number = |page: &[u8]| {
                     CheckpointHeader::parse(page).ok().map(|header| (header.epoch, header.number))
                 };
-                let found: BTreeSet<_> = pages(elements).filter_map(|(_, page)| number(page)).collect();
-                let &newest = found.last()?;
-                doubt.is_hopeless = found.len() == 1;
+                let newest = pages(elements).filter_map(|(_, page)| number(page)).max()?;
+                let others = whole_checkpoints(shape, elements).filter(|(_, its)| *its != newest);
+                let (mut is_left, mut is_left_there) = (false, false);
+                for (element, _) in others {
+                    is_left = true;
+                    is_left_there |= lost >> element & 1 == 0;
+                }
+                (doubt.is_hopeless, doubt.may_be_hopeless) = (!is_left, !is_left_there);
                 doubt.pages = (0..u64::from(u32::MAX))
                     .take(shape.pages as usize * usize::from(shape.elements))
                     .collect();
@@ -276,6 +282,22 @@ impl Ruin {
         (doubt.may_be_old, doubt.may_be_refused) = (true, true);
         Some(all(elements, |page| of(page).is_some_and(|found| found.number == record.number)))
     }
+}
+
+/// The checkpoints that are whole: the element, and its epoch and number.
+fn whole_checkpoints(shape: &Shape, elements: &Elements) -> impl Iterator<Item = (u16, (u32, u64))> {
+    let area = superblock(shape, elements).map(|block| block.checkpoint).unwrap_or_default();
+    let slots = [area.first, area.first + area.pages];
+    let places = (0..elements.count()).flat_map(move |element| slots.map(|first| (element, first)));
+    places.filter_map(move |(element, first)| {
+        let mut its = (first..first + area.pages).map(|page| elements.read(element, page).ok());
+        let header = CheckpointHeader::parse(its.next()??).ok()?;
+        let mut body: Vec<u8> =
+            its.collect::<Option<Vec<_>>>()?.iter().flat_map(|page| page.iter().copied()).collect();
+        body.truncate(header.body_bytes as usize);
+        header.check_body(&body).ok()?;
+        Some((element, (header.epoch, header.number)))
+    })
 }
 
 /// All pages of all elements, as they will be read.
