@@ -13,7 +13,7 @@ use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::placement::elastic::contents::Walker;
-use crate::placement::elastic::durable::{Rebuild, Walk};
+use crate::placement::elastic::durable::{Rebuild, Stage, Walk};
 use crate::placement::elastic::{Elastic, Role};
 use crate::plan::{Purpose, Step, Trust};
 
@@ -23,12 +23,12 @@ const PLANS_OF_WALK: u32 = 4;
 impl Rebuild {
     fn new(element: u16, cursor: u32) -> Self {
         let walk = Walk { segment: cursor, ..Walk::default() };
-        Self { element, walk, noted: cursor, is_written: false }
+        Self { element, walk, noted: cursor, stage: Stage::Walks }
     }
 
     /// Whether superblocks should be told how far it is.
     pub(crate) fn wants_note(&self) -> bool {
-        self.is_written || self.walk.segment >= self.noted + 64
+        self.stage == Stage::Covered || self.walk.segment >= self.noted + 64
     }
 }
 
@@ -96,10 +96,12 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn rebuild_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let rebuilds = |log: &&Elastic| log.is_rebuilding() && !self.read_only;
         let Some(log) = self.elastic.as_ref().filter(rebuilds) else { return false };
-        let Some(rebuild) = log.durable().rebuild.filter(|rebuild| !rebuild.is_written) else { return false };
+        let Some(rebuild) = log.durable().rebuild.filter(|rebuild| rebuild.stage == Stage::Walks) else {
+            return false;
+        };
         let Walk { segment, next, under_way } = rebuild.walk;
         if segment == log.segments.count() {
-            self.rebuild_mut().is_written = true;
+            self.rebuild_mut().stage = Stage::Written;
             self.elastic_mut().segments.try_again();
             return true;
         }
@@ -293,16 +295,17 @@ impl<M: Memory> Array<M> {
 
     /// Superblocks are to be told how far rebuilding is, as soon as that is durable; or that it is over.
     pub(super) fn note_rebuild(&mut self) {
-        let durable = self.elastic_mut().durable_mut();
+        let log = self.elastic_mut();
+        let is_full = log.is_full;
+        let durable = log.durable_mut();
         let Some(rebuild) = &mut durable.rebuild else { return };
         let member = &mut durable.superblock.members[rebuild.element as usize];
-        if rebuild.is_written {
+        // A full log has no checkpoint, and needs the element.
+        if rebuild.stage == Stage::Covered || rebuild.stage == Stage::Written && is_full {
             member.state = MemberState::Active;
             (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
             durable.rebuild = None;
             durable.stale = Vec::new();
-            // Copies of what lies outside of segments are fewer by those that the element had.
-            durable.sync.is_checkpoint = true;
         } else if rebuild.walk.segment > rebuild.noted {
             rebuild.noted = rebuild.walk.segment;
             member.cursor = rebuild.noted.into();
@@ -319,6 +322,7 @@ impl<M: Memory> Array<M> {
         {
             durable.rebuild = None;
             durable.stale = Vec::new();
+            durable.sync.covers_rebuild = false;
         }
     }
 }

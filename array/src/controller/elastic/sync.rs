@@ -12,7 +12,7 @@ use crate::format::Copy;
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::placement::elastic::durable::{PageWrite, Phase, Rebuild};
+use crate::placement::elastic::durable::{PageWrite, Phase, Rebuild, Stage};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
@@ -71,7 +71,10 @@ impl<M: Memory> Array<M> {
     fn begin_sync(&mut self) -> bool {
         let wants_checkpoint = self.wants_checkpoint();
         let has_lost = self.has_lost_data();
-        let durable = self.elastic_mut().durable_mut();
+        let log = self.elastic_mut();
+        // Only what hosts ask for is answered then.
+        let is_stuck = log.is_full && log.buffer.queues.iter().any(|queue| queue.count > 0);
+        let durable = log.durable_mut();
         let sync = &mut durable.sync;
         if has_lost {
             // Nothing can be called durable any more. Flushes are told so.
@@ -80,11 +83,12 @@ impl<M: Memory> Array<M> {
             sync.phase = if is_any { Phase::Over } else { Phase::Idle };
             return is_any;
         }
-        let wants = durable.rebuild.as_ref().is_some_and(Rebuild::wants_note);
+        let wants_note = durable.rebuild.as_ref().is_some_and(Rebuild::wants_note);
         let sync = &mut durable.sync;
         // What was trimmed is not to wait in memory for ever.
         let is_crowded = durable.tombstones.len() > durable.room as usize;
-        if sync.waiting.is_empty() && !wants_checkpoint && !wants && !is_crowded {
+        let wants = wants_checkpoint || wants_note || is_crowded;
+        if sync.waiting.is_empty() && (!wants || is_stuck) {
             if durable.is_news {
                 self.enter_phase(Phase::Front);
                 return true;
@@ -110,7 +114,9 @@ impl<M: Memory> Array<M> {
         let is_awaited = log.wants_collection && !log.may_collect();
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
         let is_due = collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16);
-        is_due || is_long || durable.sync.is_asked
+        // Copies of what lies outside of segments are fewer by those that an element had which others stood in for.
+        let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
+        is_due || is_long || is_rebuilt || durable.sync.is_asked
     }
 
     /// Lets everything leave memory; when nothing is left there, that is the moment.
@@ -194,6 +200,8 @@ impl<M: Memory> Array<M> {
         if durable.sync.is_checkpoint {
             durable.sync.frees = durable.collected.clone();
             durable.sync.buries |= !durable.tombstones.is_empty();
+            durable.sync.covers_rebuild =
+                durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
             durable.tombstones.clear();
             durable.opened = 0;
             durable.sync.is_asked = false;
@@ -330,6 +338,10 @@ impl<M: Memory> Array<M> {
         durable.sync.phase = Phase::Idle;
         durable.sync.is_checkpoint = false;
         durable.sync.buries = false;
+        let covers = std::mem::take(&mut durable.sync.covers_rebuild) && !has_lost;
+        if let Some(rebuild) = durable.rebuild.as_mut().filter(|_| covers) {
+            rebuild.stage = Stage::Covered;
+        }
         let frees = std::mem::take(&mut durable.sync.frees);
         let joined = std::mem::take(&mut durable.sync.joined);
         if !has_lost {

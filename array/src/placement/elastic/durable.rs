@@ -109,6 +109,8 @@ pub(crate) struct Sync {
     pub(crate) is_asked: bool,
     /// Whether tombstones of that moment are in the checkpoint alone: flushes wait for it.
     pub(crate) buries: bool,
+    /// Whether the element that is rebuilt had everything at that moment, so that it is whole with the checkpoint.
+    pub(crate) covers_rebuild: bool,
     /// The elements that the checkpoint is written to, and its header.
     pub(crate) keepers: Vec<u16>,
     pub(crate) header: Option<CheckpointHeader>,
@@ -209,8 +211,18 @@ pub(crate) struct Rebuild {
     pub(crate) walk: Walk,
     /// The segments that superblocks know to be done, or soon will.
     pub(crate) noted: u32,
-    /// Whether everything is on the element, and a flush and the superblocks are to follow.
-    pub(crate) is_written: bool,
+    pub(crate) stage: Stage,
+}
+
+/// How far an element is that is being made whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Segments are gone through.
+    Walks,
+    /// Everything is on it but for its copies of what lies outside of segments: a checkpoint is to follow.
+    Written,
+    /// A checkpoint was written since, and superblocks are to say that it is whole.
+    Covered,
 }
 
 /// What a scrub did.
