@@ -18,7 +18,10 @@ impl<M: Memory> Array<M> {
         body.clear();
         body.resize(if M::CARRIES_DATA { body_bytes(segments, capacity) as usize } else { 0 }, 0);
         // Else a segment is freed whose last chunks are nowhere else.
-        debug_assert!(log.buffer.queues.iter().all(|queue| queue.count == 0), "memory is empty at that moment");
+        debug_assert!(
+            log.buffer.queues.iter().all(|queue| queue.count == 0),
+            "memory is empty at that moment"
+        );
         if M::CARRIES_DATA {
             let durable = log.durable();
             let mut put = |segment: u32, is_free| {
