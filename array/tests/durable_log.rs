@@ -520,3 +520,34 @@ fn invariant_n_a_replacement_with_the_identifier_of_a_member_is_refused() {
     let twin = Rejoining::Replacement { element: Uuid([1; 16]), pages: 400 };
     assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { element: Uuid([1; 16]), number: 0 }));
 }
+
+#[test]
+fn why_an_element_is_not_taken_for_one_of_the_array_is_told() {
+    let host = host(400);
+    let flip = |page: &mut Box<[u8]>| page[100] ^= 1;
+    let damage = |disk: &mut Disk, element: usize| {
+        let pages = &mut disk.elements[element].pages;
+        [0, pages.len() - 4].into_iter().for_each(|first| flip(&mut pages[first]));
+    };
+    let mut disk = host.copy_of_disk();
+    (0..4).for_each(|element| damage(&mut disk, element));
+    let all = Host::refusal(WAS, disk);
+    assert!(all.contains("of offered element 3, superblock: it says that its checksum is"), "{all}");
+    assert!(!all.contains("create"), "what is there is not to be written over: {all}");
+    let mut disk = host.copy_of_disk();
+    (1..4).for_each(|element| damage(&mut disk, element));
+    disk.elements[2].pages.truncate(300);
+    let some = Host::refusal(WAS, disk);
+    assert!(some.contains("too few elements: 3 of a group of 4"), "{some}");
+    assert!(some.contains("of offered element 1, superblock: it says that its checksum is"), "{some}");
+    let mut disk = host.copy_of_disk();
+    [1, 2].into_iter().for_each(|element| disk.elements[element].pages.truncate(300));
+    let short = Host::refusal(WAS, disk);
+    let why = "of offered element 2, its superblock tells of 400 pages of 1024 bytes, and it has 300 of 1024: it was cut short";
+    assert!(short.contains(why), "{short}");
+    let nothing = Host::refusal(WAS, Disk::new(4, 400, 1024));
+    assert!(
+        nothing.contains("none of the elements has a superblock of Stripewise; create an array first"),
+        "{nothing}"
+    );
+}

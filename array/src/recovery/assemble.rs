@@ -39,8 +39,14 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
 
     let found: Vec<(u16, &Superblock)> =
         (0..).zip(offered).filter_map(|(at, copies)| Some((at, copies.newest()?))).collect();
+    let troubles = troubles(offered);
     let Some(&(_, any)) = found.first() else {
-        return refuse("none of the elements has a superblock of Stripewise; create an array first".into());
+        return refuse(match &*troubles {
+            "" => "none of the elements has a superblock of Stripewise; create an array first".into(),
+            _ => format!(
+                "none of the elements has a superblock that counts{troubles}; offer others of the array"
+            ),
+        });
     };
     if let Some((at, other)) = found.iter().find(|(_, other)| other.array != any.array) {
         return refuse(format!(
@@ -78,7 +84,10 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         .max_by_key(|superblock| superblock.update)
         .cloned();
     let Some(superblock) = effective else {
-        return refuse("none of the elements has a superblock of Stripewise; create an array first".into());
+        return refuse(format!(
+            "no version of the superblocks is on all of the elements{troubles}; offer all of the array, or create it anew if that \
+             was cut short"
+        ));
     };
     let numbers: Vec<u16> = found.iter().map(|(_, its)| its.number).collect();
     if let Some(number) = numbers.iter().find(|&&number| usize::from(number) >= superblock.members.len()) {
@@ -92,10 +101,19 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         (member.state != MemberState::Failed).then_some(position.0)
     };
     let positions: Vec<Option<u16>> = (0..superblock.members.len()).map(is_usable).collect();
-    check_enough(&superblock, &positions, &|number| of(number).is_some())?;
+    check_enough(&superblock, &positions, &|number| of(number).is_some(), &troubles)?;
     let update = found.iter().map(|(_, its)| its.update).max().unwrap_or(0);
     let epoch = found.iter().map(|(_, its)| its.epoch).max().unwrap_or(0);
     Ok(Assembly { superblock, positions, update, epoch })
+}
+
+/// What is wrong with those that are offered and say nothing that counts, behind what is told because of it.
+fn troubles(offered: &[Copies]) -> String {
+    let silent = (0..).zip(offered).filter(|(_, copies)| copies.newest().is_none());
+    let tell = |(at, copies): (usize, &Copies)| {
+        copies.trouble.as_ref().map(|trouble| format!("; of offered element {at}, {trouble}"))
+    };
+    silent.filter_map(tell).collect()
 }
 
 /// Whether enough of each group is there, and nobody else can have gone on without these.
@@ -103,6 +121,7 @@ fn check_enough(
     superblock: &Superblock,
     positions: &[Option<u16>],
     is_offered: &dyn Fn(usize) -> bool,
+    troubles: &str,
 ) -> Result<(), OpenError> {
     let parity = superblock.level.parity() as usize;
     let missing: Vec<usize> = (0..positions.len()).filter(|&number| positions[number].is_none()).collect();
@@ -131,8 +150,8 @@ fn check_enough(
         let gone = of_group(group, &missing);
         if gone.len() > parity {
             return Err(OpenError::Refused(format!(
-                "too few elements: {} of a group of {members} cannot be read, and {} bears {parity}: element {}; \
-                    offer those that are missing",
+                "too few elements: {} of a group of {members} cannot be read, and {} bears {parity}: element {}{troubles}; \
+                 offer those that are missing",
                 gone.len(),
                 superblock.level,
                 tell(&gone)
@@ -145,7 +164,7 @@ fn check_enough(
     let could_go_on = |group: usize| of_group(group, &absent).len() + parity >= members;
     if parity > 0 && (0..groups).all(could_go_on) {
         return Err(OpenError::Refused(format!(
-            "elements that are absent could have gone on without these: {}; offer one of them, or all",
+            "elements that are absent could have gone on without these: {}{troubles}; offer one of them, or all",
             tell(&absent)
         )));
     }

@@ -161,6 +161,8 @@ pub(crate) struct Copies {
     pub(crate) back: Option<Superblock>,
     /// That one of them is of a format that this program does not know.
     pub(crate) newer: Option<FormatError>,
+    /// Why one that is there does not count.
+    pub(crate) trouble: Option<String>,
 }
 
 impl Copies {
@@ -181,7 +183,7 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
     if pages < 2 * span {
         return Copies::default();
     }
-    let mut newer = None;
+    let (mut newer, mut trouble) = (None, None);
     let mut copy = |first: u32| {
         let at: Vec<At> = (first..first + span).map(|page| At { element, page }).collect();
         let mut bytes = vec![0; span as usize * page_bytes as usize];
@@ -192,16 +194,22 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
         });
         let fits = |superblock: &Superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages;
         match Superblock::parse(&bytes[..SUPERBLOCK_BYTES]) {
-            Ok(superblock) => Some(superblock).filter(|superblock| is_whole && fits(superblock)),
-            Err(error @ FormatError::Newer { .. }) if is_whole => {
-                newer = Some(error);
-                None
+            _ if !is_whole => trouble = Some("its superblock cannot be read".into()),
+            Ok(superblock) if fits(&superblock) => return Some(superblock),
+            Ok(Superblock { pages: its_pages, page_bytes: its_bytes, .. }) => {
+                trouble = Some(format!(
+                    "its superblock tells of {its_pages} pages of {its_bytes} bytes, and it has {pages} of {page_bytes}: it was \
+                     cut short"
+                ));
             }
-            Err(_) => None,
+            Err(error @ FormatError::Newer { .. }) => newer = Some(error),
+            Err(FormatError::Absent { .. }) => {}
+            Err(error) => trouble = Some(error.to_string()),
         }
+        None
     };
     let (front, back) = (copy(0), copy(pages - span));
-    Copies { front, back, newer }
+    Copies { front, back, newer, trouble }
 }
 
 /// Writes `superblock` to elements at `positions` of `media`, each with its number and identifier: front copies, flush, back
