@@ -85,8 +85,8 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
         .cloned();
     let Some(superblock) = effective else {
         return refuse(format!(
-            "no version of the superblocks is on all of the elements{troubles}; offer all of the array, or create it anew if that \
-             was cut short"
+            "no version of the superblocks is on all of the elements{troubles}; offer all of the array, or create it anew if \
+             that was cut short"
         ));
     };
     let numbers: Vec<u16> = found.iter().map(|(_, its)| its.number).collect();

@@ -129,7 +129,7 @@ fn array() -> Elements {
         };
         header.encode(elements.page(member, 11));
         elements.page(member, 12).copy_from_slice(&body);
-        Commit { array, epoch: 1, number: 6, horizon: 7, checkpoint: 4 }.encode(elements.page(member, 16));
+        Commit { array, epoch: 1, number: 6, horizon: 7, checkpoint: 3 }.encode(elements.page(member, 16));
     }
     put_batch(&mut elements, 1, 2, 0, 5);
     put_batch(&mut elements, 1, 2, 4, 6);
@@ -155,8 +155,8 @@ fn all_that_is_on_the_elements_is_told() {
         .replace(&format!("to 2: {}", block(0).element), &format!("to 2: {}", block(2).element));
     let rest = lines.strip_prefix(&layout).expect(lines);
     let expected = "\
-member 0: 1 commit record; the newest is commit 6 of epoch 1: durable up to batch 7
-member 1: 1 commit record; the newest is commit 6 of epoch 1: durable up to batch 7
+member 0: 1 commit record; the newest is commit 6 of epoch 1: durable up to batch 7, behind checkpoint 3
+member 1: 1 commit record; the newest is commit 6 of epoch 1: durable up to batch 7, behind checkpoint 3
 member 2: 0 commit records
 member 0: slot 1: checkpoint 3 of epoch 1: covers batches up to 5 and births up to 5 of epoch 0; \
 3 segments and 20 chunks in 51 bytes: 1 segment in use, 1 chunk written
