@@ -153,20 +153,6 @@ impl Model {
         }
     }
 
-    /// The content of a sector is lost, and reads of it fail until it is written anew: nothing from before the latest loss of
-    /// power comes back.
-    pub fn gone(&mut self, sector: u64) {
-        let next = self.last_before + 1;
-        let sector = &mut self.sectors[sector as usize];
-        *sector = Sector {
-            acknowledged: next,
-            floor: next,
-            durable: next,
-            cut: self.last_before,
-            ..Sector::default()
-        };
-    }
-
     /// Whether `sector`, found so, holds any version that it ever had.
     ///
     /// # Errors

@@ -224,9 +224,9 @@ impl Life {
         server.doubt(&self.doubt);
         let found = server.read_all()?;
         for (sector, found) in (0..).zip(found).filter(|(sector, _)| !unknown.contains(sector)) {
-            match found {
-                Some(_) => server.model.restarted(sector, found),
-                None => server.model.gone(sector),
+            // What cannot be had now may be had later, as what it was: a replacement may happen to have it.
+            if found.is_some() {
+                server.model.restarted(sector, found);
             }
         }
         // What was found is settled, though it be old.
