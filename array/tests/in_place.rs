@@ -5,7 +5,7 @@ mod disk;
 
 use disk::{Disk, Host};
 use stripewise_array::format::{Copy, Features, RedoRecord, Uuid};
-use stripewise_array::{Opening, Rejoining, RequestKind};
+use stripewise_array::{Opening, Outcome, Rejoining, RequestKind};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =
@@ -116,6 +116,35 @@ fn elements_that_failed_together_may_come_back_together() {
             }
         }
     }
+}
+
+/// Whoever fails while a record is written, comes back, and whoever else is lost then: the record is found.
+#[test]
+fn a_record_of_which_a_copy_could_not_be_written_gets_another_one() {
+    let mut lost_copies = 0;
+    for (scheme, gone) in [(RAID5, 1), (RAID6, 2)] {
+        for (failing, written) in (0..5).flat_map(|failing| (0..5).map(move |written| (failing, written))) {
+            let mut host = host(scheme);
+            (0..written).for_each(|chunk| host.write(chunk, 1));
+            host.flush();
+            host.take_log();
+            host.disk().elements[failing as usize].next_write = Some(Outcome::MediumError);
+            host.write(written, 2);
+            host.flush();
+            let first = host.array.geometry().first_page;
+            let on_record = host.take_log().iter().any(|&(element, page)| element == failing && page < first);
+            lost_copies += u32::from(on_record && host.array.is_failed(failing));
+            for other in (0..5).filter(|&other| other != usize::from(failing)) {
+                let mut disk = host.copy_of_disk();
+                let lost = (0..gone).map(|nth| (other + nth) % 5).filter(|&its| its != usize::from(failing));
+                lost.for_each(|element| disk.elements[element].is_gone = true);
+                let mut host = Host::open_as(scheme, disk);
+                let found = host.read(written);
+                assert_eq!(found, Some(2), "{scheme}: {written} written, {failing} failed, {other} gone");
+            }
+        }
+    }
+    assert!(lost_copies > 10, "{lost_copies}");
 }
 
 #[test]

@@ -206,7 +206,7 @@ fn invariant_h_without_its_newest_checkpoint_an_array_is_opened_by_force_alone()
         let forced = forced.unwrap_or_else(|error| panic!("{when}: {error}"));
         assert!(forced.opened.losses.iter().any(|loss| loss.contains("tells of checkpoint")), "{when}");
         host = forced.lose_power();
-        assert_eq!(host.opened.losses, [String::new(); 0], "{when}: it is told once");
+        assert!(host.opened.losses.is_empty(), "{when}: it is told once");
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
-use crate::journal::{Checksums, Journal};
+use crate::journal::{Checksums, Copying, Journal};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::plan::{Plan, Purpose, Step};
@@ -223,18 +223,30 @@ impl<M: Memory> Array<M> {
         journal.missing = self.missing_to_tell(journal.missing);
         let missing = if self.has_bug(Bug::MissingNotJournaled) { 0 } else { journal.missing };
         self.fill_record(journal, begun, missing);
-        let copies = journal.layout.copies;
-        let keepers = self.geometry.keepers(copies, begun.number, journal.missing);
-        let targets: Vec<u16> = keepers.filter(|&element| !self.failed[usize::from(element)]).collect();
+        journal.copying = Copying { begun, pages: journal.record.pages.len() as u32, keepers: 0 };
+        self.copy_record(journal);
+    }
+
+    /// Makes the steps by which the record comes to the elements that are to keep it and were not given it yet. False if there
+    /// are none.
+    fn copy_record(&mut self, journal: &mut Journal) -> bool {
         let plan = journal.plan;
-        let pages = journal.record.pages.len() as u32;
         self.clear_own(plan, Purpose::Record);
+        let Copying { begun, pages, keepers } = journal.copying;
+        let missing = journal.missing | self.failed_elements();
+        let wanted = self.geometry.keepers(journal.layout.copies, begun.number, missing);
+        let targets: Vec<u16> = wanted.filter(|&element| keepers >> element & 1 == 0).collect();
+        if targets.is_empty() {
+            return false;
+        }
+        journal.copying.keepers |= targets.iter().fold(0, |mask, &element| mask | 1 << element);
         let first = journal.layout.journal.first + begun.first;
         let each = (0..pages).map(|nth| (OperationKind::Write, first + nth));
         let writes =
             targets.iter().flat_map(|&element| each.clone().map(move |(kind, page)| (kind, element, page)));
         self.push_own(plan, writes);
         // The buffers of a copy are those of the others.
+        journal.record.pages.truncate(pages as usize);
         for _ in 1..targets.len() {
             journal.record.pages.extend_from_within(..pages as usize);
         }
@@ -242,6 +254,7 @@ impl<M: Memory> Array<M> {
             self.push_own(plan, targets.iter().map(|&element| (OperationKind::Flush, element, 0)));
             journal.record.pages.resize(journal.record.pages.len() + targets.len(), 0);
         }
+        true
     }
 
     /// The pages of a record: its header, and its images as they are written.
@@ -329,10 +342,15 @@ impl<M: Memory> Array<M> {
         !beyond.is_empty()
     }
 
-    /// The plan that wrote a record is over: what the record has goes on in place.
-    pub(super) fn record_written(&mut self, plan: u32) {
-        self.plans[plan as usize].is_under_way = false;
+    /// The plan that wrote a record is over: what the record has goes on in place. But if one of those that were to keep it
+    /// failed meanwhile, another one is given it first: that one might come back without it, and no record tells that it failed.
+    pub(super) fn record_written<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Some(mut journal) = self.journal.take() else { return };
+        if self.copy_record(&mut journal) {
+            self.journal = Some(journal);
+            return self.run(plan, driver);
+        }
+        self.plans[plan as usize].is_under_way = false;
         journal.record.is_under_way = false;
         journal.record.owned.drain(..).for_each(|page| self.memory.give(page));
         journal.ring.durable();

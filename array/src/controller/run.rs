@@ -464,7 +464,7 @@ impl<M: Memory> Array<M> {
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),
             Purpose::Record if self.intent.is_some() => return self.intent_written(),
-            Purpose::Record => return self.record_written(plan),
+            Purpose::Record => return self.record_written(plan, driver),
             Purpose::Clean => return self.cleaned(plan),
             Purpose::Members => return self.members_told(plan),
             Purpose::Flush => {

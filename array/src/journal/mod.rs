@@ -34,6 +34,16 @@ pub(crate) struct Work {
     pub(crate) owned: Vec<PageId>,
 }
 
+/// Where the record under way goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Copying {
+    pub(crate) begun: Begun,
+    /// Pages of each copy, whose buffers are the first ones of the plan's.
+    pub(crate) pages: u32,
+    /// The elements that were given one, a bit each, those that failed since among them.
+    pub(crate) keepers: u64,
+}
+
 /// How far the freeing of records is.
 #[derive(Debug, Default)]
 pub(crate) struct Freeing {
@@ -72,6 +82,7 @@ pub(crate) struct Journal {
     /// The plan that writes records, and the one behind it, which frees them.
     pub(crate) plan: u32,
     pub(crate) record: Work,
+    pub(crate) copying: Copying,
     pub(crate) cleaning: Work,
     /// The updates that the record under way is about, and its entries.
     pub(crate) updates: Vec<u32>,
@@ -102,6 +113,7 @@ impl Journal {
             is_full: false,
             plan,
             record: Work::default(),
+            copying: Copying::default(),
             cleaning: Work::default(),
             updates: Vec::with_capacity(layout.entries_max() as usize),
             entries: Vec::with_capacity(layout.entries_max() as usize),

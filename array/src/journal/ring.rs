@@ -22,7 +22,7 @@ struct Live {
 }
 
 /// A record that is to be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Begun {
     /// Its number.
     pub(crate) number: u64,
