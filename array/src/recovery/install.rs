@@ -254,7 +254,7 @@ mod tests {
                 segments,
                 chunks: log.capacity,
             };
-            let checkpoint = Checkpoint { header, body };
+            let checkpoint = Checkpoint { header, body, copies: 2 };
             let mut install = Install::new(log, &checkpoint);
             let mut left: Vec<Vec<Batch>> = (0..SEGMENTS)
                 .map(|segment| batches.iter().filter(|batch| batch.header.segment == segment).cloned().collect())

@@ -228,7 +228,14 @@ pub(super) fn open<M: Memory>(
         let header = header_of(&superblock, commit.checkpoint, (commit.horizon, birth), &body);
         let is_told = !opening.has_bug(Bug::EpochNotDurable);
         let to = (&geometry, &**positions);
-        let written = if is_told { write_all(media, &superblock, positions) } else { Ok(()) }
+        // The next one is written over the one before it. Until that is whole this one has to be enough.
+        let is_scarce = checkpoint.copies < keepers(&geometry, positions, checkpoint.header.number).len();
+        let kept = match is_scarce {
+            true => write_checkpoint(media, &superblock, to, &checkpoint.header, checkpoint.body),
+            false => Ok(()),
+        };
+        let written = kept
+            .and_then(|()| if is_told { write_all(media, &superblock, positions) } else { Ok(()) })
             .and_then(|()| write_checkpoint(media, &superblock, to, &header, body))
             .and_then(|()| write_commit(media, &superblock, to, &commit));
         if let Err(error) = written {

@@ -184,7 +184,7 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
         return Copies::default();
     }
     let (mut newer, mut trouble) = (None, None);
-    let mut copy = |first: u32| {
+    let mut copy = |first: u32, which: Copy| {
         let at: Vec<At> = (first..first + span).map(|page| At { element, page }).collect();
         let mut bytes = vec![0; span as usize * page_bytes as usize];
         let mut is_whole = true;
@@ -195,6 +195,10 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
         let fits = |superblock: &Superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages;
         match Superblock::parse(&bytes[..SUPERBLOCK_BYTES]) {
             _ if !is_whole => trouble = Some("its superblock cannot be read".into()),
+            // A write that landed elsewhere: a back copy proves what a front copy in its place would not.
+            Ok(_) if Copy::of(&bytes) != Some(which) => {
+                trouble = Some("one copy of its superblock lies where the other belongs".into());
+            }
             Ok(superblock) if fits(&superblock) => return Some(superblock),
             Ok(Superblock { pages: its_pages, page_bytes: its_bytes, .. }) => {
                 trouble = Some(format!(
@@ -208,7 +212,7 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
         }
         None
     };
-    let (front, back) = (copy(0), copy(pages - span));
+    let (front, back) = (copy(0, Copy::Front), copy(pages - span, Copy::Back));
     Copies { front, back, newer, trouble }
 }
 

@@ -15,6 +15,8 @@ use crate::media::{At, Media};
 pub(super) struct Checkpoint {
     pub(super) header: CheckpointHeader,
     pub(super) body: Vec<u8>,
+    /// Elements that have its header.
+    pub(super) copies: usize,
 }
 
 /// A batch behind the checkpoint, which is judged when all are known.
@@ -94,10 +96,12 @@ impl Found<'_> {
             found.extend(header.filter(is_ours).map(|header| (*at, header)));
         }
         // An element that was away may have one of an epoch that ended before it, whose number was given again.
-        found.sort_by_key(|(_, header)| std::cmp::Reverse((header.epoch, header.number)));
+        // And of one that was begun twice, as elements dropped out, the later has more.
+        let rank = |header: &CheckpointHeader| (header.epoch, header.number, header.horizon, header.birth);
+        found.sort_by_key(|(_, header)| std::cmp::Reverse(rank(header)));
         let pages =
             body_bytes(segments, self.superblock.capacity).div_ceil(self.superblock.page_bytes.into()) as u32;
-        for ((element, first), header) in found {
+        for &((element, first), header) in &found {
             let at: Vec<(u16, u32)> = (1..=pages).map(|page| (element, first + page)).collect();
             let mut body = Vec::with_capacity(pages as usize * self.superblock.page_bytes as usize);
             for page in at.chunks(ROUND_PAGES).flat_map(|round| self.read(round)) {
@@ -105,7 +109,8 @@ impl Found<'_> {
             }
             body.truncate(header.body_bytes as usize);
             if header.check_body(&body).is_ok() {
-                return Some(Checkpoint { header, body });
+                let copies = found.iter().filter(|(_, its)| *its == header).count();
+                return Some(Checkpoint { header, body, copies });
             }
         }
         None

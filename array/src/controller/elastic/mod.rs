@@ -384,6 +384,7 @@ impl<M: Memory> Array<M> {
         self.stop_rebuild(element);
         if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) {
             durable.is_news = true;
+            durable.sync.gone |= 1 << element;
         }
         self.review_groups();
     }

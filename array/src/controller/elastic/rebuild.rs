@@ -117,7 +117,8 @@ impl<M: Memory> Array<M> {
         let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
         if log.directory.role(slot) == Role::Copy {
             let is_its = log.element(slot).0 == rebuild.element;
-            if is_its && !self.may_walk(under_way) {
+            // Of what is on its way no other copy is there yet.
+            if is_its && (log.durable().is_writing(slot) || !self.may_walk(under_way)) {
                 return false;
             }
             self.rebuild_mut().walk.next += 1;
@@ -295,13 +296,10 @@ impl<M: Memory> Array<M> {
 
     /// Superblocks are to be told how far rebuilding is, as soon as that is durable; or that it is over.
     pub(super) fn note_rebuild(&mut self) {
-        let log = self.elastic_mut();
-        let is_full = log.is_full;
-        let durable = log.durable_mut();
+        let durable = self.elastic_mut().durable_mut();
         let Some(rebuild) = &mut durable.rebuild else { return };
         let member = &mut durable.superblock.members[rebuild.element as usize];
-        // A full log has no checkpoint, and needs the element.
-        if rebuild.stage == Stage::Covered || rebuild.stage == Stage::Written && is_full {
+        if rebuild.stage == Stage::Covered {
             member.state = MemberState::Active;
             (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
             durable.rebuild = None;

@@ -89,11 +89,13 @@ impl<M: Memory> Array<M> {
         let is_crowded = durable.tombstones.len() > durable.room as usize;
         let wants = wants_checkpoint || wants_note || is_crowded;
         if sync.waiting.is_empty() && (!wants || is_stuck) {
-            if durable.is_news {
-                self.enter_phase(Phase::Front);
-                return true;
+            let is_news = durable.is_news;
+            debug_assert!(!sync.is_checkpoint, "no moment was marked");
+            if is_news {
+                // They may tell how far a rebuild is, which is not flushed yet.
+                self.enter_phase(Phase::FlushData);
             }
-            return false;
+            return is_news;
         }
         sync.is_checkpoint = wants_checkpoint;
         sync.phase = Phase::Drain;
@@ -142,7 +144,9 @@ impl<M: Memory> Array<M> {
                 self.refuse(id);
                 self.let_go(id, driver);
             }
-            self.elastic_mut().durable_mut().sync.phase = Phase::Idle;
+            let durable = self.elastic_mut().durable_mut();
+            durable.abandon_moment();
+            durable.sync.phase = Phase::Idle;
             return true;
         }
         for stream in 0..all {
@@ -191,7 +195,11 @@ impl<M: Memory> Array<M> {
         self.note_rebuild();
         let is_early = self.has_bug(Bug::CommitEarly);
         let log = self.elastic_mut();
+        let is_full = log.is_full;
         let durable = log.durable_mut();
+        let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
+        // A full log has no checkpoint, and needs the element.
+        durable.sync.covers_rebuild = is_rebuilt && (durable.sync.is_checkpoint || is_full);
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
         durable.sync.gave_up = false;
         durable.sync.horizon = durable.next_batch - 1;
@@ -199,10 +207,7 @@ impl<M: Memory> Array<M> {
         durable.sync.phase = if is_early { Phase::FlushData } else { Phase::Settle };
         if durable.sync.is_checkpoint {
             durable.sync.frees = durable.collected.clone();
-            durable.sync.buries |= !durable.tombstones.is_empty();
-            durable.sync.covers_rebuild =
-                durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
-            durable.tombstones.clear();
+            durable.sync.buried.append(&mut durable.tombstones);
             durable.opened = 0;
             durable.sync.is_asked = false;
             self.draw_body();
@@ -317,13 +322,17 @@ impl<M: Memory> Array<M> {
         if !has_lost {
             durable.horizon = durable.sync.horizon.max(durable.horizon);
         }
-        let is_later = durable.sync.is_checkpoint && durable.sync.buries && !has_lost;
+        let is_later = durable.sync.is_checkpoint && !durable.sync.buried.is_empty() && !has_lost;
         let joined = if is_later { Vec::new() } else { std::mem::take(&mut durable.sync.joined) };
         if durable.sync.is_checkpoint && !has_lost {
             self.enter_phase(Phase::Body);
         } else {
-            durable.sync.is_checkpoint = false;
             durable.sync.phase = Phase::Idle;
+            if has_lost {
+                durable.abandon_moment();
+            } else if durable.cover_rebuild() {
+                durable.sync.is_asked = true;
+            }
         }
         for id in joined {
             self.let_go(id, driver);
@@ -336,15 +345,14 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         let durable = log.durable_mut();
         durable.sync.phase = Phase::Idle;
-        durable.sync.is_checkpoint = false;
-        durable.sync.buries = false;
-        let covers = std::mem::take(&mut durable.sync.covers_rebuild) && !has_lost;
-        if let Some(rebuild) = durable.rebuild.as_mut().filter(|_| covers) {
-            rebuild.stage = Stage::Covered;
-        }
-        let frees = std::mem::take(&mut durable.sync.frees);
         let joined = std::mem::take(&mut durable.sync.joined);
-        if !has_lost {
+        if has_lost {
+            durable.abandon_moment();
+        } else {
+            durable.sync.is_checkpoint = false;
+            durable.sync.buried.clear();
+            durable.cover_rebuild();
+            let frees = std::mem::take(&mut durable.sync.frees);
             // Those that were collected meanwhile follow them.
             durable.collected.drain(..frees.len());
             for segment in frees {
@@ -376,10 +384,12 @@ impl<M: Memory> Array<M> {
             return self.build_flush_of(plan, |element| touched >> element & 1 != 0);
         }
         let first = self.plans[plan as usize].row as usize;
+        let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
+        let gone = if is_superblock { sync.gone } else { 0 };
         let mut operations = 0u16;
         for nth in 0..self.plans[plan as usize].unit as usize {
             let PageWrite { element, page, content } = self.elastic().durable().sync.writes[first + nth];
-            if self.failed[element as usize] {
+            if self.failed[element as usize] || gone >> element & 1 != 0 {
                 continue;
             }
             if M::CARRIES_DATA {

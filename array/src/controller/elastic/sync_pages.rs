@@ -58,6 +58,7 @@ impl<M: Memory> Array<M> {
         let durable = self.elastic_mut().durable_mut();
         if copy == Copy::Front {
             durable.is_news = false;
+            durable.sync.gone = 0;
             durable.superblock.update += 1;
             let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
             let members = durable.superblock.members.iter_mut().zip(&failed);
@@ -69,7 +70,7 @@ impl<M: Memory> Array<M> {
         let page_bytes = superblock.page_bytes as usize;
         for (element, _) in (0..).zip(&failed).filter(|(_, failed)| !**failed) {
             let member = superblock.members[element as usize];
-            if member.state == MemberState::Failed {
+            if member.state == MemberState::Failed || durable.sync.gone >> element & 1 != 0 {
                 continue;
             }
             (superblock.number, superblock.element) = (element, member.element);

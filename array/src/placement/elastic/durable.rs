@@ -107,15 +107,17 @@ pub(crate) struct Sync {
     pub(crate) is_checkpoint: bool,
     /// Whether a checkpoint was asked for, be there need of one or not.
     pub(crate) is_asked: bool,
-    /// Whether tombstones of that moment are in the checkpoint alone: flushes wait for it.
-    pub(crate) buries: bool,
-    /// Whether the element that is rebuilt had everything at that moment, so that it is whole with the checkpoint.
+    /// Tombstones of that moment, which are in the checkpoint alone: flushes wait for it.
+    pub(crate) buried: Vec<Tombstone>,
+    /// Whether the element that is rebuilt had everything at that moment, so that it is whole when that is durable.
     pub(crate) covers_rebuild: bool,
     /// The elements that the checkpoint is written to, and its header.
     pub(crate) keepers: Vec<u16>,
     pub(crate) header: Option<CheckpointHeader>,
     /// The superblock whose front copies were written, and whose back copies are not.
     pub(crate) superblock: Option<Superblock>,
+    /// Elements that failed since, as a mask: whoever is in their place is not meant by it.
+    pub(crate) gone: u64,
     /// The last batch that is to be durable.
     pub(crate) horizon: u64,
     /// The greatest birth of that moment, and the segments to be freed.
@@ -486,6 +488,23 @@ impl Durable {
             Phase::Drain => false,
             _ => true,
         }
+    }
+
+    /// What was marked is durable: an element that had everything at that moment is whole, and superblocks are to say so.
+    pub(crate) fn cover_rebuild(&mut self) -> bool {
+        let covers = std::mem::take(&mut self.sync.covers_rebuild);
+        let rebuild = self.rebuild.as_mut().filter(|_| covers);
+        rebuild.map(|rebuild| rebuild.stage = Stage::Covered).is_some()
+    }
+
+    /// The moment that was marked, if one was, comes to nothing: what it was to tell of is for the next checkpoint.
+    pub(crate) fn abandon_moment(&mut self) {
+        let sync = &mut self.sync;
+        sync.is_asked |= std::mem::take(&mut sync.is_checkpoint);
+        sync.covers_rebuild = false;
+        sync.frees.clear();
+        sync.body.clear();
+        self.tombstones.splice(..0, sync.buried.drain(..));
     }
 
     /// Whether a checkpoint waits until memory is empty.
