@@ -25,11 +25,6 @@ impl Rebuild {
         let walk = Walk { segment: cursor, ..Walk::default() };
         Self { element, walk, noted: cursor, stage: Stage::Walks }
     }
-
-    /// Whether superblocks should be told how far it is.
-    pub(crate) fn wants_note(&self) -> bool {
-        self.stage == Stage::Covered || self.walk.segment >= self.noted + 64
-    }
 }
 
 impl<M: Memory> Array<M> {
@@ -110,7 +105,9 @@ impl<M: Memory> Array<M> {
             if under_way > 0 {
                 return false;
             }
-            self.elastic_mut().durable_mut().stale[segment as usize] = false;
+            let durable = self.elastic_mut().durable_mut();
+            // A collected segment is left as it is. Until a checkpoint frees it, it may have to be read again.
+            durable.stale[segment as usize] &= durable.collected.contains(&segment);
             self.rebuild_mut().walk = Walk { segment: segment + 1, next: 0, under_way: 0 };
             return true;
         }
@@ -297,6 +294,7 @@ impl<M: Memory> Array<M> {
     /// Superblocks are to be told how far rebuilding is, as soon as that is durable; or that it is over.
     pub(super) fn note_rebuild(&mut self) {
         let durable = self.elastic_mut().durable_mut();
+        let done = durable.rebuilt_segments();
         let Some(rebuild) = &mut durable.rebuild else { return };
         let member = &mut durable.superblock.members[rebuild.element as usize];
         if rebuild.stage == Stage::Covered {
@@ -304,8 +302,8 @@ impl<M: Memory> Array<M> {
             (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
             durable.rebuild = None;
             durable.stale = Vec::new();
-        } else if rebuild.walk.segment > rebuild.noted {
-            rebuild.noted = rebuild.walk.segment;
+        } else if done > rebuild.noted {
+            rebuild.noted = done;
             member.cursor = rebuild.noted.into();
         } else {
             return;

@@ -12,7 +12,7 @@ use crate::format::Copy;
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
-use crate::placement::elastic::durable::{PageWrite, Phase, Rebuild, Stage};
+use crate::placement::elastic::durable::{PageWrite, Phase, Stage};
 use crate::plan::{Purpose, Step};
 
 impl<M: Memory> Array<M> {
@@ -83,7 +83,7 @@ impl<M: Memory> Array<M> {
             sync.phase = if is_any { Phase::Over } else { Phase::Idle };
             return is_any;
         }
-        let wants_note = durable.rebuild.as_ref().is_some_and(Rebuild::wants_note);
+        let wants_note = durable.wants_note();
         let sync = &mut durable.sync;
         // What was trimmed is not to wait in memory for ever.
         let is_crowded = durable.tombstones.len() > durable.room as usize;
@@ -199,7 +199,8 @@ impl<M: Memory> Array<M> {
         let durable = log.durable_mut();
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
         // A full log has no checkpoint, and needs the element.
-        durable.sync.covers_rebuild = is_rebuilt && (durable.sync.is_checkpoint || is_full);
+        let is_enough = durable.sync.is_checkpoint || is_full && durable.first_passed().is_none();
+        durable.sync.covers_rebuild = is_rebuilt && is_enough;
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
         durable.sync.gave_up = false;
         durable.sync.horizon = durable.next_batch - 1;

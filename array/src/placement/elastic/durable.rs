@@ -490,6 +490,25 @@ impl Durable {
         }
     }
 
+    /// The first segment that the rebuild passed by and did not make, as it is collected and not yet free.
+    pub(crate) fn first_passed(&self) -> Option<u32> {
+        let is_stale = |segment: &u32| self.stale.get(*segment as usize).is_some_and(|&is_stale| is_stale);
+        self.collected.iter().copied().filter(is_stale).min()
+    }
+
+    /// How far superblocks may say that rebuilding is.
+    pub(crate) fn rebuilt_segments(&self) -> u32 {
+        let walked = self.rebuild.map_or(0, |rebuild| rebuild.walk.segment);
+        walked.min(self.first_passed().unwrap_or(u32::MAX))
+    }
+
+    /// Whether superblocks should be told how far rebuilding is.
+    pub(crate) fn wants_note(&self) -> bool {
+        self.rebuild.is_some_and(|rebuild| {
+            rebuild.stage == Stage::Covered || self.rebuilt_segments() >= rebuild.noted + 64
+        })
+    }
+
     /// What was marked is durable: an element that had everything at that moment is whole, and superblocks are to say so.
     pub(crate) fn cover_rebuild(&mut self) -> bool {
         let covers = std::mem::take(&mut self.sync.covers_rebuild);
