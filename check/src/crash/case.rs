@@ -43,6 +43,9 @@ pub struct Cut {
     pub after: u64,
     /// What is left of them.
     pub keep: Keep,
+    /// Whether all elements are offered, though some are absent when the era begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_whole: bool,
 }
 
 /// From one opening that succeeds to the next loss of power.

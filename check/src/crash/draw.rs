@@ -99,7 +99,11 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
         era.crash = draw.percent(90).then(|| draw.below(12 * count + 20));
         era.twice = draw.percent(25);
         if draw.percent(35) {
-            let cut = |draw: &mut Draw| Cut { after: draw.below(80), keep: Keep::Seed(draw.seed()) };
+            let cut = |draw: &mut Draw| {
+                let (after, seed) = (draw.below(80), draw.seed());
+                // Decided by the same number: another draw would make other lives of all seeds.
+                Cut { after, keep: Keep::Seed(seed), is_whole: seed >> 40 & 1 != 0 }
+            };
             era.cuts = (0..draw.one_of(&[1, 1, 2])).map(|_| cut(&mut draw)).collect();
         }
         // Those that were lost may stay away, come back stale, or into the array again.

@@ -296,7 +296,8 @@ impl Life {
             absent |= if self.is_bearable(absent | element) { element } else { 0 };
         }
         for &cut in &era.cuts {
-            if let Some((subject, missing)) = self.open::<S>(absent, Some(cut))? {
+            let without = if cut.is_whole { 0 } else { absent };
+            if let Some((subject, missing)) = self.open::<S>(without, Some(cut))? {
                 // It needed fewer writes than that, so power is lost right behind it.
                 let server =
                     Server::new(subject, Desk::new(self.elements.clone(), missing), self.model.clone(), 1, 0);

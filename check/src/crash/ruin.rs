@@ -319,15 +319,16 @@ fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
     ((segment % groups * width + slot % width) as u16, block.data.first + row)
 }
 
-/// The superblock of the greatest epoch.
+/// The superblock of the greatest epoch, from whichever copies there are.
 fn superblock(shape: &Shape, elements: &Elements) -> Option<Superblock> {
     let span = superblock_pages(shape.page_bytes);
-    let front = |element| {
-        let pages = (0..span).filter_map(move |page| elements.read(element, page).ok());
+    let copy = |element: u16, first: u32| {
+        let pages = (first..first + span).filter_map(|page| elements.read(element, page).ok());
         let bytes: Vec<u8> = pages.flat_map(|page| page.iter().copied()).take(SUPERBLOCK_BYTES).collect();
         Superblock::parse(&bytes).ok()
     };
-    (0..elements.count()).filter_map(front).max_by_key(|block| block.epoch)
+    let places = (0..elements.count()).flat_map(|element| [(element, 0), (element, shape.pages - span)]);
+    places.filter_map(|(element, first)| copy(element, first)).max_by_key(|block| block.epoch)
 }
 
 /// The batches of the last generation of each segment.

@@ -275,7 +275,7 @@ impl<S: Subject> Tries<'_, S> {
         let elements = u64::from(crashed.elements.count());
         for after in (event % self.effort.cuts..).step_by(self.effort.cuts as usize) {
             let left = [Keep::Nothing, Keep::Everything, Keep::Seed(after), Keep::Seed(event + after)];
-            let cut = Cut { after, keep: left[(after + event) as usize % 4] };
+            let cut = Cut { after, keep: left[(after + event) as usize % 4], is_whole: false };
             // Sometimes an element is lost with it.
             let absent =
                 if crashed.spare() > 0 && after % 3 == 0 { vec![(after % elements) as u16] } else { vec![] };
