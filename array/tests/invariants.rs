@@ -191,6 +191,42 @@ fn destroy_newest_checkpoint(host: &mut Host) {
     }
 }
 
+/// Of each number the elements that have a header of a checkpoint.
+fn headers(host: &mut Host) -> BTreeMap<u64, usize> {
+    let area = superblock(host).checkpoint;
+    let slots = [area.first as usize, (area.first + area.pages) as usize];
+    let disk = host.disk();
+    let pages = disk.elements.iter().flat_map(|element| slots.map(|first| &element.pages[first]));
+    let mut counts = BTreeMap::new();
+    pages
+        .filter_map(|page| CheckpointHeader::parse(page).ok())
+        .for_each(|header| *counts.entry(header.number).or_default() += 1);
+    counts
+}
+
+/// Opening writes over the one before it. Should power go then, the newest is all that there is.
+#[test]
+fn invariant_h_a_checkpoint_that_lacks_a_copy_has_it_before_the_one_before_it_goes() {
+    for (scheme, elements, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
+        let mut host = worn(&scheme, elements);
+        let (&number, &count) = headers(&mut host).last_key_value().expect("there is one");
+        assert_eq!(count, copies);
+        let area = superblock(&mut host).checkpoint;
+        let first = (area.first + (number % 2) as u32 * area.pages) as usize;
+        let is_it = |page: &[u8]| CheckpointHeader::parse(page).is_ok_and(|header| header.number == number);
+        let mut disk = host.copy_of_disk();
+        let torn = disk.elements.iter_mut().find(|element| is_it(&element.pages[first]));
+        torn.expect("one has it").pages[first].fill(0);
+        let mut host = Host::open_as(&scheme, disk);
+        let found = headers(&mut host);
+        assert_eq!(
+            (found.get(&number), found.get(&(number + 1))),
+            (Some(&copies), Some(&copies)),
+            "{found:?}"
+        );
+    }
+}
+
 #[test]
 fn invariant_h_without_its_newest_checkpoint_an_array_is_opened_by_force_alone() {
     let mut host = worn(RAID5, 4);

@@ -189,6 +189,10 @@ impl<B: Backend> Desk<B> {
                 self.starved.forget(ended.id);
                 break ended;
             }
+            if ended.operation.kind == OperationKind::Flush {
+                // What it was to cover may be gone, and another flush would not tell.
+                break ended;
+            }
             let together = || run_out_together(&self.backend, ended.operation.element);
             if !self.starved.keeps(&ended, together) {
                 break ended;

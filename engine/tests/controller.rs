@@ -160,7 +160,7 @@ fn a_flush_fails_when_parity_cannot_bear_what_it_lost() {
     let faults = Faults::default();
     let mut engine = Engine::new(&raid0(), faults.around(media.open()), options()).unwrap();
     engine.write(0, &page(1)).unwrap();
-    faults.refuse_flushes(0);
+    faults.refuse_flushes(0, Errno::IO);
     assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))));
     assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))), "and it stays so");
 
@@ -168,10 +168,10 @@ fn a_flush_fails_when_parity_cannot_bear_what_it_lost() {
     let faults = Faults::default();
     let mut engine = Engine::new(&raid5(), faults.around(media.open()), options()).unwrap();
     engine.write(0, &page(1)).unwrap();
-    faults.refuse_flushes(0);
+    faults.refuse_flushes(0, Errno::IO);
     engine.flush().expect("parity bears one");
     assert!(engine.failure(0).unwrap().unwrap().to_string().starts_with("flushing: "));
-    faults.refuse_flushes(1);
+    faults.refuse_flushes(1, Errno::IO);
     assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))));
 }
 

@@ -115,6 +115,15 @@ fn an_element_that_cannot_be_written_is_given_up_and_service_goes_on() {
     engine.flush().unwrap();
 }
 
+/// What the kernel had of it in its memory may be dropped by then, and the next flush would succeed.
+#[test]
+fn a_flush_that_found_no_space_is_not_tried_again() {
+    let (_media, faults, mut engine) = filled();
+    faults.refuse_flushes(0, Errno::NOSPC);
+    engine.flush().unwrap();
+    assert!(engine.array().is_failed(0));
+}
+
 #[test]
 fn an_element_without_space_is_not_given_up_when_another_is_gone() {
     let (_media, faults, mut engine) = filled_with(SOON);

@@ -148,12 +148,20 @@ impl Runs {
         &mut self.runs[number as usize]
     }
 
-    /// A run is over; pages that were kept for it are free.
+    /// A run is over; pages that were kept for it are free, but for those that another run has too: copies of one page are
+    /// written from the same memory.
     pub(super) fn give(&mut self, number: u32, memory: &mut Pages) {
-        for page in self.runs[number as usize].kept.drain(..) {
-            memory.give(page);
-        }
         self.drop_one(number);
+        let mut kept = std::mem::take(&mut self.runs[number as usize].kept);
+        for page in kept.drain(..) {
+            let at = memory.page_mut(page).as_mut_ptr() as usize;
+            let has_it = |run: &&mut Run| run.is_taken && run.pieces.iter().any(|piece| piece.at == at);
+            match self.runs.iter_mut().find(has_it) {
+                Some(run) => run.kept.push(page),
+                None => memory.give(page),
+            }
+        }
+        self.runs[number as usize].kept = kept;
     }
 
     /// A run is over, and so is everything.

@@ -245,3 +245,20 @@ fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     assert_eq!(memory.in_use(), 1);
     ElementFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
 }
+
+/// Copies of a record or a page of metadata are written from one page, each to its own element.
+#[test]
+fn memory_that_several_runs_have_is_free_when_the_last_of_them_is_over() {
+    let mut memory = Pages::new(PAGE as u32);
+    let mut runs = Runs::default();
+    let page = memory.take();
+    let [one, other] = [0, 1].map(|id| {
+        let started = Started { id, operation: operation(OperationKind::Write, 3), page };
+        runs.take(id as usize, &[started], Instant::now(), PAGE as u32, &mut memory)
+    });
+    runs.get_mut(one).abandon(&mut memory);
+    runs.give(one, &mut memory);
+    assert_eq!(memory.in_use(), 2, "the other one is read from it yet");
+    runs.give(other, &mut memory);
+    assert_eq!(memory.in_use(), 1);
+}

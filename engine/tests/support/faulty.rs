@@ -19,7 +19,7 @@ struct State {
     /// Every write of a page fails.
     bad_writes: BTreeMap<(u16, u32), Errno>,
     /// Every flush of an element fails.
-    bad_flushes: BTreeSet<u16>,
+    bad_flushes: BTreeMap<u16, Errno>,
     /// Every operation of an element fails.
     dead: BTreeMap<u16, Errno>,
     /// Pages written or trimmed since the element's last flush.
@@ -64,8 +64,8 @@ impl Faults {
     }
 
     /// The element cannot make anything durable.
-    pub fn refuse_flushes(&self, element: u16) {
-        self.0.borrow_mut().bad_flushes.insert(element);
+    pub fn refuse_flushes(&self, element: u16, errno: Errno) {
+        self.0.borrow_mut().bad_flushes.insert(element, errno);
     }
 
     /// The element answers everything with this error.
@@ -134,8 +134,8 @@ impl<S: Store> Store for Faulty<S> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.alive()?;
-        if self.state().bad_flushes.contains(&self.element) {
-            return Err(Errno::IO.into());
+        if let Some(&errno) = self.state().bad_flushes.get(&self.element) {
+            return Err(errno.into());
         }
         // The store's own flush is spared: these files need not survive a loss of power, and it is slow.
         let element = self.element;
