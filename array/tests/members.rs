@@ -151,6 +151,47 @@ fn invariant_l_a_rebuild_in_place_goes_on_where_it_was_after_a_loss_of_power() {
     }
 }
 
+/// Nothing was written since it failed: only what the array writes because of that tells of it.
+#[test]
+fn an_element_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed() {
+    for gone in 0..5u16 {
+        let mut host = full(RAID5, 260);
+        host.fail(gone);
+        host.disk().elements[gone as usize].is_gone = false;
+        host.rejoin(gone, Rejoining::Returned);
+        let mut openings = 0;
+        for step in 0.. {
+            if superblock(&mut host).members[gone as usize].state == MemberState::Rebuilding {
+                break;
+            }
+            if step % 5 == 0 {
+                for other in (0..5).filter(|&other| other != gone) {
+                    let mut after = host.copy_of_disk();
+                    after.elements[other as usize].is_gone = true;
+                    let mut after = match Host::try_open_as(RAID5, after, Opening::default()) {
+                        Ok(after) => after,
+                        Err(error) => {
+                            assert!(error.to_string().contains("the array went on without them"), "{error}");
+                            break;
+                        }
+                    };
+                    openings += 1;
+                    for chunk in 0..after.capacity() {
+                        let found = after.read(chunk);
+                        assert_eq!(
+                            found,
+                            Some(chunk as u8 | 1),
+                            "chunk {chunk}, {gone} back and {other} gone"
+                        );
+                    }
+                }
+            }
+            host.go_on();
+        }
+        assert!(openings > 0);
+    }
+}
+
 /// With the bitmap nothing but the rebuild's memory of it tells a row that could not be made from one that was.
 #[test]
 fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_are_written_anew() {

@@ -75,9 +75,12 @@ impl<M: Memory> Array<M> {
             members.telling = Some(Telling { element, news, stage: Stage::Settle, begun: 0, failed });
             return true;
         };
-        if telling.stage == Stage::Clear && members.rebuilding > 0 {
+        if telling.stage == Stage::Clear {
             // What was on its way to it when it failed is not to come behind this.
-            return false;
+            let is_idle = members.rebuilding == 0;
+            if !(is_idle && self.is_known_to_fail(telling.element)) {
+                return false;
+            }
         }
         let Some(mut members) = self.members.take() else { return false };
         let is_begun = self.begin_stage(&mut members, telling);
@@ -89,6 +92,17 @@ impl<M: Memory> Array<M> {
             self.next_stage(telling);
         }
         true
+    }
+
+    /// Whether what is durable calls `element`, which failed, missing. Until then it would be taken for whole after a loss of
+    /// power, so its copies of the journal and the table are needed. If not, the next record will.
+    fn is_known_to_fail(&mut self, element: u16) -> bool {
+        let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
+        // Of a group that has lost too much nothing is told.
+        let is_told = (told ^ self.missing_to_tell(told)) >> element & 1 == 0;
+        let Some(journal) = &mut self.journal else { return true };
+        journal.wants_record |= !is_told;
+        is_told && !journal.record.is_under_way
     }
 
     /// Makes a plan of what is left of a stage. False when that is nothing.
