@@ -226,6 +226,29 @@ fn invariant_f_a_trim_that_a_flush_covered_stays_a_trim() {
 }
 
 #[test]
+fn invariant_f_trims_of_a_checkpoint_that_came_to_nothing_are_durable_with_the_next_flush() {
+    let mut went_on = 0;
+    for operations in 0..24 {
+        let mut host = host(1600);
+        (0..host.capacity()).for_each(|chunk| host.write(chunk, 9));
+        host.flush();
+        host.trim(3, 10);
+        host.begin_checkpoint();
+        host.finish_within(operations);
+        [0, 1].into_iter().for_each(|element| host.fail(element));
+        host.finish();
+        [0, 1].into_iter().for_each(|element| host.disk().elements[element].is_gone = false);
+        host.rejoin(0, Rejoining::Returned);
+        let is_flushed = host.flush_while(|_, _| {});
+        went_on += u32::from(is_flushed && host.array.rebuilding().is_some());
+        let mut host = host.lose_power();
+        let trimmed = (3..13).map(|chunk| host.read(chunk));
+        assert!(!is_flushed || trimmed.eq([Some(0); 10]), "lost after {operations} operations");
+    }
+    assert!(went_on > 10, "{went_on} times before the rebuild made a checkpoint of its own");
+}
+
+#[test]
 fn a_rotten_page_is_decoded_and_its_chunk_written_anew() {
     let mut host = host(400);
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));

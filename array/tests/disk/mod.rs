@@ -464,6 +464,11 @@ impl Host {
         self.array.resume(self.now, &mut self.world);
     }
 
+    /// Asks for a checkpoint, and waits for none of it.
+    pub(crate) fn begin_checkpoint(&mut self) {
+        self.array.checkpoint(self.now, &mut self.world);
+    }
+
     pub(crate) fn finish_rebuild(&mut self) {
         self.resume();
         while self.array.rebuilding().is_some() {
