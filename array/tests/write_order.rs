@@ -8,8 +8,8 @@ mod disk;
 use std::collections::{BTreeMap, BTreeSet};
 
 use disk::{Disk, Host};
-use stripewise_array::Outcome;
-use stripewise_array::format::{Commit, Copy, MemberState, Superblock, superblock_pages};
+use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
+use stripewise_array::{Outcome, Rejoining};
 
 const PAGES: u32 = 400;
 const PAGE_BYTES: u32 = 1024;
@@ -386,4 +386,45 @@ fn a_flush_during_which_a_stripe_has_to_go_elsewhere_covers_it() {
         let mut host = host.lose_power();
         (4..11).for_each(|chunk| assert_eq!(host.read(chunk), Some(8), "chunk {chunk}, after {at}"));
     }
+}
+
+#[test]
+fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
+    let span = superblock_pages(PAGE_BYTES) as usize;
+    let mut in_between = 0;
+    for operations in 0..60 {
+        let mut host = host("raid6", 5);
+        (0..20).for_each(|chunk| host.write(chunk, 1));
+        host.flush();
+        let before = Map::of(&mut host).superblock.members[1].element;
+        // Superblocks are told of element 0 while element 1 goes, and another comes in its place.
+        host.fail(0);
+        host.finish_within(operations);
+        host.fail(1);
+        while host.is_busy(1) {
+            host.go_on();
+        }
+        host.take_log();
+        {
+            let element = &mut host.disk().elements[1];
+            element.is_gone = false;
+            element.pages.iter_mut().for_each(|page| page.fill(0));
+        }
+        host.rejoin(1, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: PAGES });
+        let is_back = |page: u32| page != u32::MAX && page >= PAGES - span as u32;
+        for _ in 0..60 {
+            host.finish_within(1);
+            let pages = &host.disk().elements[1].pages;
+            for first in [0, pages.len() - span] {
+                let its = Superblock::parse(&pages[first..first + span].concat());
+                assert!(
+                    its.is_err() || its.is_ok_and(|its| its.element != before),
+                    "after {operations} operations"
+                );
+            }
+        }
+        let first = host.take_log().into_iter().find(|&(_, page)| page < span as u32 || is_back(page));
+        in_between += u32::from(first.is_some_and(|(_, page)| is_back(page)));
+    }
+    assert!(in_between > 3, "{in_between} times between the copies of a version");
 }

@@ -464,6 +464,11 @@ impl Host {
         self.array.resume(self.now, &mut self.world);
     }
 
+    /// Whether an element has anything to do.
+    pub(crate) fn is_busy(&self, element: u16) -> bool {
+        self.world.under_way.iter().any(|(_, operation, _)| operation.element == element)
+    }
+
     /// Asks for a checkpoint, and waits for none of it.
     pub(crate) fn begin_checkpoint(&mut self) {
         self.array.checkpoint(self.now, &mut self.world);
