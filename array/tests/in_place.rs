@@ -4,7 +4,7 @@
 mod disk;
 
 use disk::{Disk, Host};
-use stripewise_array::format::{Copy, Features, RedoRecord, Uuid};
+use stripewise_array::format::{Copy, Features, IntentPage, RedoRecord, Uuid};
 use stripewise_array::{Opening, Outcome, Rejoining, RequestKind};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
@@ -420,6 +420,55 @@ fn the_parity_of_a_marked_row_is_made_anew() {
             assert_eq!(host.read(chunk), Some(chunk as u8 + 1), "chunk {chunk} without {gone}")
         });
     }
+}
+
+#[test]
+fn any_other_element_knows_by_the_bitmap_which_one_failed() {
+    for failed in 0..5 {
+        let mut host = host(BITMAP);
+        (0..60).for_each(|chunk| host.write(chunk, 1));
+        host.flush();
+        host.fail(failed);
+        (0..60).for_each(|chunk| host.write(chunk, 2));
+        host.flush();
+        for gone in (0..5).filter(|&gone| gone != usize::from(failed)) {
+            let mut disk = host.copy_of_disk();
+            disk.elements[usize::from(failed)].is_gone = false;
+            disk.elements[gone].is_gone = true;
+            let refusal = Host::refusal(BITMAP, disk);
+            assert!(refusal.contains("the array went on without them"), "{failed}, {gone} gone: {refusal}");
+        }
+    }
+}
+
+/// As older programs wrote it: on P + 1 elements.
+#[test]
+fn a_bitmap_that_some_elements_lack_is_that_of_the_others() {
+    let mut host = host(BITMAP);
+    (0..60).for_each(|chunk| host.write(chunk, 1));
+    host.flush();
+    host.fail(4);
+    (0..60).for_each(|chunk| host.write(chunk, 2));
+    host.flush();
+    let mut disk = host.copy_of_disk();
+    disk.elements[4].is_gone = false;
+    let bitmaps = |disk: &Disk| -> Vec<(usize, usize)> {
+        let all = disk.elements.iter().enumerate().flat_map(|(element, its)| {
+            let pages = (0..its.pages.len()).filter(|&page| IntentPage::parse(&its.pages[page]).is_ok());
+            pages.map(move |page| (element, page))
+        });
+        all.collect()
+    };
+    let places = bitmaps(&disk);
+    assert_eq!(places.len(), 10, "two versions on each");
+    for (element, page) in places.into_iter().filter(|&(element, _)| element > 1) {
+        disk.elements[element].pages[page].fill(0);
+    }
+    let mut host = Host::open_as(BITMAP, disk);
+    assert!(host.opened.positions[4].is_none() && host.opened.damaged.is_empty());
+    let places = bitmaps(&host.copy_of_disk());
+    assert!((0..4).all(|element| places.iter().any(|its| its.0 == element)), "now all have it: {places:?}");
+    (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
 }
 
 #[test]

@@ -105,11 +105,10 @@ impl<M: Memory> Array<M> {
                 intent.encode(group, self.memory.bytes_mut(buffer));
                 intent.work.owned.push(buffer);
             }
-            for copy in 0..intent.layout.copies {
-                let (position, at) = intent.layout.copy_at(0, copy, version);
-                let element = self.geometry.element_at(group, position);
-                if !self.failed[element as usize] {
-                    writes.push((OperationKind::Write, element, intent.layout.intent.first + at));
+            let page = intent.layout.intent.first + intent.layout.intent_page(version);
+            for element in self.geometry.group(group).map(|element| element as u16) {
+                if !self.failed[usize::from(element)] {
+                    writes.push((OperationKind::Write, element, page));
                     intent.work.pages.push(buffer);
                 }
             }

@@ -130,7 +130,12 @@ impl InPlaceLayout {
         self.data.pages.div_ceil(self.region_pages.max(1))
     }
 
-    /// Copy `copy` of page `number` in `version`: the position of its member, and the page in the area.
+    /// The page of the bitmap's area that has `version` of a group's page, on each of its members.
+    pub(crate) fn intent_page(&self, version: u64) -> u32 {
+        (version % 2) as u32
+    }
+
+    /// Copy `copy` of page `number` of the table in `version`: the position of its member, and the page in the area.
     pub(crate) fn copy_at(&self, number: u32, copy: u32, version: u64) -> (u32, u32) {
         let unit = u64::from(number) * u64::from(self.copies) + u64::from(copy);
         let members = u64::from(self.members);

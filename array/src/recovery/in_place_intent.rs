@@ -24,12 +24,8 @@ pub(super) struct Found {
 
 /// Where the copies of a group's page are in a version, on elements that are there.
 fn places(site: &Site<'_>, group: u32, version: u64) -> Vec<At> {
-    let place = |copy| {
-        let (position, page) = site.layout.copy_at(0, copy, version);
-        let element = site.geometry.element_at(group, position);
-        site.at(element.into(), site.layout.intent.first + page)
-    };
-    (0..site.layout.copies).filter_map(place).collect()
+    let page = site.layout.intent.first + site.layout.intent_page(version);
+    site.geometry.group(group).filter_map(|element| site.at(element, page)).collect()
 }
 
 /// Writes the bitmap of an empty array.
