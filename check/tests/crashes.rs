@@ -131,7 +131,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
         case.eras[0] =
             Era { cuts: Vec::new(), absent: Vec::new(), strikes: Vec::new(), ..case.eras[0].clone() };
         for after in 0..120 {
-            let cut = |after, seed| Cut { after, keep: Keep::Seed(seed) };
+            let cut = |after, seed| Cut { after, keep: Keep::Seed(seed), is_whole: false };
             let again = Era {
                 asks: Vec::new(),
                 crash: None,

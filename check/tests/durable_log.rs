@@ -60,7 +60,11 @@ fn invariant_d_an_epoch_that_began_in_an_opening_that_was_cut_is_not_used_again(
     let counts = lives(100, |seed, case| {
         for (nth, era) in (0..).zip(three(case)) {
             era.cuts = (0..3)
-                .map(|cut| Cut { after: (seed * 7 + cut * 31) % 100, keep: Keep::Seed(seed + cut + nth) })
+                .map(|cut| Cut {
+                    is_whole: false,
+                    after: (seed * 7 + cut * 31) % 100,
+                    keep: Keep::Seed(seed + cut + nth),
+                })
                 .collect();
         }
     });

@@ -341,7 +341,7 @@ fn run(setting: &Setting, actions: &[Action]) {
                         Failing::Asked => bench.engine.fail(element).unwrap(),
                         Failing::Dead(errno) => bench.faults.kill(element, errno),
                         Failing::Write(page) => bench.faults.refuse_writes(element, page, Errno::IO),
-                        Failing::Flush => bench.faults.refuse_flushes(element),
+                        Failing::Flush => bench.faults.refuse_flushes(element, Errno::IO),
                     }
                     bench.failed.push(element);
                     bench.take_completions();
