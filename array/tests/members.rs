@@ -151,6 +151,74 @@ fn invariant_l_a_rebuild_in_place_goes_on_where_it_was_after_a_loss_of_power() {
     }
 }
 
+/// All that failed is back, but for element 1, in whose place another one was to come.
+fn is_opened_without_1(mut host: Host, when: &str) {
+    (0..5).for_each(|element| host.disk().elements[element].is_gone = element == 1);
+    let opened = host.try_open(Opening::default());
+    let mut host = opened.unwrap_or_else(|error| panic!("{when}: {error}"));
+    for chunk in 0..host.capacity() {
+        assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "{when}: chunk {chunk}");
+    }
+}
+
+#[test]
+fn elements_that_fail_together_while_another_is_rebuilt_may_come_back_together() {
+    for scheme in [RAID5, BITMAP] {
+        let mut host = full(scheme, 3000);
+        host.fail(1);
+        host.disk().elements[1].is_gone = false;
+        wipe(&mut host, 1);
+        host.rejoin(1, replacement(3000));
+        while host.array.rebuilding().is_none_or(|(_, done, _)| done < 100) {
+            host.go_on();
+        }
+        [2, 4].iter().for_each(|&element| host.fail(element));
+        host.finish();
+        let twin = host.try_rejoin(2, Rejoining::Returned);
+        assert_eq!(twin, Err(RejoinError::Beyond(0)), "the rebuild goes on no more");
+        is_opened_without_1(host, scheme);
+    }
+}
+
+#[test]
+fn elements_that_fail_together_while_superblocks_tell_of_another_may_come_back_together() {
+    for (scheme, failing) in [(RAID5, &[2][..]), (RAID5, &[2, 4]), (BITMAP, &[2, 4]), (RAID6, &[0, 2, 4])] {
+        for steps in (0..400).step_by(13) {
+            let mut host = full(scheme, 260);
+            host.fail(1);
+            host.disk().elements[1].is_gone = false;
+            wipe(&mut host, 1);
+            host.rejoin(1, replacement(260));
+            (0..steps).for_each(|_| host.go_on());
+            // Once it is in the array, a single other one is given up.
+            if failing.len() == 1 && !host.array.is_failed(1) {
+                break;
+            }
+            failing.iter().for_each(|&element| host.fail(element));
+            host.finish();
+            is_opened_without_1(host, &format!("{scheme}: {failing:?} after {steps}"));
+        }
+    }
+}
+
+#[test]
+fn a_replacement_waits_when_more_failed_than_parity_bears_and_what_is_back_comes_in() {
+    for (scheme, failing) in [(RAID5, &[1, 2][..]), (BITMAP, &[1, 2]), (RAID6, &[0, 1, 2])] {
+        let mut host = full(scheme, 260);
+        failing.iter().for_each(|&element| host.fail(element));
+        assert_eq!(host.try_rejoin(1, replacement(260)), Err(RejoinError::Beyond(0)));
+        host.disk().elements[1].is_gone = false;
+        host.rejoin(1, Rejoining::Returned);
+        while host.array.is_failed(1) {
+            host.go_on();
+        }
+        host.fail(3);
+        host.fail(4);
+        let third = host.try_rejoin(3, Rejoining::Returned);
+        assert_eq!(third, Err(RejoinError::Beyond(0)), "others are too many without it");
+    }
+}
+
 /// Nothing was written since it failed: only what the array writes because of that tells of it.
 #[test]
 fn an_element_that_comes_back_keeps_its_metadata_until_others_tell_that_it_failed() {

@@ -32,15 +32,40 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether `element` may come into the array in place.
-    pub(super) fn check_member(&self, members: &Members, how: Rejoining) -> Result<(), RejoinError> {
+    pub(super) fn check_member(
+        &self,
+        members: &Members,
+        element: u16,
+        how: Rejoining,
+    ) -> Result<(), RejoinError> {
         if self.read_only {
             return Err(RejoinError::ReadOnly);
         }
+        let returning = (how == Rejoining::Returned).then_some(element);
+        if let Some(group) = self.group_beyond(returning) {
+            return Err(RejoinError::Beyond(group));
+        }
         let coming = members.telling.map(|telling| telling.element);
         if let Some(other) = coming.or(members.rebuild.as_ref().map(|rebuild| rebuild.element)) {
-            return Err(RejoinError::Busy(other));
+            return Err(self.halted_by().map_or(RejoinError::Busy(other), RejoinError::Beyond));
         }
         check_twin(&members.superblock, how)
+    }
+
+    /// A group of which more elements failed than parity bears, `returning` not counted.
+    fn group_beyond(&self, returning: Option<u16>) -> Option<u32> {
+        let its_group = returning.map(|element| self.geometry.group_of(element.into()));
+        let failed = |group| self.failed_of_group(group) - u32::from(its_group == Some(group));
+        let mut groups = 0..self.geometry.groups;
+        groups.find(|&group| self.any_failed && failed(group) > self.geometry.parity())
+    }
+
+    /// The group that has lost too much for superblocks to tell anything, or for an element to be made whole: they would call all
+    /// that failed so, and nobody could open the array again, though they came back.
+    pub(super) fn halted_by(&self) -> Option<u32> {
+        let telling = self.members.as_ref()?.telling;
+        let returning = telling.filter(|telling| telling.news == News::Comes { is_returned: true });
+        self.group_beyond(returning.map(|telling| telling.element))
     }
 
     /// `element`, which may, comes into the array in place.

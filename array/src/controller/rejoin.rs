@@ -30,6 +30,11 @@ pub enum RejoinError {
         "element {0} is being rebuilt; wait for its end, or scrub when rows that it lacks were written anew"
     )]
     Busy(u16),
+    /// What comes back might be all that is wanting, and is not to be given up.
+    #[error(
+        "more elements of group {0} failed than its parity bears; open the array again with all of them that can be had"
+    )]
+    Beyond(u32),
     /// Not every page of the array has a place there.
     #[error("it has {pages} pages, and the array takes {needed} of each element; use a larger one")]
     TooSmall {
@@ -95,7 +100,7 @@ impl<M: Memory> Array<M> {
             (Rejoining::Replacement { pages, .. }, _) if pages < needed => {
                 Err(RejoinError::TooSmall { pages, needed })
             }
-            (_, Some(members)) => self.check_member(members, how),
+            (_, Some(members)) => self.check_member(members, element, how),
             (_, None) => self.check_log_member(how),
         }
     }

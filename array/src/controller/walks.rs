@@ -21,7 +21,9 @@ impl<M: Memory> Array<M> {
             if let Some(begins) = self.settle_for_walk() {
                 return begins;
             }
-            return self.tell_members(driver) || self.rebuild_row(driver) || self.scrub_row(driver);
+            let rebuilds =
+                self.halted_by().is_none() && (self.tell_members(driver) || self.rebuild_row(driver));
+            return rebuilds || self.scrub_row(driver);
         }
         self.rebuild_one(driver) || self.scrub_one(driver)
     }
