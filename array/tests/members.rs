@@ -359,6 +359,33 @@ fn an_element_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
     }
 }
 
+/// It fails while superblocks tell that it is whole, and comes once more before all of their writes have ended.
+#[test]
+fn an_element_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
+    let mut failures = 0;
+    for (steps, ended) in (0..100).step_by(7).flat_map(|steps| (0..8).map(move |ended| (steps, ended))) {
+        let mut host = full(RAID5, 260);
+        host.fail(1);
+        host.disk().elements[1].is_gone = false;
+        host.rejoin(1, Rejoining::Returned);
+        while host.array.rebuilding().is_some_and(|(_, done, all)| done < all) {
+            host.go_on();
+        }
+        (0..steps).for_each(|_| host.finish_within(1));
+        if host.array.rebuilding().is_none() {
+            break;
+        }
+        failures += 1;
+        host.fail(1);
+        host.finish_within(ended);
+        host.disk().elements[1].is_gone = false;
+        host.rejoin(1, Rejoining::Returned);
+        host.finish_rebuild();
+        assert!(!host.array.is_failed(1), "after {steps} and {ended} steps");
+    }
+    assert!(failures > 8);
+}
+
 #[test]
 fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     let mut host = full(RAID5, 260);

@@ -197,7 +197,10 @@ impl<M: Memory> Array<M> {
         members.work.is_under_way = false;
         members.work.pages.clear();
         members.work.owned.drain(..).for_each(|page| self.memory.give(page));
-        let Some(telling) = members.telling.as_mut().filter(|_| gave_up) else { return };
+        // What was told when it failed and what is told since it came once more are two: nothing is begun of that yet.
+        let Some(telling) = members.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
+            return;
+        };
         if telling.failed != now {
             // Others failed, and the superblocks are to say so.
             let stage = if telling.stage == Stage::Clear { Stage::Clear } else { Stage::Settle };
