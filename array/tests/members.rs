@@ -32,6 +32,14 @@ fn wipe(host: &mut Host, element: usize) {
     host.disk().elements[element].pages.iter_mut().for_each(|page| page.fill(0xa5));
 }
 
+/// Element 1 goes, and an empty one comes in its place.
+fn replace_1(host: &mut Host, pages: u32) {
+    host.fail(1);
+    host.disk().elements[1].is_gone = false;
+    wipe(host, 1);
+    host.rejoin(1, replacement(pages));
+}
+
 fn superblock(host: &mut Host) -> Superblock {
     let bytes = host.disk().elements[0].pages[..4].concat();
     Superblock::parse(&bytes).unwrap_or_else(|error| panic!("{error}"))
@@ -134,10 +142,7 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
 fn invariant_l_a_rebuild_in_place_goes_on_where_it_was_after_a_loss_of_power() {
     for scheme in [RAID5, BITMAP] {
         let mut host = full(scheme, 3000);
-        host.fail(1);
-        host.disk().elements[1].is_gone = false;
-        wipe(&mut host, 1);
-        host.rejoin(1, replacement(3000));
+        replace_1(&mut host, 3000);
         while superblock(&mut host).members[1].cursor == 0 {
             host.go_on();
         }
@@ -165,10 +170,7 @@ fn is_opened_without_1(mut host: Host, when: &str) {
 fn elements_that_fail_together_while_another_is_rebuilt_may_come_back_together() {
     for scheme in [RAID5, BITMAP] {
         let mut host = full(scheme, 3000);
-        host.fail(1);
-        host.disk().elements[1].is_gone = false;
-        wipe(&mut host, 1);
-        host.rejoin(1, replacement(3000));
+        replace_1(&mut host, 3000);
         while host.array.rebuilding().is_none_or(|(_, done, _)| done < 100) {
             host.go_on();
         }
@@ -185,10 +187,7 @@ fn elements_that_fail_together_while_superblocks_tell_of_another_may_come_back_t
     for (scheme, failing) in [(RAID5, &[2][..]), (RAID5, &[2, 4]), (BITMAP, &[2, 4]), (RAID6, &[0, 2, 4])] {
         for steps in (0..400).step_by(13) {
             let mut host = full(scheme, 260);
-            host.fail(1);
-            host.disk().elements[1].is_gone = false;
-            wipe(&mut host, 1);
-            host.rejoin(1, replacement(260));
+            replace_1(&mut host, 260);
             (0..steps).for_each(|_| host.go_on());
             // Once it is in the array, a single other one is given up.
             if failing.len() == 1 && !host.array.is_failed(1) {
@@ -335,10 +334,7 @@ fn an_element_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
         // In the beginning, while superblocks are told, and in the midst.
         for steps in [0, 3, 30, 200, 500] {
             let mut host = full(scheme, 260);
-            host.fail(1);
-            host.disk().elements[1].is_gone = false;
-            wipe(&mut host, 1);
-            host.rejoin(1, replacement(260));
+            replace_1(&mut host, 260);
             for _ in 0..steps {
                 if host.array.rebuilding().is_some() {
                     host.go_on();
