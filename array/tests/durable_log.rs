@@ -110,6 +110,26 @@ fn a_full_array_that_lost_an_element_can_be_written_over_for_ever() {
 }
 
 #[test]
+fn a_log_is_full_while_it_refuses_what_is_written() {
+    let mut whole = host(700);
+    let chunks = whole.capacity();
+    (0..chunks).for_each(|chunk| whole.write(chunk, 1));
+    whole.flush();
+    assert!(!whole.array.is_full());
+    let mut host = host(700);
+    host.fail(1);
+    let is_taken = |host: &mut Host, chunk| {
+        let content = host.chunks(1, 1);
+        host.ask(RequestKind::Write, chunk, content).is_some()
+    };
+    let taken = (0..chunks).take_while(|&chunk| is_taken(&mut host, chunk)).count() as u64;
+    assert!(taken < chunks && host.array.is_full(), "{taken} of {chunks}");
+    host.trim(0, taken);
+    host.flush();
+    assert!(is_taken(&mut host, 0) && !host.array.is_full());
+}
+
+#[test]
 fn in_the_steady_state_nothing_is_discarded() {
     let mut host = host(400);
     let chunks = host.capacity();

@@ -80,13 +80,12 @@ impl<M: Memory> Array<M> {
             }
         }
         if !is_survivor {
-            let most = self.victim_most();
-            let log = self.elastic_mut();
+            let can_collect = self.can_collect();
+            let log = self.elastic();
             let collected = log.durable.as_ref().map_or(0, |durable| durable.collected.len() as u32);
             let in_use = log.segments.count() - log.segments.free_count() - collected;
             let free = log.segments.free_count();
             let is_above = in_use + 1 > log.limit || free <= kept;
-            let can_collect = log.collection.is_some() || log.segments.has_victim(most);
             // What is collected comes back when memory is empty: nothing else is waited for.
             let empties = log.durable.as_ref().is_some_and(|durable| durable.empties_memory());
             let takes_last = free > 0 && (empties || self.has_bug(Bug::ReserveIgnored));

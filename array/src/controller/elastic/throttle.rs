@@ -30,18 +30,32 @@ impl<M: Memory> Array<M> {
         }
         let waits = |place| log.buffer.get(place).waits;
         let is_absorbed = matches!(log.home(chunk), Home::Memory(place) if waits(place));
-        if is_absorbed || log.has_space_for(1) {
+        if is_absorbed {
             return Admits::Yes;
         }
-        let most = self.victim_most();
-        let log = self.elastic_mut();
-        let can_collect = log.collection.is_some() || log.segments.has_victim(most);
-        let goes_on = can_collect || log.flying > 0;
-        let makes_space = log.durable().makes_space();
-        if can_collect {
+        let admits = self.admits_another();
+        if admits == Admits::Later && self.can_collect() {
+            let log = self.elastic_mut();
             log.wants_collection = log.collection.is_none();
         }
-        if goes_on || makes_space { Admits::Later } else { Admits::Never }
+        admits
+    }
+
+    /// Whether memory takes a chunk that it does not have.
+    pub(super) fn admits_another(&self) -> Admits {
+        let log = self.elastic();
+        let Some(durable) = &log.durable else { return Admits::Yes };
+        if log.has_space_for(1) {
+            return Admits::Yes;
+        }
+        let goes_on = log.flying > 0 || durable.makes_space() || self.can_collect();
+        if goes_on { Admits::Later } else { Admits::Never }
+    }
+
+    /// Whether a collection goes on, or could.
+    pub(super) fn can_collect(&self) -> bool {
+        let log = self.elastic();
+        log.collection.is_some() || log.segments.has_victim(self.victim_most())
     }
 
     /// Valid chunks of a segment that collection can take with some gain, where stripes have `data` chunks.

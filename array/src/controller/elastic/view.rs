@@ -1,6 +1,7 @@
 //! The log as observers see it: what it did, what it holds, where chunks are.
 
 use super::super::Array;
+use super::throttle::Admits;
 use crate::memory::{Memory, PageId};
 use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts, StreamCounts};
 use crate::plan::Purpose;
@@ -57,9 +58,10 @@ impl<M: Memory> Array<M> {
         self.elastic.as_ref().map_or(0, |log| log.flying.into())
     }
 
-    /// Whether the log has no space, and nothing under way that could make some.
+    /// Whether the log has no space, and nothing under way that could make some: it refuses what hosts write.
     pub fn is_full(&self) -> bool {
-        self.elastic.as_ref().is_some_and(|log| log.is_full)
+        let is_full = |log: &Elastic| log.is_full || self.admits_another() == Admits::Never;
+        self.elastic.as_ref().is_some_and(is_full)
     }
 
     /// Whether nobody wrote `page` of the array, or it was trimmed since: it reads as zeros, and takes no space. False without a
