@@ -185,10 +185,7 @@ impl Tally {
             left_seconds: pace.left_seconds(now, share),
         };
         let last_scrub = self.last_scrub(engine);
-        let is_impaired = found.is_full
-            || found.is_starved
-            || found.rebuild_lost > 0
-            || last_scrub.is_some_and(|scrubbed| scrubbed.lost > 0);
+        let health = health(engine, &found.elements).max(apart_from_elements(&found, last_scrub.as_ref()));
         let elements: Vec<Element> = found
             .elements
             .iter()
@@ -209,11 +206,7 @@ impl Tally {
             name: surroundings.name,
             array: found.uuid.map_or_else(String::new, |uuid| uuid.to_string()),
             level: engine.array().scheme().geometry.level.to_string(),
-            health: health(engine, &found.elements).max(if is_impaired {
-                Health::Impaired
-            } else {
-                Health::Clean
-            }),
+            health,
             scheme: found.scheme,
             read_only: found.is_read_only,
             uptime_ns: now,
@@ -315,6 +308,15 @@ fn health(engine: &Engine, elements: &[stripewise_engine::ElementStatus]) -> Hea
     }
 }
 
+/// The health of an array whose elements all serve.
+fn apart_from_elements(found: &stripewise_engine::Status, last_scrub: Option<&Scrubbed>) -> Health {
+    let is_impaired = found.is_full
+        || found.is_starved
+        || found.rebuild_lost > 0
+        || last_scrub.is_some_and(|scrubbed| scrubbed.lost > 0);
+    if is_impaired { Health::Impaired } else { Health::Clean }
+}
+
 fn operations(done: &[u64; Class::COUNT]) -> Vec<Operations> {
     let told = |class: Class| Operations { class: class.name().to_owned(), operations: done[class as usize] };
     Class::ALL.map(told).into()
@@ -322,9 +324,34 @@ fn operations(done: &[u64; Class::COUNT]) -> Vec<Operations> {
 
 #[cfg(test)]
 mod tests {
+    use stripewise_array::Scheme;
+    use stripewise_engine::Options;
+
     use super::*;
 
     const SECOND: Nanos = 1_000_000_000;
+
+    #[test]
+    fn want_of_space_and_loss_impair_an_array_whose_elements_all_serve() {
+        let folder = tempfile::tempdir().unwrap();
+        let scheme = Scheme::from_toml("x", "name = \"x\"").unwrap();
+        let paths = ["a", "b", "c"].map(|name| folder.path().join(name));
+        let engine = Engine::create(&scheme, &paths, 1 << 20, Options::default()).unwrap();
+        let clean = engine.status();
+        assert_eq!(apart_from_elements(&clean, Some(&Scrubbed::default())), Health::Clean);
+        let changes: [fn(&mut stripewise_engine::Status); 3] = [
+            |status| status.is_full = true,
+            |status| status.is_starved = true,
+            |status| status.rebuild_lost = 1,
+        ];
+        for change in changes {
+            let mut status = clean.clone();
+            change(&mut status);
+            assert_eq!(apart_from_elements(&status, None), Health::Impaired, "{status:?}");
+        }
+        let scrubbed = Scrubbed { lost: 1, ..Scrubbed::default() };
+        assert_eq!(apart_from_elements(&clean, Some(&scrubbed)), Health::Impaired);
+    }
 
     #[test]
     fn the_time_left_follows_the_rate_of_late() {
