@@ -12,7 +12,7 @@ use super::{DamagedCopy, Identity, OpenError, Opened, Opening, ROUND_PAGES, chec
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
-use crate::format::{NUMBERS_BEGIN_MAX, Structure, Superblock, Uuid, superblock_pages};
+use crate::format::{MemberState, NUMBERS_BEGIN_MAX, Structure, Superblock, Uuid, superblock_pages};
 use crate::geometry::Geometry;
 use crate::journal::Checksums;
 use crate::media::{At, Media};
@@ -70,6 +70,18 @@ impl Site<'_> {
                 self.positions[element as usize] = None;
             }
         }
+    }
+
+    /// Calls failed what is not there. Whether `superblock` did not know of one of them.
+    fn fail_absent(&self, superblock: &mut Superblock) -> bool {
+        let epoch = superblock.epoch;
+        let members = superblock.members.iter_mut().zip(&self.positions);
+        let absent = members.filter(|(_, position)| position.is_none());
+        absent.fold(false, |is_news, (member, _)| {
+            let was_known = member.state == MemberState::Failed;
+            member.fail(epoch, 0);
+            is_news || !was_known
+        })
     }
 
     /// Refuses to go on with more elements of a group gone than its parity bears.
@@ -158,8 +170,8 @@ pub(super) fn open<M: Memory>(
 ) -> Result<(Array<M>, Opened), OpenError> {
     let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
     let layout = layout_of(scheme, &elements, &geometry)?;
-    let superblock = &assembly.superblock;
-    check_areas(superblock, scheme, &layout)?;
+    let mut superblock = Superblock { update: assembly.update, ..assembly.superblock.clone() };
+    check_areas(&superblock, scheme, &layout)?;
     let mut site = Site {
         media,
         geometry: &geometry,
@@ -172,19 +184,16 @@ pub(super) fn open<M: Memory>(
     let mut opened = Opened::default();
     let has_journal = scheme.has_redo_journal();
     let table = match scheme.code(&geometry, geometry.page_bytes)?.filter(|_| has_journal) {
-        Some(code) => Some(redo(&mut site, &mut opened, &code, opening)?),
+        Some(code) => Some(redo(&mut site, &mut superblock, &mut opened, &code, opening)?),
         None => None,
     };
     let marks = if has_journal { None } else { Some(read_marks(&mut site, &mut opened, opening)?) };
 
-    let mut superblock = superblock.clone();
     // By the new epoch all records are void, and with them what they use.
     superblock.features.incompatible = features_of(scheme).incompatible;
     superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
-    superblock.update = assembly.update + 1;
-    let epoch = superblock.epoch;
-    let members = superblock.members.iter_mut().zip(&site.positions);
-    members.filter(|(_, position)| position.is_none()).for_each(|(member, _)| member.fail(epoch, 0));
+    superblock.update += 1;
+    site.fail_absent(&mut superblock);
     if !opening.read_only {
         write_all(site.media, &superblock, &site.positions)?;
     }
@@ -252,6 +261,7 @@ fn read_marks(
 /// Does again what the journal has, and answers with the table of checksums as it is then.
 fn redo(
     site: &mut Site<'_>,
+    superblock: &mut Superblock,
     opened: &mut Opened,
     code: &Code,
     opening: Opening,
@@ -286,6 +296,12 @@ fn redo(
         check_next("version of the table of checksums", table.greatest_version(), NUMBERS_BEGIN_MAX)?;
         found.secure(site)?;
         tables::make_whole(site, &table, &behind)?;
+        if !late::rows(&found, site.geometry).is_empty() && site.fail_absent(superblock) {
+            // An element that is back before this opening is done may have records that were dropped without it, or that an earlier
+            // opening made of other rows, by the numbers of those that follow.
+            superblock.update += 1;
+            write_all(site.media, superblock, &site.positions)?;
+        }
         if !opening.has_bug(Bug::LateParityForgotten) {
             // Where records are lost there is no knowing where the next one goes.
             let is_recorded = found.is_whole() && !opening.has_bug(Bug::LateParityNotRecorded);
