@@ -1,6 +1,7 @@
 //! What is measured, and what each is compared with.
 
 use std::fs::File;
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use comfy_table::Table;
@@ -8,10 +9,10 @@ use stripewise_base::prng::Prng;
 use stripewise_engine::Engine;
 use stripewise_study::SchemeSpec;
 
-use crate::Arguments;
 use crate::bed::{Bed, PAGE_BYTES};
 use crate::load::{Load, Pattern, Taken, Watch, drive};
-use crate::raw;
+use crate::{Arguments, Yardstick};
+use crate::{fio, raw};
 
 /// A case: a load on the array, and what it is held against.
 pub(crate) struct Case {
@@ -23,9 +24,9 @@ pub(crate) struct Case {
 /// What a case is compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Against {
-    /// The same requests by io_uring, over as many files.
+    /// The same requests to as many files.
     Files,
-    /// The same by io_uring, of which a stripe's parity takes its part.
+    /// The same, of which a stripe's parity takes its part.
     FilesLessParity,
     /// The same to one file, which is flushed as often.
     OneFile,
@@ -33,12 +34,41 @@ pub(crate) enum Against {
     Whole,
 }
 
+/// Files without an array, and what reads and writes them.
+struct Plain {
+    paths: Vec<PathBuf>,
+    /// None where fio opens them itself.
+    files: Vec<File>,
+}
+
+impl Plain {
+    fn new(yardstick: Yardstick, paths: Vec<PathBuf>) -> Result<Self> {
+        let files = match yardstick {
+            Yardstick::IoUring => paths.iter().map(raw::open).collect::<Result<_>>()?,
+            Yardstick::Fio => Vec::new(),
+        };
+        Ok(Self { paths, files })
+    }
+
+    fn name(&self) -> &'static str {
+        if self.files.is_empty() { "fio" } else { "io_uring" }
+    }
+
+    /// Runs a load on the first `count` files.
+    fn drive(&self, count: usize, load: &Load, random: &mut Prng) -> Result<Taken> {
+        match &*self.files {
+            [] => fio::drive(&self.paths[..count], load),
+            files => raw::drive(&files[..count], load, random),
+        }
+    }
+}
+
 /// Measures all cases and prints them.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let spec = SchemeSpec::parse(&arguments.scheme)?;
     let scheme = stripewise_study::scheme(&spec.document, &spec.settings)?;
     let bed = Bed::new(arguments, scheme)?;
-    let plain: Vec<File> = bed.plain_files()?.iter().map(raw::open).collect::<Result<_>>()?;
+    let plain = Plain::new(arguments.yardstick, bed.plain_files()?)?;
     let mut engine = bed.create()?;
     println!(
         "{} over {} files of {} MiB in {}, by {}: {:.0} MiB",
@@ -164,28 +194,27 @@ impl<'a> Report<'a> {
     }
 
     /// A case on the whole array, and what it is compared with, in turn.
-    fn case(&mut self, case: &Case, engine: &mut Engine, plain: &[File]) -> Result<()> {
+    fn case(&mut self, case: &Case, engine: &mut Engine, plain: &Plain) -> Result<()> {
         if !self.wants(case.name) {
             return Ok(());
         }
-        let files = if case.against == Against::OneFile { &plain[..1] } else { plain };
-        let span = match case.against {
-            Against::OneFile => files[0].metadata()?.len(),
-            _ => case.load.span,
+        let (count, span) = match case.against {
+            Against::OneFile => (1, plain.paths[0].metadata()?.len()),
+            _ => (plain.paths.len(), case.load.span),
         };
         let other = Load { span, ..case.load };
         let mut runs = Vec::new();
         for _ in 0..self.arguments.runs {
             let ours = drive(engine, &case.load, &mut self.random)?;
-            runs.push((ours, raw::drive(files, &other, &mut self.random)?));
+            runs.push((ours, plain.drive(count, &other, &mut self.random)?));
         }
         let data = f64::from(self.arguments.elements - parity(engine));
-        let (name, factor) = match case.against {
-            Against::FilesLessParity => ("io_uring, less parity", data / f64::from(self.arguments.elements)),
-            Against::OneFile => ("io_uring, one file, fdatasync", 1.0),
-            Against::Files | Against::Whole => ("io_uring", 1.0),
+        let (what, factor) = match case.against {
+            Against::FilesLessParity => (", less parity", data / f64::from(self.arguments.elements)),
+            Against::OneFile => (", one file, fdatasync", 1.0),
+            Against::Files | Against::Whole => ("", 1.0),
         };
-        self.row(case.name, &runs, name, factor);
+        self.row(case.name, &runs, &format!("{}{what}", plain.name()), factor);
         Ok(())
     }
 
@@ -273,6 +302,7 @@ impl<'a> Report<'a> {
         let pages_of_request =
             |taken: &Taken| taken.bytes as f64 / f64::from(PAGE_BYTES) / taken.requests as f64;
         let ratio = of(&|(ours, theirs)| mib(ours) / (mib(theirs) * factor));
+        let of_cpu = of(&|(ours, theirs)| theirs.cpu_seconds / (ours.cpu_seconds * factor));
         self.table.add_row([
             name.to_string(),
             format!("{:.0}", of(&|(ours, _)| ours.per_second())),
@@ -288,7 +318,7 @@ impl<'a> Report<'a> {
             other.to_string(),
             format!("{:.0}", of(&|(_, theirs)| mib(theirs) * factor)),
             format!("{ratio:.2}"),
-            format!("{:.2}", of(&|(ours, theirs)| theirs.cpu_seconds / (ours.cpu_seconds * factor))),
+            if of_cpu.is_nan() { String::new() } else { format!("{of_cpu:.2}") },
         ]);
     }
 }

@@ -6,6 +6,7 @@
 mod bed;
 mod beside;
 mod cases;
+mod fio;
 mod load;
 mod raw;
 
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 /// Measure the engine in process, over files of a folder, beside plain io_uring.
@@ -24,6 +25,7 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 /// Examples:
 ///   stripewise-bench-engine                                       files in /dev/shm, five of 512 MiB
 ///   stripewise-bench-engine --folder /var/tmp --runs 3            files on a disk, past the page cache (O_DIRECT)
+///   stripewise-bench-engine --yardstick fio --only "1 MiB"         beside fio instead of io_uring of this program's own
 ///   stripewise-bench-engine --scheme durable-raid6-was --elements 6
 ///   stripewise-bench-engine --folder /var/tmp --beside raid5.toml --only random    beside another scheme
 #[derive(Clone, Debug, Parser)]
@@ -35,7 +37,10 @@ struct Arguments {
     /// The scheme: a preset's name or a file, and settings behind commas.
     #[arg(long, value_name = "NAME|FILE.toml", default_value = "durable-was,elastic.reserve=25%")]
     scheme: String,
-    /// Another scheme to measure it beside, instead of plain io_uring.
+    /// What does the same requests on files without an array.
+    #[arg(long, value_enum, default_value_t = Yardstick::IoUring)]
+    yardstick: Yardstick,
+    /// Another scheme to measure it beside, instead of the yardstick.
     #[arg(long, value_name = "NAME|FILE.toml")]
     beside: Option<String>,
     /// Elements.
@@ -53,6 +58,15 @@ struct Arguments {
     /// Only cases whose name has this in it.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+}
+
+/// What an array is measured beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Yardstick {
+    /// This program, by io_uring: the least that the kernel takes for it.
+    IoUring,
+    /// fio, by io_uring, as it opens files.
+    Fio,
 }
 
 fn main() -> ExitCode {

@@ -18,11 +18,14 @@ use crate::load::{Load, Taken, Watch};
 /// Opens a file as the engine does: past the page cache where its file system can, and so that the calling thread does what needs
 /// no waiting, instead of a thread of the kernel.
 pub(crate) fn open(path: &PathBuf) -> Result<File> {
-    let direct = (OFlags::DIRECT | OFlags::NONBLOCK).bits() as i32;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    let file = options.clone().custom_flags(direct).open(path).or_else(|_| options.open(path));
+    let file = open_direct(path).or_else(|_| OpenOptions::new().read(true).write(true).open(path));
     file.with_context(|| path.display().to_string())
+}
+
+/// Opens a file past the page cache.
+pub(crate) fn open_direct(path: &PathBuf) -> std::io::Result<File> {
+    let direct = (OFlags::DIRECT | OFlags::NONBLOCK).bits() as i32;
+    OpenOptions::new().read(true).write(true).custom_flags(direct).open(path)
 }
 
 /// Runs a load to its end. Requests go to the files in turn, page by page of the load's size.
