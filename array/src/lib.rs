@@ -37,7 +37,7 @@ mod window;
 
 pub use bugs::Bug;
 pub(crate) use controller::members as controller_members;
-pub use controller::{Array, RejoinError, Rejoining, SECTOR_BYTES, StripeMember, StripeView};
+pub use controller::{Array, Halt, RejoinError, Rejoining, SECTOR_BYTES, StripeMember, StripeView};
 pub use driver::{Acknowledgement, Admission, Driver};
 pub use element_state::ElementState;
 pub use holds::Hold;

@@ -6,7 +6,7 @@ mod disk;
 
 use disk::{Disk, Host};
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
-use stripewise_array::{Opening, RejoinError, Rejoining, RequestKind};
+use stripewise_array::{Halt, Opening, RejoinError, Rejoining, RequestKind};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =
@@ -211,8 +211,12 @@ fn a_replacement_waits_when_more_failed_than_parity_bears_and_what_is_back_comes
         while host.array.is_failed(1) {
             host.go_on();
         }
+        assert_eq!(host.array.rebuild_halted(), None);
         host.fail(3);
         host.fail(4);
+        // By the bitmap it missed nothing, and is whole.
+        let halted = (scheme != BITMAP).then_some(Halt::Beyond(0));
+        assert_eq!(host.array.rebuild_halted(), halted);
         let third = host.try_rejoin(3, Rejoining::Returned);
         assert_eq!(third, Err(RejoinError::Beyond(0)), "others are too many without it");
     }
@@ -310,6 +314,22 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
     assert_eq!(host.array.rebuild_lost(), 0);
     assert_eq!(superblock(&mut host).members[1].state, MemberState::Active);
     is_whole_without_any_other(&host, 1, |chunk| if chunk / 4 == row { 99 } else { chunk as u8 | 1 });
+}
+
+#[test]
+fn a_rebuild_that_could_not_make_too_many_rows_says_so() {
+    let mut host = full(BITMAP, 3000);
+    host.fail(1);
+    host.disk().elements[1].is_gone = false;
+    wipe(&mut host, 1);
+    host.disk().elements[2].unreadable.extend(0..3000);
+    host.rejoin(1, replacement(3000));
+    host.finish();
+    let (element, done, all) = host.array.rebuilding().expect("it is not whole");
+    assert!(element == 1 && done < all, "{done} of {all}");
+    let lost = host.array.rebuild_lost();
+    assert!(lost > 1000, "{lost}");
+    assert_eq!(host.array.rebuild_halted(), Some(Halt::Unmade(lost)));
 }
 
 #[test]

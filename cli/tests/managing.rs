@@ -2,19 +2,26 @@
 
 mod support;
 
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::Sandbox;
 use support::served::Served;
 
 /// A sandbox with an array called `pool` over files of 16 MiB, a server of it with `options`, and some data.
 fn served(options: &str) -> (Sandbox, Served) {
+    served_as("durable-was", options)
+}
+
+/// The same, of this scheme.
+fn served_as(scheme: &str, options: &str) -> (Sandbox, Served) {
     let sandbox = Sandbox::new();
-    sandbox.run("create pool --files pool --size 16MiB").success();
+    sandbox.run(&format!("create pool --files pool --size 16MiB --scheme {scheme}")).success();
     let served = Served::start(&sandbox, "pool", options);
     let mut disk = served.disk();
     for chunk in 0..300 {
@@ -150,6 +157,84 @@ fn who_waits_for_a_rebuild_or_a_scrub_is_told_how_it_ended() {
         let told = waiting.join().unwrap();
         assert!(told.contains("element 2 is failed again: it was taken out of service"), "{told}");
     });
+}
+
+#[test]
+fn who_waits_for_a_rebuild_that_is_halted_is_told_so() {
+    let (sandbox, served) = served_as("durable-raid5", "--rate 1KiB");
+    sandbox.run("fail pool 1").success();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| sandbox.run("replace pool 1 pool/new --wait").failure(1));
+        wait_until(&sandbox, |status| status["health"] == "rebuilding");
+        sandbox.run("fail pool 2 --force").success();
+        sandbox.run("fail pool 3 --force").success();
+        let told = waiting.join().unwrap();
+        let halted =
+            "the rebuild is halted: more elements of group 0 failed than its parity bears\n  stop the server";
+        assert!(told.contains(halted), "{told}");
+    });
+    let told = sandbox.run("status pool");
+    assert!(
+        told.code == 2 && told.stdout.contains("\n  rebuild HALTED: more elements of group 0"),
+        "{told:?}"
+    );
+    // With what failed it goes on, as was said.
+    served.kill();
+    let served = Served::start(&sandbox, "pool", "");
+    wait_until(&sandbox, |status| status["health"] == "clean");
+    assert_eq!(status(&sandbox)["rebuild_halted"], Value::Null);
+    let mut disk = served.disk();
+    for chunk in 0..300 {
+        assert_eq!(disk.read(chunk * 4096, 4096), [chunk as u8 | 1; 4096]);
+    }
+}
+
+/// Answers a client at the array's control socket, one answer a request.
+fn answer(sandbox: &Sandbox, answers: Vec<Result<Value, i64>>) {
+    let listener = UnixListener::bind(sandbox.path().join("run/pool.ctl")).unwrap();
+    let (mut client, _) = listener.accept().unwrap();
+    let mut lines = BufReader::new(client.try_clone().unwrap()).lines();
+    for answer in answers {
+        let asked: Value = serde_json::from_str(&lines.next().expect("it asks").unwrap()).unwrap();
+        let (id, error) = (&asked["id"], |code| json!({ "code": code, "message": "for a test" }));
+        let told = match answer {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(code) => json!({ "jsonrpc": "2.0", "id": id, "error": error(code) }),
+        };
+        client.write_all(format!("{told}\n").as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
+    let (sandbox, server) = served("--rate 1KiB");
+    let idle = status(&sandbox);
+    let goes_on = thread::scope(|scope| {
+        let waiting = scope.spawn(|| sandbox.run("scrub pool --wait").failure(1));
+        wait_until(&sandbox, |status| !status["scrub"].is_null());
+        let goes_on = status(&sandbox);
+        server.kill();
+        let told = waiting.join().unwrap();
+        assert!(told.contains("the scrub cannot be waited for: ") && told.contains("begins anew"), "{told}");
+        goes_on
+    });
+    let wait_for = |answers| {
+        thread::scope(|scope| {
+            let path = sandbox.path().join("run/pool.ctl");
+            let _ = std::fs::remove_file(&path);
+            scope.spawn(|| answer(&sandbox, answers));
+            while !path.exists() {
+                thread::yield_now();
+            }
+            sandbox.run("scrub pool --wait")
+        })
+    };
+    let (busy, ends, refused) = (Err(2), Err(3), Err(1));
+    wait_for(vec![Ok(Value::Null), busy.clone(), Ok(goes_on.clone()), busy, Ok(idle)]).success();
+    for error in [ends, refused] {
+        let told = wait_for(vec![Ok(Value::Null), Ok(goes_on.clone()), error]).failure(1);
+        assert!(told.contains("the scrub cannot be waited for: for a test"), "{told}");
+    }
 }
 
 #[test]

@@ -146,6 +146,8 @@ fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     for (number, element) in numbered() {
         family.counter(&[("element", number)], element.errors)?;
     }
+    let halted = "1 while a rebuild goes no further until the array is served again";
+    gauge(to, "rebuild_halted", halted, f64::from(u8::from(status.rebuild_halted.is_some())))?;
     let lost = "Stripes or rows that the last rebuild could not make";
     gauge(to, "rebuild_lost_stripes", lost, status.rebuild_lost as f64)?;
     let Some(scrubbed) = &status.last_scrub else { return Ok(()) };

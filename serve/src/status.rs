@@ -75,6 +75,8 @@ pub struct Status {
     pub spares: Vec<PathBuf>,
     /// A rebuild that goes on.
     pub rebuild: Option<Progress>,
+    /// Why the rebuild goes no further until the array is served again.
+    pub rebuild_halted: Option<String>,
     /// Stripes or rows that the last rebuild could not make: reads of what the element had of them fail.
     pub rebuild_lost: u64,
     /// A scrub that goes on.

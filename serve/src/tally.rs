@@ -219,6 +219,7 @@ impl Tally {
             elements,
             spares: surroundings.spares,
             rebuild: found.rebuild.map(|(element, share)| progress(Some(element), share, &self.rebuild)),
+            rebuild_halted: found.rebuild_halted.map(|why| why.to_string()),
             rebuild_lost: found.rebuild_lost,
             scrub: found.scrub.progress.map(|share| progress(None, share, &self.scrub)),
             last_scrub,

@@ -7,6 +7,24 @@ use crate::memory::Memory;
 use crate::placement::elastic::ScrubCounts;
 use crate::placement::elastic::durable::{Durable, Walk};
 
+/// Why a rebuild goes no further until the array is opened again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// More elements of this group failed than its parity bears. All that failed may come back together.
+    Beyond(u32),
+    /// So many rows could not be made that no more can be told from those that were.
+    Unmade(u64),
+}
+
+impl std::fmt::Display for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Beyond(group) => write!(f, "more elements of group {group} failed than its parity bears"),
+            Self::Unmade(rows) => write!(f, "{rows} rows could not be made"),
+        }
+    }
+}
+
 impl<M: Memory> Array<M> {
     fn durable(&self) -> Option<&Durable> {
         self.elastic.as_ref()?.durable.as_deref()
@@ -35,6 +53,15 @@ impl<M: Memory> Array<M> {
         }
         let rebuild = self.durable()?.rebuild.as_ref()?;
         Some((rebuild.element, rebuild.walk.segment, self.elastic().segments.count()))
+    }
+
+    /// Why the rebuild, if there is one, goes no further; `None` while it does. That of a log never halts: what it cannot make is
+    /// lost.
+    pub fn rebuild_halted(&self) -> Option<Halt> {
+        self.rebuilding()?;
+        let members = self.members.as_ref()?;
+        let is_halted = members.rebuild.as_ref().is_some_and(|rebuild| rebuild.is_halted);
+        self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(members.unmade)))
     }
 
     /// Stripes (log) or rows (in place) of which the last rebuild could not make what the element has: too much of each is lost.

@@ -42,6 +42,7 @@ mod zones;
 #[cfg(feature = "planted-bugs")]
 pub(crate) use elastic::Short;
 pub use elastic::{StripeMember, StripeView};
+pub use going_on::Halt;
 pub use rejoin::{RejoinError, Rejoining};
 use std::collections::VecDeque;
 use zones::Internal;

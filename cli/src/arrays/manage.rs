@@ -9,7 +9,7 @@ use stripewise_serve::{Client, ClientError, Command, ControlError};
 use stripewise_study::human::count;
 
 use super::places::{Hint, Places, absolute, array_name};
-use super::watch;
+use super::watch::{self, Work};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -219,7 +219,7 @@ pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
     let command = Command::Replace { element, path: path.clone(), force };
     args.array.bring(&mut client, &command, |hint| add(&mut hint.paths, &path), context)?;
     if args.wait {
-        let status = watch::until_done(&mut client, "rebuild", |status| status.rebuild, context)?;
+        let status = watch::until_done(&mut client, Work::Rebuild, context)?;
         if let Some(one) = status.elements.get(usize::from(element)).filter(|one| one.state != "active") {
             let reason = one.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             return Err(Failure::failed(format!(
@@ -254,7 +254,7 @@ pub(crate) fn scrub(args: Scrub, context: &mut Context<'_>) -> Outcome {
     if !args.wait {
         return Ok(());
     }
-    let status = watch::until_done(&mut client, "scrub", |status| status.scrub, context)?;
+    let status = watch::until_done(&mut client, Work::Scrub, context)?;
     let Some(scrubbed) = status.last_scrub else { return Ok(()) };
     writeln!(context.out, "{}", watch::scrubbed(&scrubbed))?;
     match (scrubbed.lost, scrubbed.complete) {

@@ -46,8 +46,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let mut told = Vec::new();
     let mut worst = 0;
     for name in names {
-        let asked = Client::connect(&args.places.control(&name)?).map_err(Failure::from);
-        let status = asked.and_then(|mut client| watch::status(&mut client));
+        let asked = Client::connect(&args.places.control(&name)?);
+        let status = asked.and_then(|mut client| client.status()).map_err(Failure::from);
         worst = worst.max(match &status {
             Ok(status) => code(status.health),
             Err(_) => 2,
@@ -104,6 +104,9 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     }
     if let Some(progress) = &status.rebuild {
         writeln!(out, "  rebuild of element {}", progress_line(progress))?;
+        if let Some(reason) = &status.rebuild_halted {
+            writeln!(out, "  rebuild HALTED: {reason}; {}", watch::HALTED_REMEDY)?;
+        }
     }
     if status.rebuild_lost > 0 {
         writeln!(out, "  last rebuild: {} stripes LOST", count(status.rebuild_lost))?;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use stripewise_serve::{Client, Command, Progress, Scrubbed, Status};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use stripewise_serve::{Client, Progress, Scrubbed, Status};
 use stripewise_study::human::{bytes, count};
 
 use crate::context::Context;
@@ -13,44 +13,77 @@ use crate::interrupt;
 /// How often the server is asked.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Asks for the status.
-pub(super) fn status(client: &mut Client) -> Outcome<Status> {
-    let value = client.ask(&Command::Status)?;
-    serde_json::from_value(value).map_err(|error| {
-        Failure::failed(format!(
-            "the server's status cannot be read: {error}\n  it may be of another version"
-        ))
-    })
+/// What is to be done about a rebuild that is halted.
+pub(super) const HALTED_REMEDY: &str =
+    "stop the server, and serve the array again with all elements that can be had: it goes on then";
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    Rebuild,
+    Scrub,
 }
 
-/// Waits until `under_way` says of the status that there is nothing, and returns that status.
+impl Work {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rebuild => "rebuild",
+            Self::Scrub => "scrub",
+        }
+    }
+
+    /// How far it is, while there is one.
+    fn progress(self, status: &Status) -> Option<Progress> {
+        match self {
+            Self::Rebuild => status.rebuild,
+            Self::Scrub => status.scrub,
+        }
+    }
+
+    /// What becomes of it when its server is gone.
+    fn later(self) -> &'static str {
+        match self {
+            Self::Rebuild => "it goes on when the array is served again",
+            Self::Scrub => "it begins anew when it is asked for again",
+        }
+    }
+}
+
+/// Waits until there is no such work, and returns the status then. A server that has too much to do is asked again.
 ///
 /// # Errors
-/// When the user interrupts; what is waited for goes on then.
-pub(super) fn until_done(
-    client: &mut Client,
-    what: &str,
-    under_way: fn(&Status) -> Option<Progress>,
-    context: &Context<'_>,
-) -> Outcome<Status> {
+/// When no more waiting brings its end: it is halted, or the server is gone. When the user interrupts; it goes on then.
+pub(super) fn until_done(client: &mut Client, work: Work, context: &Context<'_>) -> Outcome<Status> {
+    let what = work.name();
     let style =
         ProgressStyle::with_template("{prefix} [{bar:30}] {percent:>3} %, {human_pos} of {human_len}{msg}");
     let style = style.expect("the template is right").progress_chars("=> ");
     let target =
         if context.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
-    let bar = ProgressBar::with_draw_target(None, target).with_style(style).with_prefix(what.to_owned());
+    let bar = ProgressBar::with_draw_target(None, target).with_style(style).with_prefix(what);
+    let bar = bar.with_finish(ProgressFinish::AndClear);
     loop {
-        let status = status(client)?;
-        let Some(progress) = under_way(&status) else {
-            bar.finish_and_clear();
-            return Ok(status);
-        };
-        bar.set_length(progress.total);
-        bar.set_position(progress.done);
-        bar.set_message(left(&progress));
+        match client.status() {
+            Ok(status) => {
+                let Some(progress) = work.progress(&status) else { return Ok(status) };
+                if let (Work::Rebuild, Some(reason)) = (work, &status.rebuild_halted) {
+                    return Err(Failure::failed(format!(
+                        "the {what} is halted: {reason}\n  {HALTED_REMEDY}"
+                    )));
+                }
+                bar.set_length(progress.total);
+                bar.set_position(progress.done);
+                bar.set_message(left(&progress));
+            }
+            Err(error) if error.passes() => bar.set_message(", the server is busy"),
+            Err(error) => {
+                let later = work.later();
+                return Err(Failure::failed(format!("the {what} cannot be waited for: {error}\n  {later}")));
+            }
+        }
         std::thread::sleep(PERIOD);
         if interrupt::requested() {
-            bar.finish_and_clear();
+            drop(bar);
             context.remark(&format!("the {what} goes on; `stripewise status` tells how far it is"));
             return Err(Failure::Interrupted);
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use stripewise_array::Halt;
 use stripewise_array::format::Uuid;
 use stripewise_array::placement::elastic::{ElasticCounts, StreamCounts};
 use stripewise_base::Nanos;
@@ -94,6 +95,8 @@ pub struct Status {
     pub spares: usize,
     /// The element that is being rebuilt, and how far that is.
     pub rebuild: Option<(u16, Progress)>,
+    /// Why that goes no further until the array is opened again; none while it does.
+    pub rebuild_halted: Option<Halt>,
     /// Stripes or rows that the last rebuild could not make.
     pub rebuild_lost: u64,
     /// What the last scrub found.
@@ -138,6 +141,7 @@ impl<B: Backend> Engine<B> {
             elements: (0..self.desk.backend.count()).map(|element| self.status_of(element)).collect(),
             spares: self.spares.count(),
             rebuild,
+            rebuild_halted: self.array.rebuild_halted(),
             rebuild_lost: self.array.rebuild_lost(),
             scrub: ScrubStatus {
                 progress: self.array.scrubbing().map(progress),

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Command, ControlError, rpc};
+use crate::status::Status;
 
 /// Why a server was not asked, or did not do it.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,13 @@ pub enum ClientError {
     /// The server answered with an error.
     #[error(transparent)]
     Refused(#[from] ControlError),
+}
+
+impl ClientError {
+    /// Whether it may pass if the server is asked again, which has too much to do.
+    pub fn passes(&self) -> bool {
+        matches!(self, Self::Refused(error) if error.code == ControlError::BUSY)
+    }
 }
 
 /// A connection to a server's control socket.
@@ -54,6 +62,16 @@ impl Client {
             _ => ClientError::Io(error),
         })?;
         Ok(Self { stream: BufReader::new(stream), asked: 0 })
+    }
+
+    /// All that the server knows of its array.
+    ///
+    /// # Errors
+    /// Those of [`Client::ask`]; a server of another version may tell what cannot be read.
+    pub fn status(&mut self) -> Result<Status, ClientError> {
+        serde_json::from_value(self.ask(&Command::Status)?).map_err(|error| {
+            ClientError::Answer(format!("its status: {error}; it may be of another version"))
+        })
     }
 
     /// Asks for `command`, and waits for its answer.
