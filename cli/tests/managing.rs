@@ -116,6 +116,36 @@ fn a_spare_is_one_again_when_the_array_is_served_again_until_it_is_used() {
 }
 
 #[test]
+fn where_an_element_was_is_remembered_while_it_is_away() {
+    let (sandbox, served) = served("");
+    let in_pool = |name: &str| sandbox.path().join("pool").join(name);
+    let knows = |name: &str| remembered(&sandbox)["paths"].to_string().contains(&format!("/{name}\""));
+    let serve = |options: &str| {
+        let served = Served::start(&sandbox, "pool", options);
+        let health = status(&sandbox)["health"].as_str().unwrap().to_owned();
+        sandbox.run("stop pool").success();
+        assert_eq!(served.wait(), 0);
+        health
+    };
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    std::fs::rename(in_pool("element-1"), in_pool("away")).unwrap();
+    // Nothing is written meanwhile, so that it can serve at once when it is back.
+    assert_eq!(serve("--read-only"), "degraded");
+    std::fs::rename(in_pool("away"), in_pool("element-1")).unwrap();
+    assert_eq!(serve(""), "clean");
+    // One that was replaced has no place in the array, wherever it is.
+    std::fs::remove_file(in_pool("element-1")).unwrap();
+    let served = Served::start(&sandbox, "pool", "");
+    sandbox.run("replace pool 1 pool/new --wait").success();
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    assert!(knows("element-1") && knows("new"));
+    assert_eq!(serve(""), "clean");
+    assert!(!knows("element-1") && knows("new"));
+}
+
+#[test]
 fn an_element_of_several_names_is_found_once() {
     let (sandbox, served) = served("");
     std::os::unix::fs::symlink("element-0", sandbox.path().join("pool/by-id")).unwrap();

@@ -130,7 +130,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     log::install(args.log_json, context.quiet);
     let known = args.places.hint(&args.name)?;
-    let Found { paths, block, .. } = find(&args, known.as_ref())?;
+    let Found { paths, block, is_whole, .. } = find(&args, known.as_ref())?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
     let media = match args.read_only {
         true => FileMedia::open_to_read(&paths, block.page_bytes)?,
@@ -152,12 +152,12 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         tracing::warn!("{remark}");
     }
     // Known from now on, wherever it was found.
-    let spares = known
-        .iter()
-        .filter(|hint| hint.array == block.array.to_string())
-        .flat_map(spares)
-        .collect::<Vec<_>>();
-    let hint = Hint { spares: spares.clone(), ..Hint::new(block.array.to_string(), &scheme, &paths)? };
+    let its = known.as_ref().filter(|hint| hint.array == block.array.to_string());
+    let spares = its.map(spares).unwrap_or_default();
+    let mut hint = Hint { spares: spares.clone(), ..Hint::new(block.array.to_string(), &scheme, &paths)? };
+    if let Some(its) = its.filter(|_| !is_whole) {
+        hint.paths.extend(away(its));
+    }
     if known.as_ref() != Some(&hint)
         && let Err(Failure::Failed(reason)) = args.places.remember(&args.name, &hint)
     {
@@ -211,6 +211,11 @@ fn spares(known: &Hint) -> Vec<PathBuf> {
     known.spares.iter().filter(is_spare).cloned().collect()
 }
 
+/// Where elements were that cannot be looked at now: one that is away is found there when it is back.
+fn away(known: &Hint) -> impl Iterator<Item = PathBuf> {
+    known.paths.iter().filter(|path| FileMedia::superblock(path).is_err()).cloned()
+}
+
 /// The path of `unix:PATH`.
 fn unix_path(text: &str) -> Result<PathBuf, String> {
     match text.parse()? {
@@ -238,6 +243,8 @@ struct Found {
     block: Superblock,
     /// Those that it counts on and that are not there.
     missing: usize,
+    /// Whether all are there that it knows of, those too that failed.
+    is_whole: bool,
 }
 
 /// Finds the elements that are named or remembered, and waits as long as it may for those that are missing.
@@ -297,10 +304,11 @@ fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Fou
     let is_there = |member: &Member| {
         found.iter().any(|(_, block)| (block.array, block.element) == (meant.array, member.element))
     };
-    let counted_on = meant.members.iter().filter(|member| member.state != MemberState::Failed);
-    let missing = counted_on.filter(|member| !is_there(member)).count();
+    let absent = || meant.members.iter().filter(|member| !is_there(member));
+    let missing = absent().filter(|member| member.state != MemberState::Failed).count();
+    let is_whole = absent().next().is_none();
     let members = found.into_iter().filter(|(_, block)| block.array == meant.array).map(|(path, _)| path);
-    Ok(Found { paths: search::without_replaced(members.collect()), block: meant, missing })
+    Ok(Found { paths: search::without_replaced(members.collect()), block: meant, missing, is_whole })
 }
 
 impl From<EngineError> for Failure {
