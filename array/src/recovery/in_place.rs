@@ -297,8 +297,8 @@ fn redo(
         found.secure(site)?;
         tables::make_whole(site, &table, &behind)?;
         if !late::rows(&found, site.geometry).is_empty() && site.fail_absent(superblock) {
-            // An element that is back before this opening is done may have records that were dropped without it, or that an earlier
-            // opening made of other rows, by the numbers of those that follow.
+            // An element that is back before this opening is done may have records that were dropped without it, or that an
+            // earlier opening made of other rows, by the numbers of those that follow.
             superblock.update += 1;
             write_all(site.media, superblock, &site.positions)?;
         }
