@@ -29,6 +29,8 @@ pub struct ElementFile {
     pages: u32,
     /// What it makes of trims; once it refused, trimmed pages are written as zeros.
     discards: Discards,
+    /// Whether it takes pages without a copy.
+    takes_direct: bool,
 }
 
 impl ElementFile {
@@ -55,7 +57,7 @@ impl ElementFile {
             let _ = std::fs::remove_file(path);
             return Err(fail(trouble));
         }
-        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, discards: Discards::Any })
+        Ok(Self::over(file, path, page_bytes, pages, Discards::Any))
     }
 
     /// Makes one new file for each path; all of them, or none.
@@ -94,7 +96,7 @@ impl ElementFile {
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
         let pages = pages_of(bytes, page_bytes).map_err(fail)?;
         let discards = Discards::of(&file);
-        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, discards })
+        Ok(Self::over(file, path, page_bytes, pages, discards))
     }
 
     /// Opens a file or block device to read it alone, beside others that read it. What follows its last whole page is left out.
@@ -108,7 +110,13 @@ impl ElementFile {
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
         let whole = bytes - bytes.checked_rem(page_bytes.into()).unwrap_or(0);
         let pages = pages_of(whole, page_bytes).map_err(|_| fail(FileTrouble::Size { bytes, page_bytes }))?;
-        Ok(Self { file, path: path.to_path_buf(), page_bytes, pages, discards: Discards::Never })
+        Ok(Self::over(file, path, page_bytes, pages, Discards::Never))
+    }
+
+    /// What is known of a file that is open and locked.
+    fn over(file: File, path: &Path, page_bytes: u32, pages: u32, discards: Discards) -> Self {
+        let takes_direct = takes_direct(&file, page_bytes);
+        Self { file, path: path.to_path_buf(), page_bytes, pages, discards, takes_direct }
     }
 
     /// Opens the elements of one array.
@@ -146,18 +154,11 @@ impl ElementFile {
 
     /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
     /// aligned like those of [`Pages`]. What cannot wait is told so instead of being given to a thread of the kernel.
+    ///
+    /// It touches no device: elements come while the array serves.
     pub(crate) fn go_direct(&mut self) {
-        let Ok(before) = fcntl_getfl(&self.file) else { return };
-        let direct = before | OFlags::DIRECT | OFlags::NONBLOCK;
-        if fcntl_setfl(&self.file, direct).is_err() {
-            return;
-        }
-        // Whether it takes pages of this size shows in the first.
-        let mut pages = Pages::new(self.page_bytes);
-        let page = pages.take();
-        if pread(&self.file, pages.page_mut(page), 0).is_err() {
-            // The flags that it had were taken before, so they are taken again.
-            let _ = fcntl_setfl(&self.file, before);
+        let Some(before) = fcntl_getfl(&self.file).ok().filter(|_| self.takes_direct) else { return };
+        if fcntl_setfl(&self.file, before | OFlags::DIRECT | OFlags::NONBLOCK).is_err() {
             return;
         }
         // What was read while the array was opened would only take memory.
@@ -255,6 +256,20 @@ fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
         }
     }
     Ok(file)
+}
+
+/// Whether pages of this size go between memory and the file without a copy. It shows in the first, which is read.
+fn takes_direct(file: &File, page_bytes: u32) -> bool {
+    let Ok(before) = fcntl_getfl(file) else { return false };
+    if fcntl_setfl(file, before | OFlags::DIRECT).is_err() {
+        return false;
+    }
+    let mut pages = Pages::new(page_bytes);
+    let page = pages.take();
+    let is_read = pread(file, pages.page_mut(page), 0).is_ok();
+    // The flags that it had were taken before, so they are taken again.
+    let _ = fcntl_setfl(file, before);
+    is_read
 }
 
 /// What kept a file from being opened.

@@ -1,3 +1,6 @@
+use std::os::unix::fs::OpenOptionsExt;
+
+use rustix::fs::{OFlags, fcntl_getfl};
 use stripewise_array::{Class, Memory};
 
 use super::*;
@@ -188,6 +191,35 @@ fn an_element_that_was_closed_does_nothing_and_lets_its_file_go() {
     let file = ElementFile::open(&folder.path().join("element"), PAGE as u32).expect("its lock is free");
     ring.put(0, file);
     assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)])[0].is_ok());
+}
+
+/// Bytes that this thread has read from files.
+fn bytes_read() -> Option<u64> {
+    let counters = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    counters.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
+}
+
+/// It comes while the array serves, and its device may be slow to answer.
+#[test]
+fn whoever_takes_an_element_does_not_wait_for_its_device() {
+    let Some((folder, mut ring, _memory)) = ring(8, LONG) else { return };
+    ring.close(0);
+    let path = folder.path().join("element");
+    let before_opening = bytes_read();
+    let file = ElementFile::open(&path, PAGE as u32).unwrap();
+    let before = bytes_read();
+    ring.put(0, file);
+    let (Some(before_opening), Some(before), Some(after)) = (before_opening, before, bytes_read()) else {
+        println!("skipped: the system does not count what is read");
+        return;
+    };
+    // The counters themselves are read too, which is less than a page.
+    assert!(after - before < PAGE as u64, "{} bytes were read", after - before);
+    let is_direct = |open: &Open| fcntl_getfl(&open.file).unwrap().contains(OFlags::DIRECT);
+    let mut options = std::fs::OpenOptions::new();
+    let may_be = options.read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(&path).is_ok();
+    assert_eq!(ring.open.iter().flatten().map(is_direct).collect::<Vec<_>>(), [may_be]);
+    assert!(!may_be || before - before_opening >= PAGE as u64, "opening it showed whether it may be");
 }
 
 /// The page of an operation that has timed out is not given to anybody else before the kernel is done with it.
