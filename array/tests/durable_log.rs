@@ -258,7 +258,7 @@ fn invariant_f_trims_of_a_checkpoint_that_came_to_nothing_are_durable_with_the_n
         [0, 1].into_iter().for_each(|element| host.fail(element));
         host.finish();
         [0, 1].into_iter().for_each(|element| host.disk().elements[element].is_gone = false);
-        host.rejoin(0, Rejoining::Returned);
+        host.rejoin(0, host.returned(0));
         let is_flushed = host.flush_while(|_, _| {});
         went_on += u32::from(is_flushed && host.array.rebuilding().is_some());
         let mut host = host.lose_power();
@@ -350,7 +350,7 @@ fn a_group_that_can_take_no_stripes_takes_them_again_when_an_element_is_back() {
         let no_space = host.ask(RequestKind::Write, 3, host.chunks(1, 2)).is_none();
         assert!(no_space, "opened anew: {is_opened}");
         host.disk().elements[3].is_gone = false;
-        host.rejoin(3, Rejoining::Returned);
+        host.rejoin(3, host.returned(3));
         (0..chunks).for_each(|chunk| host.write(chunk, 3));
         host.finish_rebuild();
         host.flush();
@@ -402,7 +402,7 @@ fn rejoined(how: impl Fn(&mut Host, u16) -> Rejoining) {
 
 #[test]
 fn invariant_j_an_element_that_comes_back_gets_what_was_written_since() {
-    rejoined(|_, _| Rejoining::Returned);
+    rejoined(|host, gone| host.returned(gone));
 }
 
 #[test]
@@ -544,7 +544,7 @@ fn invariant_j_an_element_that_fails_while_it_is_rebuilt_gets_everything_when_it
             host.flush();
         }
         host.disk().elements[1].is_gone = false;
-        host.rejoin(1, Rejoining::Returned);
+        host.rejoin(1, host.returned(1));
         host.finish_rebuild();
         host.flush();
         host.disk().elements[2].is_gone = true;

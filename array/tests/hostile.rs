@@ -11,7 +11,7 @@ use stripewise_array::format::dump::Dump;
 use stripewise_array::format::{
     CheckpointHeader, MemberState, SUPERBLOCK_BYTES, SegmentEntry, Superblock, checkpoint, crc32c,
 };
-use stripewise_array::{Array, Elements, Opening, PageMemory, Rejoining, RequestKind, Scheme};
+use stripewise_array::{Array, Elements, Opening, PageMemory, RequestKind, Scheme};
 
 const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\n\
     policy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -39,7 +39,7 @@ fn written(scheme: &str) -> [Disk; 2] {
     (0..20).for_each(|chunk| host.write(chunk, 101));
     host.flush();
     host.disk().elements[1].is_gone = false;
-    host.rejoin(1, Rejoining::Returned);
+    host.rejoin(1, host.returned(1));
     while !superblocks(&host.disk()).all(|its| its.members[1].state == MemberState::Rebuilding) {
         host.go_on();
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use disk::{Disk, Host};
 use stripewise_array::format::{Copy, Features, IntentPage, RedoRecord, Uuid};
-use stripewise_array::{Opening, Outcome, Rejoining, RequestKind};
+use stripewise_array::{Opening, Outcome, RequestKind};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =
@@ -370,7 +370,7 @@ fn an_element_that_fails_or_comes_back_or_a_scrub_finds_no_parity_late() {
         (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(7)));
         (0..20).for_each(|chunk| host.write(chunk, 8));
         host.disk().elements[3].is_gone = false;
-        host.rejoin(3, Rejoining::Returned);
+        host.rejoin(3, host.returned(3));
         host.finish_rebuild();
         host.flush();
         let mut host = host.lose_power();

@@ -303,11 +303,12 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
         host
     };
     let expected = |chunk: u64| if chunk < 80 && chunk.is_multiple_of(2) { 200 } else { chunk as u8 | 1 };
-    for (how, stride) in
-        [(Rejoining::Returned, 1), (Rejoining::Replacement { element: Uuid([0x66; 16]), pages: 400 }, 41)]
-    {
+    for (how, stride) in [
+        (Rejoining::Returned { pages: 400 }, 1),
+        (Rejoining::Replacement { element: Uuid([0x66; 16]), pages: 400 }, 41),
+    ] {
         let mut host = build();
-        if how != Rejoining::Returned {
+        if !how.is_returned() {
             host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0));
         }
         host.rejoin(1, how);

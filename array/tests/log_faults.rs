@@ -258,10 +258,30 @@ fn an_element_that_was_absent_gets_what_no_flush_covered_before() {
     let values: Vec<u8> = (0..90).map(|chunk| host.read(chunk).expect("it is there")).collect();
     assert!(values.contains(&6));
     host.disk().elements[1] = before;
-    host.rejoin(1, Rejoining::Returned);
+    host.rejoin(1, host.returned(1));
     host.finish_rebuild();
     host.flush();
     whole_without_any_other(&host, 1, 90, |chunk| values[chunk as usize]);
+}
+
+#[test]
+fn an_element_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
+    let mut disk = disk();
+    disk.elements[1].pages.resize(450, vec![0; 1024].into());
+    let mut host = Host::create(RAID5, disk);
+    (0..30).for_each(|chunk| host.write(chunk, 5));
+    host.flush();
+    host.disk().elements[1].is_gone = true;
+    let mut host = host.lose_power();
+    host.disk().elements[1].is_gone = false;
+    host.rejoin(1, host.returned(1));
+    host.finish_rebuild();
+    host.flush();
+    let mut disk = host.copy_of_disk();
+    disk.elements[1].pages[..4].iter_mut().for_each(|page| page.fill(0x5a));
+    disk.elements[2].is_gone = true;
+    let mut host = Host::open_as(RAID5, disk);
+    (0..30).for_each(|chunk| assert_eq!(host.read(chunk), Some(5), "chunk {chunk}"));
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn invariant_j_and_l_an_element_in_place_that_comes_back_or_is_replaced_is_whole
             (0..40).for_each(|chunk| host.write(chunk * 3, 200));
             host.flush();
             host.disk().elements[gone as usize].is_gone = false;
-            let mut how = Rejoining::Returned;
+            let mut how = host.returned(gone);
             if is_another {
                 wipe(&mut host, gone.into());
                 how = replacement(260);
@@ -90,6 +90,26 @@ fn invariant_j_and_l_an_element_in_place_that_comes_back_or_is_replaced_is_whole
 }
 
 #[test]
+fn an_element_larger_than_others_comes_back_with_both_copies_of_its_superblock() {
+    for scheme in [RAID5, BITMAP] {
+        let mut disk = Disk::new(5, 260, 1024);
+        disk.elements[1].pages.resize(300, vec![0; 1024].into());
+        let mut host = Host::create(scheme, disk);
+        (0..30).for_each(|chunk| host.write(chunk, 5));
+        host.disk().elements[1].is_gone = true;
+        let mut host = host.lose_power();
+        host.disk().elements[1].is_gone = false;
+        host.rejoin(1, host.returned(1));
+        host.finish_rebuild();
+        let mut disk = host.copy_of_disk();
+        disk.elements[1].pages[..4].iter_mut().for_each(|page| page.fill(0x5a));
+        disk.elements[2].is_gone = true;
+        let mut host = Host::open_as(scheme, disk);
+        (0..30).for_each(|chunk| assert_eq!(host.read(chunk), Some(5), "chunk {chunk}"));
+    }
+}
+
+#[test]
 fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
     for (scheme, is_another) in [(RAID5, false), (RAID5, true), (BITMAP, false), (BITMAP, true)] {
         let mut host = full(scheme, 220);
@@ -102,7 +122,7 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
         }
         let how = |nth: u8| match is_another {
             true => Rejoining::Replacement { element: Uuid([nth; 16]), pages: 220 },
-            false => Rejoining::Returned,
+            false => Rejoining::Returned { pages: 220 },
         };
         host.rejoin(1, how(0x60));
         let (mut cuts, mut went_on) = (0, 0);
@@ -176,7 +196,7 @@ fn elements_that_fail_together_while_another_is_rebuilt_may_come_back_together()
         }
         [2, 4].iter().for_each(|&element| host.fail(element));
         host.finish();
-        let twin = host.try_rejoin(2, Rejoining::Returned);
+        let twin = host.try_rejoin(2, host.returned(2));
         assert_eq!(twin, Err(RejoinError::Beyond(0)), "the rebuild goes on no more");
         is_opened_without_1(host, scheme);
     }
@@ -207,7 +227,7 @@ fn a_replacement_waits_when_more_failed_than_parity_bears_and_what_is_back_comes
         failing.iter().for_each(|&element| host.fail(element));
         assert_eq!(host.try_rejoin(1, replacement(260)), Err(RejoinError::Beyond(0)));
         host.disk().elements[1].is_gone = false;
-        host.rejoin(1, Rejoining::Returned);
+        host.rejoin(1, host.returned(1));
         while host.array.is_failed(1) {
             host.go_on();
         }
@@ -217,7 +237,7 @@ fn a_replacement_waits_when_more_failed_than_parity_bears_and_what_is_back_comes
         // By the bitmap it missed nothing, and is whole.
         let halted = (scheme != BITMAP).then_some(Halt::Beyond(0));
         assert_eq!(host.array.rebuild_halted(), halted);
-        let third = host.try_rejoin(3, Rejoining::Returned);
+        let third = host.try_rejoin(3, host.returned(3));
         assert_eq!(third, Err(RejoinError::Beyond(0)), "others are too many without it");
     }
 }
@@ -229,7 +249,7 @@ fn an_element_that_comes_back_keeps_its_metadata_until_others_tell_that_it_faile
         let mut host = full(RAID5, 260);
         host.fail(gone);
         host.disk().elements[gone as usize].is_gone = false;
-        host.rejoin(gone, Rejoining::Returned);
+        host.rejoin(gone, host.returned(gone));
         let mut openings = 0;
         for step in 0.. {
             if superblock(&mut host).members[gone as usize].state == MemberState::Rebuilding {
@@ -341,7 +361,7 @@ fn what_an_element_came_back_with_is_not_read_before_it_is_made() {
         (0..chunks).for_each(|chunk| host.write(chunk, 9));
         host.flush();
         host.disk().elements[2].is_gone = false;
-        host.rejoin(2, Rejoining::Returned);
+        host.rejoin(2, host.returned(2));
         for chunk in (0..chunks).rev().step_by(3) {
             assert_eq!(host.read(chunk), Some(9), "chunk {chunk}");
         }
@@ -383,7 +403,7 @@ fn an_element_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
         let mut host = full(RAID5, 260);
         host.fail(1);
         host.disk().elements[1].is_gone = false;
-        host.rejoin(1, Rejoining::Returned);
+        host.rejoin(1, host.returned(1));
         while host.array.rebuilding().is_some_and(|(_, done, all)| done < all) {
             host.go_on();
         }
@@ -395,7 +415,7 @@ fn an_element_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
         host.fail(1);
         host.finish_within(ended);
         host.disk().elements[1].is_gone = false;
-        host.rejoin(1, Rejoining::Returned);
+        host.rejoin(1, host.returned(1));
         host.finish_rebuild();
         assert!(!host.array.is_failed(1), "after {steps} and {ended} steps");
     }
@@ -405,18 +425,20 @@ fn an_element_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
 #[test]
 fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     let mut host = full(RAID5, 260);
-    assert_eq!(host.try_rejoin(2, Rejoining::Returned), Err(RejoinError::Active(2)));
+    assert_eq!(host.try_rejoin(2, host.returned(2)), Err(RejoinError::Active(2)));
     host.fail(2);
     let smaller = Rejoining::Replacement { element: ANOTHER, pages: 259 };
     assert_eq!(host.try_rejoin(2, smaller), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
+    let cut_off = Rejoining::Returned { pages: 259 };
+    assert_eq!(host.try_rejoin(2, cut_off), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
     let twin = Rejoining::Replacement { element: Uuid([1; 16]), pages: 300 };
     assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { element: Uuid([1; 16]), number: 0 }));
     host.disk().elements[2].is_gone = false;
-    host.rejoin(2, Rejoining::Returned);
+    host.rejoin(2, host.returned(2));
     host.fail(3);
-    assert_eq!(host.try_rejoin(3, Rejoining::Returned), Err(RejoinError::Busy(2)));
+    assert_eq!(host.try_rejoin(3, host.returned(3)), Err(RejoinError::Busy(2)));
     let mut host = host.try_open(Opening { read_only: true, ..Opening::default() }).expect("it opens");
-    assert_eq!(host.try_rejoin(3, Rejoining::Returned), Err(RejoinError::ReadOnly));
+    assert_eq!(host.try_rejoin(3, host.returned(3)), Err(RejoinError::ReadOnly));
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 mod support;
 
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use stripewise_array::format::Superblock;
 use stripewise_array::{Opening, Scheme, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{
@@ -117,11 +119,15 @@ fn an_element_that_was_away_gets_what_it_missed() {
         let other = bench.new_file("other", ELEMENT_BYTES);
         let refused = engine.rejoin(2, other);
         assert!(matches!(refused, Err(EngineError::NotThat { element: 2, .. })), "{refused:?}");
+        // Larger than it was: it ends elsewhere, and so does its second superblock.
+        File::options().write(true).open(&away).unwrap().set_len(ELEMENT_BYTES + (1 << 20)).unwrap();
         engine.rejoin(2, ElementFile::open(&away, 4096).unwrap()).unwrap();
         assert!(matches!(engine.status().rebuild, Some((2, _))));
         bench.serve_until_rebuilt(&mut engine);
         bench.check(&mut engine);
         engine.close().unwrap();
+        let content = std::fs::read(&away).unwrap();
+        assert!(Superblock::parse(&content[content.len() - 4096..]).is_ok());
         bench.paths.insert(2, away);
         bench.check_bears_any(options);
     }
@@ -328,7 +334,7 @@ fn too_much_that_is_lost_fails_requests_and_not_the_engine() {
 fn a_device_belongs_to_one_and_its_blocks_fit_into_pages() {
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("image");
-    std::fs::File::create(&image).unwrap().set_len(1 << 20).unwrap();
+    File::create(&image).unwrap().set_len(1 << 20).unwrap();
     let losetup = |arguments: &[&str]| {
         let output = std::process::Command::new("losetup").args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

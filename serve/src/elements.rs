@@ -89,7 +89,9 @@ impl Elements {
                 )));
             }
             Place::Element(element) => {
-                engine.check_rejoin(element, Rejoining::Returned)?;
+                // How large it is that comes is found out when it is there.
+                let pages = engine.array().element_pages();
+                engine.check_rejoin(element, Rejoining::Returned { pages })?;
                 Some(element)
             }
             Place::Spare => None,

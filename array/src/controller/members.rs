@@ -41,7 +41,7 @@ impl<M: Memory> Array<M> {
         if self.read_only {
             return Err(RejoinError::ReadOnly);
         }
-        let returning = (how == Rejoining::Returned).then_some(element);
+        let returning = how.is_returned().then_some(element);
         if let Some(group) = self.group_beyond(returning) {
             return Err(RejoinError::Beyond(group));
         }
@@ -73,11 +73,11 @@ impl<M: Memory> Array<M> {
         self.queues.reopen(element);
         let failed = self.failed_elements();
         let Some(members) = &mut self.members else { return };
-        if let Rejoining::Replacement { element: uuid, pages } = how {
+        members.back[element as usize] = how.pages() - superblock_pages(members.superblock.page_bytes);
+        if let Rejoining::Replacement { element: uuid, .. } = how {
             members.superblock.members[element as usize].element = uuid;
-            members.back[element as usize] = pages - superblock_pages(members.superblock.page_bytes);
         }
-        let news = News::Comes { is_returned: how == Rejoining::Returned };
+        let news = News::Comes { is_returned: how.is_returned() };
         members.telling = Some(Telling { element, news, stage: Stage::Clear, begun: 0, failed });
     }
 

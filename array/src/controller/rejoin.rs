@@ -16,7 +16,24 @@ pub enum Rejoining {
         pages: u32,
     },
     /// The one that was there before it failed, or was absent: it has what was durable then.
-    Returned,
+    Returned {
+        /// Pages that it has.
+        pages: u32,
+    },
+}
+
+impl Rejoining {
+    /// Pages of what comes.
+    pub fn pages(self) -> u32 {
+        match self {
+            Self::Replacement { pages, .. } | Self::Returned { pages } => pages,
+        }
+    }
+
+    /// Whether it is the one that was there before.
+    pub fn is_returned(self) -> bool {
+        matches!(self, Self::Returned { .. })
+    }
 }
 
 /// Why an element cannot come into the array.
@@ -95,13 +112,13 @@ impl<M: Memory> Array<M> {
         if !self.failed[element as usize] {
             return Err(RejoinError::Active(element));
         }
-        let needed = self.element_pages();
-        match (how, &self.members) {
-            (Rejoining::Replacement { pages, .. }, _) if pages < needed => {
-                Err(RejoinError::TooSmall { pages, needed })
-            }
-            (_, Some(members)) => self.check_member(members, element, how),
-            (_, None) => self.check_log_member(how),
+        let (pages, needed) = (how.pages(), self.element_pages());
+        if pages < needed {
+            return Err(RejoinError::TooSmall { pages, needed });
+        }
+        match &self.members {
+            Some(members) => self.check_member(members, element, how),
+            None => self.check_log_member(how),
         }
     }
 }

@@ -451,6 +451,11 @@ impl Host {
         self.array.element_failed(self.now, element, &mut self.world);
     }
 
+    /// How `element` comes back.
+    pub(crate) fn returned(&self, element: u16) -> Rejoining {
+        Rejoining::Returned { pages: self.world.disk.borrow().elements[element as usize].pages.len() as u32 }
+    }
+
     pub(crate) fn try_rejoin(&mut self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
         self.array.rejoin(self.now, element, how, &mut self.world)
     }

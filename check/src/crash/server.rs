@@ -235,12 +235,13 @@ impl<S: Subject> Server<S> {
         };
         let nth = self.comebacks.iter().position(can_come)?;
         let one = self.comebacks.remove(nth);
-        let mut how = Rejoining::Returned;
+        let pages = self.desk.elements.pages();
+        let mut how = Rejoining::Returned { pages };
         if one.is_another {
             self.desk.elements.replace(one.element, choice);
             let element =
                 Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
-            how = Rejoining::Replacement { element, pages: self.desk.elements.pages() };
+            how = Rejoining::Replacement { element, pages };
         }
         self.desk.absent &= !(1 << one.element);
         if !self.subject.rejoin(self.now, one.element, how, &mut self.desk) {

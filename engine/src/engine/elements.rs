@@ -199,7 +199,8 @@ impl Engine<Files> {
         } else if block.element != known.elements[usize::from(element)] {
             format!("it is or was element {} of this array; replace the element by it", block.number)
         } else {
-            return self.put(element, file, Rejoining::Returned);
+            let how = Rejoining::Returned { pages: file.pages() };
+            return self.put(element, file, how);
         };
         Err(EngineError::NotThat { element, path: file.path().into(), reason })
     }

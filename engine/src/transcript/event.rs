@@ -193,7 +193,7 @@ impl fmt::Display for Event {
             Self::Refused => f.write_str("an element refused an operation"),
             Self::Failed { element, .. } => write!(f, "element {element} was taken out of service"),
             Self::Rejoined { element, how, .. } => {
-                let what = if *how == Rejoining::Returned { "came back" } else { "was replaced" };
+                let what = if how.is_returned() { "came back" } else { "was replaced" };
                 write!(f, "element {element} {what}")
             }
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),

@@ -31,13 +31,12 @@ impl<M: Memory> Array<M> {
     /// `element`, which may, comes into the log.
     pub(in super::super) fn rejoin_log(&mut self, element: u16, how: Rejoining) {
         let durable = self.elastic_mut().durable_mut();
-        if let Rejoining::Replacement { element: uuid, pages } = how {
-            let member = &mut durable.superblock.members[element as usize];
+        durable.back[element as usize] = how.pages() - durable.layout.superblock_pages;
+        let member = &mut durable.superblock.members[element as usize];
+        if let Rejoining::Replacement { element: uuid, .. } = how {
             member.element = uuid;
             member.failed_batch = 0;
-            durable.back[element as usize] = pages - durable.layout.superblock_pages;
         }
-        let member = &mut durable.superblock.members[element as usize];
         member.state = MemberState::Rebuilding;
         member.cursor = 0;
         durable.is_news = true;
