@@ -5,7 +5,7 @@ use crate::driver::Driver;
 use crate::journal::{News, Rows};
 use crate::memory::Memory;
 use crate::placement::elastic::ScrubCounts;
-use crate::placement::elastic::durable::{Durable, Walk};
+use crate::placement::elastic::durable::Durable;
 
 /// Why a rebuild goes no further until the array is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Why the rebuild, if there is one, goes no further; `None` while it does. That of a log never halts: what it cannot make is
-    /// lost.
+    /// lost as long as nobody brings the rest.
     pub fn rebuild_halted(&self) -> Option<Halt> {
         self.rebuilding()?;
         let members = self.members.as_ref()?;
@@ -64,9 +64,10 @@ impl<M: Memory> Array<M> {
         self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(members.unmade)))
     }
 
-    /// Stripes (log) or rows (in place) of which the last rebuild could not make what the element has: too much of each is lost.
-    /// Reads of that fail. With an intent bitmap the element is not whole for good then: the next scrub or opening of the array
-    /// tries the rows again, from the first of these on.
+    /// Stripes (log) or rows (in place) of which rebuilds could not make what the element has: too much of each is lost, and reads
+    /// of that fail. A log that has all of its elements again scrubs what it has, as the one that was missing may have
+    /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the element is not whole for good then: the next scrub
+    /// or opening of the array tries the rows again, from the first of these on.
     pub fn rebuild_lost(&self) -> u64 {
         self.members
             .as_ref()
@@ -91,9 +92,7 @@ impl<M: Memory> Array<M> {
                 rebuild.try_again();
             }
         } else if self.is_kept() {
-            let durable = self.elastic_mut().durable_mut();
-            durable.scrub = Some(Walk::default());
-            durable.scrubbed = ScrubCounts::default();
+            self.elastic_mut().durable_mut().begin_scrub();
         }
         self.settle(driver);
     }

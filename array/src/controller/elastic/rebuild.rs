@@ -15,15 +15,15 @@ use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::placement::elastic::contents::Walker;
 use crate::placement::elastic::durable::{Rebuild, Stage, Walk};
 use crate::placement::elastic::{Elastic, Role};
-use crate::plan::{Purpose, Step, Trust};
+use crate::plan::{Plan, Purpose, Step, Trust};
 
 /// Plans of a walk that are under way at once.
 const PLANS_OF_WALK: u32 = 4;
 
 impl Rebuild {
-    fn new(element: u16, cursor: u32) -> Self {
+    fn new(element: u16, turn: u32, cursor: u32) -> Self {
         let walk = Walk { segment: cursor, ..Walk::default() };
-        Self { element, walk, noted: cursor, stage: Stage::Walks }
+        Self { element, turn, walk, noted: cursor, stage: Stage::Walks }
     }
 }
 
@@ -81,8 +81,8 @@ impl<M: Memory> Array<M> {
         let durable = log.durable_mut();
         durable.stale = stale;
         durable.write_errors[element as usize] = 0;
-        durable.unmade = 0;
-        durable.rebuild = Some(Rebuild::new(element, cursor));
+        durable.rebuilds = durable.rebuilds.wrapping_add(1);
+        durable.rebuild = Some(Rebuild::new(element, durable.rebuilds, cursor));
         self.review_groups();
     }
 
@@ -121,7 +121,7 @@ impl<M: Memory> Array<M> {
             if is_its {
                 self.spend(2);
                 self.rebuild_mut().walk.under_way += 1;
-                self.recopy(slot, driver);
+                self.recopy(slot, rebuild.turn, driver);
             }
             return true;
         }
@@ -146,6 +146,7 @@ impl<M: Memory> Array<M> {
             walk.under_way += 1;
             self.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild);
+            self.plans[plan as usize].unit = rebuild.turn;
             let member = self.elastic().homes(plan).iter().position(|&home| home == its);
             self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
             self.begin(plan, driver);
@@ -188,9 +189,10 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// Writes the copy of a summary in `slot` anew, from another one.
-    pub(super) fn recopy<D: Driver<M>>(&mut self, slot: u64, driver: &mut D) {
+    /// Writes the copy of a summary in `slot` anew, from another one, for the rebuild of this turn.
+    fn recopy<D: Driver<M>>(&mut self, slot: u64, turn: u32, driver: &mut D) {
         let plan = self.take_plan(slot, Purpose::Recopy);
+        self.plans[plan as usize].unit = turn;
         let log = self.elastic_mut();
         let segment = log.segment_of(slot);
         log.segments.hold(segment);
@@ -274,9 +276,8 @@ impl<M: Memory> Array<M> {
 
     /// What a stripe has on the element that is rebuilt is there, or cannot be made.
     pub(in super::super) fn rebuilt(&mut self, plan: u32) {
-        let row = self.plans[plan as usize].row;
-        let gave_up = self.plans[plan as usize].gave_up;
-        let is_scrub = self.plans[plan as usize].carried != 0;
+        let &Plan { row, unit, gave_up, carried, .. } = &self.plans[plan as usize];
+        let is_scrub = carried != 0;
         let log = self.elastic_mut();
         let segment = log.segment_of(row);
         log.segments.let_go(segment);
@@ -284,7 +285,8 @@ impl<M: Memory> Array<M> {
         if is_scrub {
             return self.looked_at(plan);
         }
-        if let Some(rebuild) = &mut durable.rebuild {
+        // What an earlier one began, of an element that failed since, is none of it.
+        if let Some(rebuild) = durable.rebuild.as_mut().filter(|rebuild| rebuild.turn == unit) {
             rebuild.walk.under_way -= 1;
             durable.unmade += u64::from(gave_up);
         }
@@ -292,6 +294,7 @@ impl<M: Memory> Array<M> {
 
     /// Superblocks are to be told how far rebuilding is, as soon as that is durable; or that it is over.
     pub(super) fn note_rebuild(&mut self) {
+        let is_any_failed = self.any_failed;
         let durable = self.elastic_mut().durable_mut();
         let done = durable.rebuilt_segments();
         let Some(rebuild) = &mut durable.rebuild else { return };
@@ -301,6 +304,11 @@ impl<M: Memory> Array<M> {
             (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
             durable.rebuild = None;
             durable.stale = Vec::new();
+            if durable.unmade > 0 && !is_any_failed {
+                // What could not be made for want of another element can be now, if that is the one which is whole: checksums
+                // tell where it lacks.
+                durable.begin_scrub();
+            }
         } else if done > rebuild.noted {
             rebuild.noted = done;
             member.cursor = rebuild.noted.into();

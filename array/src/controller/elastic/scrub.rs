@@ -28,6 +28,11 @@ impl<M: Memory> Array<M> {
                 durable.scrub = None;
                 // What was moved is not to be found where it was again.
                 durable.sync.is_asked |= durable.scrubbed.repaired > 0;
+                if durable.scrubs_again {
+                    durable.begin_scrub();
+                } else if durable.scrubbed.lost == 0 {
+                    durable.unmade = 0;
+                }
             }
             return is_over;
         }

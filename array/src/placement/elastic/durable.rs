@@ -176,11 +176,15 @@ pub(crate) struct Durable {
     pub(crate) sync: Sync,
     /// The element that is being rebuilt, and how far that is.
     pub(crate) rebuild: Option<Rebuild>,
-    /// Stripes that the last rebuild could not make.
+    /// Rebuilds that were begun.
+    pub(crate) rebuilds: u32,
+    /// Stripes that rebuilds could not make, since a scrub last found nothing lost.
     pub(crate) unmade: u64,
     /// Of each segment whether it has stripes that lack what they had on that element.
     pub(crate) stale: Vec<bool>,
     pub(crate) scrub: Option<Walk>,
+    /// Whether another scrub is to follow the one that goes on.
+    pub(crate) scrubs_again: bool,
     /// What those who walk over segments know of the batches that they are at.
     pub(crate) told: [Told; Walker::ALL.len()],
     /// The free segment that is being discarded.
@@ -210,6 +214,8 @@ pub(crate) struct Walk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuild {
     pub(crate) element: u16,
+    /// Which rebuild it is: its plans have the number.
+    pub(crate) turn: u32,
     pub(crate) walk: Walk,
     /// The segments that superblocks know to be done, or soon will.
     pub(crate) noted: u32,
@@ -294,9 +300,11 @@ impl Durable {
             is_news: false,
             sync: Sync::default(),
             rebuild: None,
+            rebuilds: 0,
             unmade: 0,
             stale: Vec::new(),
             scrub: None,
+            scrubs_again: false,
             told: Default::default(),
             discard: None,
             scrubbed: ScrubCounts::default(),
@@ -487,6 +495,15 @@ impl Durable {
             Phase::Idle => !self.collected.is_empty(),
             Phase::Drain => false,
             _ => true,
+        }
+    }
+
+    /// Begins to read everything, now or behind the scrub that goes on.
+    pub(crate) fn begin_scrub(&mut self) {
+        self.scrubs_again = self.scrub.is_some();
+        if !self.scrubs_again {
+            self.scrub = Some(Walk::default());
+            self.scrubbed = ScrubCounts::default();
         }
     }
 
