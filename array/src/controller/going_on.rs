@@ -64,10 +64,10 @@ impl<M: Memory> Array<M> {
         self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(members.unmade)))
     }
 
-    /// Stripes (log) or rows (in place) of which rebuilds could not make what the element has: too much of each is lost, and reads
-    /// of that fail. A log that has all of its elements again scrubs what it has, as the one that was missing may have
-    /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the element is not whole for good then: the next scrub
-    /// or opening of the array tries the rows again, from the first of these on.
+    /// Stripes (log) or rows (in place) of which rebuilds could not make what the element has: too much of each is lost, and
+    /// reads of that fail. A log that has all of its elements again scrubs what it has, as the one that was missing may have
+    /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the element is not whole for good then: the
+    /// next scrub or opening of the array tries the rows again, from the first of these on.
     pub fn rebuild_lost(&self) -> u64 {
         self.members
             .as_ref()
