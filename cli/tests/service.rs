@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::Sandbox;
+use support::served::Served;
 
 fn path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/stripewise@.service")
@@ -39,6 +40,52 @@ fn systemd_finds_nothing_wrong_with_the_unit_and_the_options_that_it_suggests() 
     assert_eq!(found, (true, String::new()));
     let (is_right, said) = said(&unit.replace("RestartSec=", "RestartSex="), "").unwrap();
     assert!(!is_right && said.contains("RestartSex"), "{said}");
+}
+
+/// The values of a setting of the unit.
+fn values(unit: &str, setting: &str) -> Vec<String> {
+    let lines = unit.lines().filter_map(|line| line.strip_prefix(setting)?.strip_prefix('='));
+    lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
+}
+
+/// Targets that only order are part of a boot if a unit that is ordered by them wants them: systemd.special(7).
+#[test]
+fn targets_that_only_order_are_wanted() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let (before, wanted) = (values(&unit, "Before"), values(&unit, "Wants"));
+    assert_eq!(before, ["remote-fs-pre.target"]);
+    assert!(before.iter().all(|target| wanted.contains(target)), "{wanted:?}");
+}
+
+#[test]
+fn a_command_line_that_is_not_understood_is_not_tried_again() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let ended = Sandbox::new().run("serve pool --wait 60s --no-such-option");
+    assert_eq!(values(&unit, "RestartPreventExitStatus"), [ended.code.to_string()]);
+}
+
+/// The server with the rights of the unit, where they can be taken away: on files of somebody else.
+#[test]
+fn the_capabilities_of_the_unit_suffice() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let kept = values(&unit, "CapabilityBoundingSet").join(",+").replace("CAP_", "").to_lowercase();
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    let pool = sandbox.path().join("pool");
+    for file in std::fs::read_dir(&pool).unwrap().map(|entry| entry.unwrap().path()).chain([pool]) {
+        if let Err(error) = std::os::unix::fs::chown(file, Some(1000), None) {
+            eprintln!("skipped: {error}");
+            return;
+        }
+    }
+    let mut serve = Command::new("setpriv");
+    serve.arg(format!("--bounding-set=-all,+{kept}")).arg("--inh-caps=-all");
+    serve.arg(env!("CARGO_BIN_EXE_stripewise"));
+    let served = Served::start_by(sandbox.within(serve), &sandbox, "pool", "");
+    served.disk().write(0, &[7; 4096]);
+    assert_eq!(served.disk().read(0, 4096), [7; 4096]);
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
 }
 
 #[test]

@@ -45,7 +45,11 @@ impl Sandbox {
     }
 
     pub fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stripewise"));
+        self.within(Command::new(env!("CARGO_BIN_EXE_stripewise")))
+    }
+
+    /// `command` in the directory, and with its folders.
+    pub fn within(&self, mut command: Command) -> Command {
         command
             .current_dir(self.path())
             .stdin(Stdio::null())

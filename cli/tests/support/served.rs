@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::Sandbox;
 use super::disk::Disk;
@@ -22,7 +22,12 @@ impl Served {
     /// Starts `stripewise serve NAME OPTIONS` and waits until it serves.
     #[track_caller]
     pub fn start(sandbox: &Sandbox, name: &str, options: &str) -> Self {
-        let mut command = sandbox.command();
+        Self::start_by(sandbox.command(), sandbox, name, options)
+    }
+
+    /// The same, by a command that needs nothing but its arguments.
+    #[track_caller]
+    pub fn start_by(mut command: Command, sandbox: &Sandbox, name: &str, options: &str) -> Self {
         command.args(["serve", name]).args(options.split_whitespace());
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("the program starts");
