@@ -108,12 +108,17 @@ fn write_checkpoint(
     write_and_flush(media, &at, &vec![page; keepers.len()])
 }
 
-/// The positions of the P + 1 elements of one group that keep checkpoint or commit record `number`.
-fn keepers(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> Vec<u16> {
+/// The P + 1 elements of one group that keep checkpoint or commit record `number`, as far as they are there.
+fn keepers_of(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> impl Iterator<Item = u16> {
     let is_there = |element: u32| positions[element as usize].is_some();
     let missing = (0..positions.len() as u32).filter(|&element| !is_there(element));
     let missing = missing.fold(0u64, |mask, element| mask | 1 << element);
-    let keepers = geometry.keepers(geometry.parity() + 1, number, missing);
+    geometry.keepers(geometry.parity() + 1, number, missing)
+}
+
+/// The positions of those.
+fn keepers(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> Vec<u16> {
+    let keepers = keepers_of(geometry, positions, number);
     keepers.filter_map(|element| positions[usize::from(element)]).collect()
 }
 
@@ -216,6 +221,8 @@ pub(super) fn open<M: Memory>(
         checkpoint: checkpoint.header.number + 1,
     };
     (durable.commits, durable.checkpoint) = (commit.number, commit.checkpoint);
+    let keepers_of = keepers_of(&geometry, positions, commit.checkpoint);
+    durable.checkpoint_on = keepers_of.fold(0, |mask, element| mask | 1 << element);
     let span = durable.layout.superblock_pages;
     for (back, position) in durable.back.iter_mut().zip(positions) {
         if let Some(position) = position {

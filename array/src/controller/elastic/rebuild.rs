@@ -318,11 +318,11 @@ impl<M: Memory> Array<M> {
         durable.is_news = true;
     }
 
-    /// Rebuilding ends when its element fails.
+    /// Rebuilding ends when its element fails, and what was written for it is no copy that counts.
     pub(super) fn stop_rebuild(&mut self, element: u16) {
-        if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut())
-            && durable.rebuild.is_some_and(|rebuild| rebuild.element == element)
-        {
+        let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) else { return };
+        durable.checkpoint_on &= !(1 << element);
+        if durable.rebuild.is_some_and(|rebuild| rebuild.element == element) {
             durable.rebuild = None;
             durable.stale = Vec::new();
             durable.sync.covers_rebuild = false;

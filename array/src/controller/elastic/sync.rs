@@ -194,12 +194,15 @@ impl<M: Memory> Array<M> {
     fn mark_moment(&mut self) {
         self.note_rebuild();
         let is_early = self.has_bug(Bug::CommitEarly);
+        let parity = self.geometry.parity();
         let log = self.elastic_mut();
         let is_full = log.is_full;
         let durable = log.durable_mut();
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
-        // A full log has no checkpoint, and needs the element.
-        let is_enough = durable.sync.is_checkpoint || is_full && durable.first_passed().is_none();
+        // A full log has no checkpoint, and needs the element. It is whole without one if no copy of the newest was to be its.
+        let has_copies = durable.checkpoint_on.count_ones() > parity;
+        let is_enough =
+            durable.sync.is_checkpoint || is_full && has_copies && durable.first_passed().is_none();
         durable.sync.covers_rebuild = is_rebuilt && is_enough;
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
         durable.sync.gave_up = false;
@@ -281,6 +284,8 @@ impl<M: Memory> Array<M> {
     fn next_phase<D: Driver<M>>(&mut self, phase: Phase, driver: &mut D) {
         let has_lost = self.has_lost_data();
         let skips = self.has_bug(Bug::CheckpointNotFlushed);
+        let failed = self.failed_elements();
+        let living = |keepers: &[u16]| keepers.iter().fold(0, |mask, &keeper| mask | 1 << keeper) & !failed;
         if has_lost {
             // Nothing more can be called durable.
             return if phase >= Phase::Body { self.checkpointed(driver) } else { self.committed(driver) };
@@ -307,6 +312,7 @@ impl<M: Memory> Array<M> {
             Phase::Header if !skips => Phase::FlushHeader,
             Phase::Header | Phase::FlushHeader => {
                 durable.checkpoint += 1;
+                durable.checkpoint_on = living(&durable.sync.keepers);
                 Phase::Name
             }
             Phase::Name => Phase::FlushName,

@@ -171,6 +171,8 @@ pub(crate) struct Durable {
     /// The last commit record, and the newest checkpoint that is there for good.
     pub(crate) commits: u64,
     pub(crate) checkpoint: u64,
+    /// The elements that have that checkpoint and have not failed since, as a mask.
+    pub(crate) checkpoint_on: u64,
     /// Whether an element failed that superblocks do not tell of.
     pub(crate) is_news: bool,
     pub(crate) sync: Sync,
@@ -297,6 +299,7 @@ impl Durable {
             horizon: 0,
             commits: 0,
             checkpoint: 0,
+            checkpoint_on: 0,
             is_news: false,
             sync: Sync::default(),
             rebuild: None,
