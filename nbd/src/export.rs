@@ -29,7 +29,7 @@ pub struct Export {
     pub block: BlockSizes,
     /// Whether writes, trims and zeros are refused.
     pub read_only: bool,
-    /// Whether zeros are faster than a write of as many bytes.
+    /// Whether zeros are faster than a write of as many bytes, where a hole may be made for them.
     pub zeroes_fast: bool,
 }
 

@@ -166,7 +166,9 @@ pub(crate) fn judge(header: &RequestHeader, export: &Export, agreed: Agreed) -> 
     if matches!(header.command, CMD_READ | CMD_WRITE) && header.bytes > block.maximum {
         return refuse("the request is longer than the maximum block size");
     }
-    if header.flags & CMD_FLAG_FAST_ZERO != 0 && !export.zeroes_fast {
+    // Where no hole may be made they are written.
+    let is_slow = !export.zeroes_fast || header.flags & CMD_FLAG_NO_HOLE != 0;
+    if header.flags & CMD_FLAG_FAST_ZERO != 0 && is_slow {
         return Verdict::Refuse(Fault::NotSupported, "zeros are no faster here than a write");
     }
     if header.command == CMD_BLOCK_STATUS && !agreed.allocation {

@@ -38,8 +38,8 @@ fn the_host_sees_the_flags_of_requests() {
         client.trim(512, 1024, fua);
         client.write_zeroes(0, 512, fua);
     }
-    let (no_hole, fast) = (CMD_FLAG_NO_HOLE, CMD_FLAG_FAST_ZERO);
-    client.request(CMD_WRITE_ZEROES, no_hole | fast, 0, 4096, &[]);
+    client.request(CMD_WRITE_ZEROES, CMD_FLAG_NO_HOLE, 0, 4096, &[]);
+    client.request(CMD_WRITE_ZEROES, CMD_FLAG_FAST_ZERO, 0, 4096, &[]);
     client.request(CMD_READ, CMD_FLAG_DF | CMD_FLAG_FUA, 0, 512, &[]);
     let answers = host.talk(&mut client);
     assert!(answers.iter().all(|answer| answer.outcome.is_ok()), "{answers:?}");
@@ -50,8 +50,12 @@ fn the_host_sees_the_flags_of_requests() {
         let zeroes = format!("WriteZeroes {{ offset: 0, bytes: 512, fua: {fua}, keep_space: false }}");
         assert_eq!(host.seen[at + 2], zeroes);
     }
-    assert_eq!(host.seen[6], "WriteZeroes { offset: 0, bytes: 4096, fua: false, keep_space: true }");
-    assert_eq!(host.seen[7], "Read { offset: 0, bytes: 512 }");
+    for (seen, keep_space) in [(&host.seen[6], true), (&host.seen[7], false)] {
+        let zeroes =
+            format!("WriteZeroes {{ offset: 0, bytes: 4096, fua: false, keep_space: {keep_space} }}");
+        assert_eq!(*seen, zeroes);
+    }
+    assert_eq!(host.seen[8], "Read { offset: 0, bytes: 512 }");
 }
 
 #[test]
@@ -148,6 +152,11 @@ fn fast_zeros_are_refused_where_they_are_slow() {
     let (mut host, mut client) = connected(Export { zeroes_fast: false, ..export() }, Wishes::default());
     client.request(CMD_WRITE_ZEROES, CMD_FLAG_FAST_ZERO, 0, 512, &[]);
     assert_eq!(fault(host.talk(&mut client)).0, Fault::NotSupported);
+    // They are fast only where a hole may be made.
+    let (mut host, mut client) = connected(export(), Wishes::default());
+    client.request(CMD_WRITE_ZEROES, CMD_FLAG_FAST_ZERO | CMD_FLAG_NO_HOLE, 0, 512, &[]);
+    assert_eq!(fault(host.talk(&mut client)).0, Fault::NotSupported);
+    assert_eq!(host.seen, [""; 0]);
     client.write_zeroes(0, 512, false);
     assert_eq!(found(host.talk(&mut client)), Found::Nothing);
 }
