@@ -10,7 +10,7 @@ use virtio_bindings::virtio_blk::*;
 use virtio_queue::desc::split::Descriptor;
 use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 
-use super::disk::{Disk, PAYLOAD_BYTES_MAX, SECTOR_BYTES};
+use super::disk::{Disk, PAYLOAD_BYTES_MAX, SECTOR_BYTES, ZEROED_SECTORS};
 use crate::buffers::Buffers;
 
 const HEADER_BYTES: usize = size_of::<virtio_blk_outhdr>();
@@ -158,8 +158,8 @@ impl Chain {
                 if flags & !VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP != 0 || is_trim && unmap {
                     return Err(Status::Unknown);
                 }
-                // More ranges than the configuration space allows.
-                if self.readable.bytes() > 0 {
+                // More ranges, or longer ones, than the configuration space allows.
+                if self.readable.bytes() > 0 || sectors > ZEROED_SECTORS {
                     return Err(Status::Failed);
                 }
                 let bytes = u64::from(sectors) * SECTOR_BYTES;
@@ -214,5 +214,34 @@ fn place(sector: u64, bytes: u64, disk: &Disk) -> Result<u64, Status> {
         Ok(offset)
     } else {
         Err(Status::Failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use virtio_bindings::virtio_ring::{VRING_DESC_F_NEXT, VRING_DESC_F_WRITE};
+
+    use super::*;
+
+    #[test]
+    fn no_more_is_zeroed_at_once_than_the_disk_tells_of() {
+        let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), 4096)]).unwrap();
+        let disk = Disk { bytes: 1 << 40, page_bytes: 4096, read_only: false, name: String::new() };
+        let judged = |kind: u32, sectors: u32| {
+            let header = [kind, 0, 0, 0].map(u32::to_le_bytes).concat();
+            let range = [8, 0, sectors, 0].map(u32::to_le_bytes).concat();
+            memory.write_slice(&[header, range].concat(), GuestAddress(0)).unwrap();
+            let descriptors = [
+                Descriptor::new(0, 32, VRING_DESC_F_NEXT as u16, 1),
+                Descriptor::new(32, 1, VRING_DESC_F_WRITE as u16, 0),
+            ];
+            let mut chain = Chain::default();
+            chain.look_up(descriptors.into_iter()).unwrap();
+            chain.judge(&memory, &disk, false, &mut Buffers::new())
+        };
+        for kind in [VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_WRITE_ZEROES] {
+            assert!(matches!(judged(kind, ZEROED_SECTORS), Ok(Wish::Request(_))), "{kind}");
+            assert_eq!(judged(kind, ZEROED_SECTORS + 1).unwrap_err(), Status::Failed, "{kind}");
+        }
     }
 }

@@ -23,7 +23,7 @@ const SEGMENTS: u32 = 126;
 const SEGMENT_BYTES: u32 = 256 << 10;
 const _: () = assert!(SEGMENTS as u64 * SEGMENT_BYTES as u64 <= PAYLOAD_BYTES_MAX);
 /// The most sectors that one request discards or zeroes: 1 GiB.
-const ZEROED_SECTORS: u32 = 1 << 21;
+pub(super) const ZEROED_SECTORS: u32 = 1 << 21;
 
 /// A block device, as a guest is told of it.
 #[derive(Clone, Debug)]
