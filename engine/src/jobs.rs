@@ -3,6 +3,9 @@
 //! What a request leads to is given to the controller part by part, in the order in which requests came: no part of an
 //! earlier one lands behind what a later one was acknowledged for. A forced write (FUA) ends with a flush behind it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use stripewise_array::placement::elastic::LARGE_WRITE_BYTES;
@@ -73,7 +76,7 @@ impl Request {
 }
 
 /// Names a request in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(crate) u64);
 
 /// A request that is done.
@@ -96,6 +99,8 @@ const DATA_BYTES: u64 = 4 << 20;
 const LOG_BYTES: u64 = LARGE_WRITE_BYTES as u64;
 /// Most bytes of a part that trims: what the controller does at once for it must not take long.
 const TRIM_BYTES: u64 = 4 << 20;
+/// Bytes of zeros of one request that the controller has at once: however many there are, others must get their turn.
+const CLEAR_BYTES: u64 = 32 << 20;
 /// The part that is a flush behind a forced write.
 const FLUSH: u32 = u32::MAX;
 
@@ -114,7 +119,7 @@ enum Kind {
 
 #[derive(Debug, Default)]
 struct Job {
-    ticket: u64,
+    ticket: Ticket,
     arrival: Nanos,
     kind: Kind,
     /// What is left to be cut into parts.
@@ -145,6 +150,9 @@ pub(crate) struct Jobs {
     forced: VecDeque<u32>,
     /// A part that the controller was too busy for.
     held: Option<(HostRequest, Payload)>,
+    /// Parts that are no reads and not over, and as many as there may be: the rest of the room is that of reads.
+    changing: u32,
+    changing_max: u32,
     done: VecDeque<Completion>,
     tickets: u64,
 }
@@ -161,6 +169,8 @@ impl Jobs {
             backlog: VecDeque::with_capacity(most as usize),
             forced: VecDeque::with_capacity(most as usize),
             held: None,
+            changing: 0,
+            changing_max: most - most / 8,
             done: VecDeque::with_capacity(most as usize),
             tickets: 0,
         }
@@ -175,9 +185,11 @@ impl Jobs {
         self.page_bytes as u32
     }
 
-    /// Whether no request more is taken.
-    pub(crate) fn is_full(&self) -> bool {
-        self.free.is_empty()
+    /// Whether `request` is not taken now. Some room is that of reads alone: others may wait for long, as those that want space
+    /// do where there is none.
+    pub(crate) fn is_full(&self, request: &Request) -> bool {
+        let is_read = matches!(request, Request::Read { .. });
+        self.free.is_empty() || !is_read && self.under_way() >= self.changing_max
     }
 
     /// Takes a request that arrives now; not when [`Self::is_full`]. `erases` says whether what is trimmed reads as zeros.
@@ -193,8 +205,7 @@ impl Jobs {
             Request::Trim { offset, bytes, fua } => (Kind::Trim, offset, bytes, fua, Payload::new()),
             Request::Flush => (Kind::Flush, 0, 1, false, Payload::new()),
         };
-        let ticket = self.tickets;
-        self.tickets += 1;
+        let ticket = self.next_ticket();
         let job = &mut self.jobs[id as usize];
         let back = std::mem::take(&mut job.back);
         let (next, end) = (offset, offset + bytes);
@@ -211,20 +222,23 @@ impl Jobs {
             ..Job::default()
         };
         self.backlog.push_back(id);
-        Ticket(ticket)
+        ticket
     }
 
     /// Takes a request that is done at once, because there is no space for what it writes.
-    pub(crate) fn refuse(&mut self, now: Nanos, request: Request) -> Ticket {
-        let ticket = self.push(now, request, false);
-        if let Some(id) = self.backlog.pop_back() {
-            let job = &mut self.jobs[id as usize];
-            job.is_awaited = false;
-            let payload = std::mem::take(&mut job.payload);
-            self.done.push_back(Completion { ticket, result: Err(Failed::NoSpace), payload, response_ns: 0 });
-            self.free.push(id);
-        }
+    pub(crate) fn refuse(&mut self, request: Request) -> Ticket {
+        let payload = match request {
+            Request::Read { into: payload, .. } | Request::Write { data: payload, .. } => payload,
+            Request::Zero { .. } | Request::Trim { .. } | Request::Flush => Payload::new(),
+        };
+        let ticket = self.next_ticket();
+        self.done.push_back(Completion { ticket, result: Err(Failed::NoSpace), payload, response_ns: 0 });
         ticket
+    }
+
+    fn next_ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(self.tickets - 1)
     }
 
     /// Answers what came at `latest` and may need space, because there is none. What the controller has of it is done when there
@@ -238,7 +252,7 @@ impl Jobs {
             (job.is_awaited, job.fua, job.next) = (false, false, job.end);
             job.back.clear();
             self.done.push_back(Completion {
-                ticket: Ticket(job.ticket),
+                ticket: job.ticket,
                 result: Err(Failed::NoSpace),
                 payload: std::mem::take(&mut job.payload),
                 response_ns: now - job.arrival,
@@ -246,6 +260,11 @@ impl Jobs {
             if job.outstanding == 0 {
                 self.free.push(id);
             }
+        }
+        // Nor does the controller get what it was too busy for.
+        let is_dropped = |(host, _): &mut (HostRequest, Payload)| !self.jobs[job_of(host.tag)].is_awaited;
+        if let Some((host, _)) = self.held.take_if(is_dropped) {
+            self.over(host.tag);
         }
         self.backlog.retain(|&id| self.jobs[id as usize].is_awaited);
         self.forced.retain(|&id| self.jobs[id as usize].is_awaited);
@@ -260,6 +279,7 @@ impl Jobs {
         if let Some(id) = self.forced.pop_front() {
             let job = &mut self.jobs[id as usize];
             job.outstanding = 1;
+            self.changing += 1;
             let tag = tag(id, FLUSH);
             let arrival = job.arrival;
             return Some((
@@ -267,13 +287,40 @@ impl Jobs {
                 Payload::new(),
             ));
         }
-        let id = *self.backlog.front()?;
+        let nth = self.next_job()?;
+        let id = self.backlog[nth];
         let job = &mut self.jobs[id as usize];
-        let (host, payload) = job.cut(id, self.page_bytes, self.write_bytes);
+        let part = job.cut(id, self.page_bytes, self.write_bytes);
+        self.changing += u32::from(job.kind != Kind::Read);
         if job.next == job.end {
-            self.backlog.pop_front();
+            self.backlog.remove(nth);
         }
-        Some((host, payload))
+        Some(part)
+    }
+
+    /// Where in the backlog the request is whose turn it is: the first, but for one that has to wait and those behind it that have
+    /// something in common with it.
+    fn next_job(&self) -> Option<usize> {
+        let waits = |job: &Job| match job.kind {
+            Kind::Read => false,
+            Kind::Clear if u64::from(job.outstanding) * self.write_bytes >= CLEAR_BYTES => true,
+            _ => self.changing >= self.changing_max,
+        };
+        let job = |nth: usize| &self.jobs[self.backlog[nth] as usize];
+        let mut waiting: Vec<&Job> = Vec::new();
+        (0..self.backlog.len()).find(|&nth| {
+            let job = job(nth);
+            // A flush is about what was completed before it came.
+            let overlaps = |other: &&Job| {
+                let is_flush = job.kind == Kind::Flush || other.kind == Kind::Flush;
+                !is_flush && job.next < other.end && other.next < job.end
+            };
+            let must_wait = waits(job) || waiting.iter().any(overlaps);
+            if must_wait {
+                waiting.push(job);
+            }
+            !must_wait
+        })
     }
 
     /// Keeps a part that the controller was too busy for; it comes first next time.
@@ -281,18 +328,25 @@ impl Jobs {
         self.held = Some((host, payload));
     }
 
+    /// A part is over. Whether somebody waits for its job; if not, that was answered long ago.
+    fn over(&mut self, tag: u64) -> bool {
+        let id = job_of(tag);
+        let job = &mut self.jobs[id];
+        job.outstanding -= 1;
+        self.changing -= u32::from(job.kind != Kind::Read);
+        if !job.is_awaited && job.outstanding == 0 {
+            self.free.push(id as u32);
+        }
+        job.is_awaited
+    }
+
     /// The controller is done with a part.
     pub(crate) fn part_over(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
-        let (id, nth) = ((acknowledgement.tag >> 32) as u32, acknowledgement.tag as u32);
-        let job = &mut self.jobs[id as usize];
-        job.outstanding -= 1;
-        if !job.is_awaited {
-            // It was answered long ago.
-            if job.outstanding == 0 {
-                self.free.push(id);
-            }
+        let (id, nth) = (job_of(acknowledgement.tag) as u32, acknowledgement.tag as u32);
+        if !self.over(acknowledgement.tag) {
             return;
         }
+        let job = &mut self.jobs[id as usize];
         if acknowledgement.failed {
             let why = if acknowledgement.no_space { Failed::NoSpace } else { Failed::Lost };
             job.failed.get_or_insert(why);
@@ -316,7 +370,7 @@ impl Jobs {
         }
         job.is_awaited = false;
         self.done.push_back(Completion {
-            ticket: Ticket(job.ticket),
+            ticket: job.ticket,
             result: job.failed.take().map_or(Ok(()), Err),
             payload: std::mem::take(&mut job.payload),
             response_ns: acknowledgement.at - job.arrival,
@@ -391,4 +445,8 @@ impl Job {
 
 fn tag(job: u32, part: u32) -> u64 {
     u64::from(job) << 32 | u64::from(part)
+}
+
+fn job_of(tag: u64) -> usize {
+    (tag >> 32) as usize
 }

@@ -202,7 +202,10 @@ impl<B: Backend> Engine<B> {
         let now = self.clock.now();
         let wants_space = matches!(request, Request::Write { .. } | Request::Zero { .. } | Request::Flush);
         if wants_space && self.desk.is_starved_beyond_parity() {
-            return Ok(self.desk.jobs.refuse(now, request));
+            return Ok(self.desk.jobs.refuse(request));
+        }
+        if self.desk.jobs.is_full(&request) {
+            return Err(Rejected { error: SubmitError::Busy, request });
         }
         let ticket = self.desk.jobs.push(now, request, self.erases());
         self.pump();
@@ -407,9 +410,6 @@ impl<B: Backend> Engine<B> {
         let capacity = self.capacity();
         if offset.checked_add(bytes).is_none_or(|end| end > capacity) && *request != Request::Flush {
             return Err(SubmitError::OutOfRange { capacity });
-        }
-        if self.desk.jobs.is_full() {
-            return Err(SubmitError::Busy);
         }
         Ok(())
     }

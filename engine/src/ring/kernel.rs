@@ -210,6 +210,11 @@ impl Kernel {
         }
     }
 
+    /// Whether there is something prepared that was not handed on.
+    pub(super) fn is_prepared(&mut self) -> bool {
+        !self.ring.submission().is_empty()
+    }
+
     /// Hands on what was prepared; `looks` lets the kernel finish what it has to finish in this thread.
     ///
     /// # Errors

@@ -31,6 +31,10 @@ use runs::{Runs, Started};
 const RUN_PAGES: usize = 256;
 /// How often a run is tried on that makes no progress.
 const TRIES: u32 = 4;
+/// How often a turn hands on what is tried again: a run, and then page by page.
+const ROUNDS: u32 = 3 * TRIES;
+/// How long to wait with what the kernel did not take.
+const SOON: Duration = Duration::from_millis(1);
 /// How often it is asked whether anything has timed out.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// And while much is under way, after how many turns the clock is looked at for that.
@@ -67,6 +71,8 @@ pub struct Ring {
     runs: Runs,
     /// What could not be handed on, by number.
     again: Vec<u32>,
+    /// Whether anything is to be done that the kernel was not told of.
+    is_behind: bool,
     ended: VecDeque<Ended>,
     in_flight: usize,
     page_bytes: u32,
@@ -111,6 +117,7 @@ impl Ring {
             started: Vec::new(),
             runs: Runs::default(),
             again: Vec::new(),
+            is_behind: false,
             ended: VecDeque::new(),
             in_flight: 0,
             page_bytes,
@@ -388,11 +395,18 @@ impl Backend for Ring {
         if !self.started.is_empty() {
             self.make_runs(memory);
         }
-        if let Err(error) = self.kernel.enter(true) {
-            // Without its ring nothing can be done; what is in flight times out, and its elements are given up.
-            debug_assert!(false, "the ring takes nothing: {error}");
+        for _ in 0..ROUNDS {
+            if let Err(error) = self.kernel.enter(true) {
+                // Without its ring nothing can be done; what is in flight times out, and its elements are given up.
+                debug_assert!(false, "the ring takes nothing: {error}");
+            }
+            self.reap(memory);
+            // What is tried again does not wait for the next turn: nothing might wake whoever waits for that.
+            if !self.kernel.is_prepared() {
+                break;
+            }
         }
-        self.reap(memory);
+        self.is_behind = self.kernel.is_prepared() || !self.again.is_empty();
         self.turns = self.turns.wrapping_add(1);
         if self.turns.is_multiple_of(TURNS) || self.ended.is_empty() {
             self.now = Instant::now();
@@ -426,7 +440,8 @@ impl Backend for Ring {
     }
 
     fn patience(&self) -> Option<Duration> {
-        (self.in_flight > 0).then_some(PATIENCE)
+        let patience = if self.is_behind { SOON } else { PATIENCE };
+        (self.in_flight > 0).then_some(patience)
     }
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {

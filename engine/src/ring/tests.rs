@@ -1,5 +1,6 @@
 use std::os::unix::fs::OpenOptionsExt;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
 use stripewise_array::{Class, Memory};
 
@@ -73,6 +74,37 @@ fn pages_side_by_side_in_any_order_and_apart_keep_their_content() {
     }
     let runs = ring.runs.most();
     assert!(runs < places.len() / 2, "{runs} runs for {} pages", places.len());
+}
+
+#[test]
+fn what_is_tried_again_waits_for_nobody_who_looks() {
+    let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
+    // A run ends in the midst of the file, and is tried page by page.
+    std::fs::File::options()
+        .write(true)
+        .open(folder.path().join("element"))
+        .unwrap()
+        .set_len(8 << 12)
+        .unwrap();
+    for page in 0..16 {
+        let buffer = memory.take();
+        ring.start(page.into(), &operation(OperationKind::Read, page), buffer, &mut memory);
+    }
+    let mut ended = Vec::new();
+    while ring.in_flight() > 0 {
+        ring.submit(&mut memory);
+        let before = ended.len();
+        ended.extend(std::iter::from_fn(|| ring.take(&mut memory)));
+        // Whoever waits until the ring has news, as servers do, is not left alone with what it was not told of.
+        let fd = ring.kernel.fd();
+        let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+        let waits = ring.in_flight() > 0 && before == ended.len();
+        if waits && ring.patience() == Some(PATIENCE) {
+            let timeout = rustix::time::Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+            assert!(poll(&mut fds, Some(&timeout)).unwrap() > 0, "{} of 16 ended", ended.len());
+        }
+    }
+    assert_eq!(ended.iter().filter(|one| one.result.is_ok()).count(), 8);
 }
 
 #[test]

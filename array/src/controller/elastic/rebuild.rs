@@ -21,9 +21,9 @@ use crate::plan::{Plan, Purpose, Step, Trust};
 const PLANS_OF_WALK: u32 = 4;
 
 impl Rebuild {
-    fn new(element: u16, turn: u32, cursor: u32) -> Self {
+    fn new(element: u16, turn: u32, cursor: u32, may_mend: bool) -> Self {
         let walk = Walk { segment: cursor, ..Walk::default() };
-        Self { element, turn, walk, noted: cursor, stage: Stage::Walks }
+        Self { element, turn, walk, noted: cursor, stage: Stage::Walks, may_mend }
     }
 }
 
@@ -82,7 +82,8 @@ impl<M: Memory> Array<M> {
         durable.stale = stale;
         durable.write_errors[element as usize] = 0;
         durable.rebuilds = durable.rebuilds.wrapping_add(1);
-        durable.rebuild = Some(Rebuild::new(element, durable.rebuilds, cursor));
+        let may_mend = durable.unmade > 0;
+        durable.rebuild = Some(Rebuild::new(element, durable.rebuilds, cursor, may_mend));
         self.review_groups();
     }
 
@@ -302,11 +303,11 @@ impl<M: Memory> Array<M> {
         if rebuild.stage == Stage::Covered {
             member.state = MemberState::Active;
             (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
+            let may_mend = rebuild.may_mend && !is_any_failed;
             durable.rebuild = None;
             durable.stale = Vec::new();
-            if durable.unmade > 0 && !is_any_failed {
-                // What could not be made for want of another element can be now, if that is the one which is whole: checksums
-                // tell where it lacks.
+            if may_mend {
+                // What an earlier one could not make for want of this element can be made now: checksums tell where it lacks.
                 durable.begin_scrub();
             }
         } else if done > rebuild.noted {

@@ -222,6 +222,8 @@ pub(crate) struct Rebuild {
     /// The segments that superblocks know to be done, or soon will.
     pub(crate) noted: u32,
     pub(crate) stage: Stage,
+    /// Whether an earlier one could not make everything: this element may have what it takes.
+    pub(crate) may_mend: bool,
 }
 
 /// How far an element is that is being made whole.
