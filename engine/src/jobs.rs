@@ -298,8 +298,8 @@ impl Jobs {
         Some(part)
     }
 
-    /// Where in the backlog the request is whose turn it is: the first, but for one that has to wait and those behind it that have
-    /// something in common with it.
+    /// Where in the backlog the request is whose turn it is: the first, but for one that has to wait and those behind it that
+    /// have something in common with it.
     fn next_job(&self) -> Option<usize> {
         let waits = |job: &Job| match job.kind {
             Kind::Read => false,

@@ -88,7 +88,7 @@ fn what_is_tried_again_waits_for_nobody_who_looks() {
         .unwrap();
     for page in 0..16 {
         let buffer = memory.take();
-        ring.start(page.into(), &operation(OperationKind::Read, page), buffer, &mut memory);
+        ring.start(page, &operation(OperationKind::Read, page), buffer, &mut memory);
     }
     let mut ended = Vec::new();
     while ring.in_flight() > 0 {
