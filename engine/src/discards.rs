@@ -33,6 +33,8 @@ pub(crate) enum Discards {
         first: u64,
         /// Bytes that it takes at once, whole pieces.
         most: u64,
+        /// Whether what is given back reads as zeros; else anything may be read there.
+        makes_zeros: bool,
     },
 }
 
@@ -41,7 +43,7 @@ pub(crate) enum Discards {
 pub(crate) enum Cut {
     /// So many pages are left as they are.
     Leave(u32),
-    /// So many become a hole.
+    /// So many become a hole, or are discarded where nothing makes zeros.
     Hole(u32),
     /// So many are written with zeros.
     Zeros(u32),
@@ -71,43 +73,55 @@ impl Discards {
             |name: &str| number(&format!("queue/{name}")).or_else(|_| number(&format!("../queue/{name}")));
         let Ok(bytes) = queue("discard_granularity") else { return Self::Any };
         let most = queue("discard_max_bytes").unwrap_or(0);
-        // A hole that is made is one that reads as zeros: of a device that has none to give, the kernel refuses it.
-        let zeros = queue("write_zeroes_max_bytes").unwrap_or(0);
-        if bytes == 0 || most == 0 || zeros == 0 {
+        if bytes == 0 || most == 0 {
             return Self::Never;
         }
         let first = number("discard_alignment").unwrap_or(0) % bytes;
-        Self::Granules { bytes, first, most: (most / bytes).max(1).saturating_mul(bytes) }
+        let makes_zeros = queue("write_zeroes_max_bytes").unwrap_or(0) > 0;
+        Self::Granules { bytes, first, most: (most / bytes).max(1).saturating_mul(bytes), makes_zeros }
+    }
+
+    /// Whether it has holes that read as zeros.
+    pub(crate) fn makes_zeros(self) -> bool {
+        matches!(self, Self::Any | Self::Granules { makes_zeros: true, .. })
+    }
+
+    /// Whether trims for this gain anything.
+    pub(crate) fn serves(self, trims: Trims) -> bool {
+        match trims {
+            Trims::Zeros => self.makes_zeros(),
+            Trims::Advice => self != Self::Never,
+        }
     }
 
     /// The first part of `pages` trimmed pages from `page` on.
     pub(crate) fn cut(self, trims: Trims, page_bytes: u32, page: u32, pages: u32) -> Cut {
         let page_bytes = u64::from(page_bytes);
         let at_once = |most: u64| u32::try_from((most / page_bytes).max(1)).unwrap_or(u32::MAX);
-        match (self, trims) {
-            (Self::Never, Trims::Advice) => Cut::Leave(pages),
-            (Self::Never, Trims::Zeros) => Cut::Zeros(pages),
-            (Self::Any, _) => Cut::Hole(pages),
-            // Below two pages there may be no whole page in a piece; then there is nothing to be won by looking for one.
-            (Self::Granules { bytes, most, .. }, _) if trims == Trims::Zeros || bytes < 2 * page_bytes => {
-                Cut::Hole(pages.min(at_once(most)))
-            }
-            (Self::Granules { bytes, first, most }, _) => {
-                let (from, to) = (u64::from(page), u64::from(page) + u64::from(pages));
-                // A bound of pieces need not be one of pages: of a piece there are the pages that lie wholly in it.
-                let begin = |piece: u64| (first + piece * bytes).div_ceil(page_bytes);
-                let end = |piece: u64| (first + piece * bytes) / page_bytes;
-                // The first piece that begins in the run, and the first that does not end in it.
-                let before = (from * page_bytes).checked_sub(page_bytes + first);
-                let piece = before.map_or(0, |before| before / bytes + 1);
-                let behind = ((to + 1) * page_bytes).checked_sub(first + 1);
-                let whole = behind.map_or(0, |behind| behind / bytes);
-                match begin(piece) {
-                    _ if piece >= whole => Cut::Leave(pages),
-                    start if start > from => Cut::Leave((start - from) as u32),
-                    _ => Cut::Hole((end(whole.min(piece + most / bytes)) - from) as u32),
-                }
-            }
+        if !self.serves(trims) {
+            return match trims {
+                Trims::Advice => Cut::Leave(pages),
+                Trims::Zeros => Cut::Zeros(pages),
+            };
+        }
+        let Self::Granules { bytes, first, most, .. } = self else { return Cut::Hole(pages) };
+        // Below two pages there may be no whole page in a piece; then there is nothing to be won by looking for one.
+        if trims == Trims::Zeros || bytes < 2 * page_bytes {
+            return Cut::Hole(pages.min(at_once(most)));
+        }
+        let (from, to) = (u64::from(page), u64::from(page) + u64::from(pages));
+        // A bound of pieces need not be one of pages: of a piece there are the pages that lie wholly in it.
+        let begin = |piece: u64| (first + piece * bytes).div_ceil(page_bytes);
+        let end = |piece: u64| (first + piece * bytes) / page_bytes;
+        // The first piece that begins in the run, and the first that does not end in it.
+        let before = (from * page_bytes).checked_sub(page_bytes + first);
+        let piece = before.map_or(0, |before| before / bytes + 1);
+        let behind = ((to + 1) * page_bytes).checked_sub(first + 1);
+        let whole = behind.map_or(0, |behind| behind / bytes);
+        match begin(piece) {
+            _ if piece >= whole => Cut::Leave(pages),
+            start if start > from => Cut::Leave((start - from) as u32),
+            _ => Cut::Hole((end(whole.min(piece + most / bytes)) - from) as u32),
         }
     }
 }
@@ -143,17 +157,20 @@ mod tests {
     fn disks_and_partitions_say_what_they_make_of_discards() {
         let (_folder, [disk, partition]) = sysfs(&FILES, "69632\n");
         let most = 15 * 65536;
-        assert_eq!(Discards::read(&disk), Discards::Granules { bytes: 65536, first: 0, most });
-        assert_eq!(Discards::read(&partition), Discards::Granules { bytes: 65536, first: 4096, most });
-        for missing in 0..3 {
+        assert_eq!(
+            Discards::read(&disk),
+            Discards::Granules { bytes: 65536, first: 0, most, makes_zeros: true }
+        );
+        assert_eq!(
+            Discards::read(&partition),
+            Discards::Granules { bytes: 65536, first: 4096, most, makes_zeros: true }
+        );
+        let without_zeros = Discards::Granules { bytes: 65536, first: 0, most, makes_zeros: false };
+        for (missing, expected) in [(0, Discards::Never), (1, Discards::Never), (2, without_zeros)] {
             let mut files = FILES;
             files[missing].1 = "0\n";
             let (_folder, [disk, partition]) = sysfs(&files, "0\n");
-            assert_eq!(
-                [Discards::read(&disk), Discards::read(&partition)],
-                [Discards::Never; 2],
-                "{missing}"
-            );
+            assert_eq!([Discards::read(&disk), Discards::read(&partition)], [expected; 2], "{missing}");
         }
         let (_folder, [disk, _]) = sysfs(&[], "0\n");
         assert_eq!(Discards::read(&disk), Discards::Any, "sysfs that says nothing, as in some containers");
@@ -183,7 +200,9 @@ mod tests {
 
     #[test]
     fn of_a_log_only_whole_pieces_are_discarded_as_many_at_once_as_the_device_takes() {
-        let discards = Discards::Granules { bytes: 65536, first: 4096, most: 2 * 65536 };
+        let pieces =
+            |makes_zeros| Discards::Granules { bytes: 65536, first: 4096, most: 2 * 65536, makes_zeros };
+        let discards = pieces(true);
         // Pieces begin at pages 1, 17, 33, 49 and 65.
         assert_eq!(holes(discards, Trims::Advice, 4096, 0, 70), [(1, 32), (33, 32)]);
         assert_eq!(holes(discards, Trims::Advice, 4096, 2, 30), []);
@@ -193,6 +212,12 @@ mod tests {
             holes(discards, Trims::Zeros, 4096, 2, 40),
             [(2, 32), (34, 8)],
             "all of them, and aligned or not"
+        );
+        assert_eq!(holes(pieces(false), Trims::Advice, 4096, 0, 70), [(1, 32), (33, 32)]);
+        assert_eq!(
+            pieces(false).cut(Trims::Zeros, 4096, 0, 70),
+            Cut::Zeros(70),
+            "anything may be read there"
         );
         assert_eq!(Discards::Never.cut(Trims::Advice, 4096, 3, 9), Cut::Leave(9));
         assert_eq!(Discards::Never.cut(Trims::Zeros, 4096, 3, 9), Cut::Zeros(9));
@@ -208,7 +233,8 @@ mod tests {
         ) {
             let (page_bytes, bytes) = (1u32 << page_bits, granule * 512);
             let (first, most) = (first * 512 % bytes, times * bytes);
-            let found = holes(Discards::Granules { bytes, first, most }, Trims::Advice, page_bytes, page, pages);
+            let discards = Discards::Granules { bytes, first, most, makes_zeros: page % 2 == 0 };
+            let found = holes(discards, Trims::Advice, page_bytes, page, pages);
             let size = u64::from(page_bytes);
             if bytes < 2 * size {
                 proptest::prop_assert_eq!(found.iter().map(|hole| hole.1).sum::<u32>(), pages);

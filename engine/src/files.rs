@@ -16,7 +16,7 @@ use rustix::io::{Errno, pread};
 use stripewise_array::Memory;
 
 use crate::backend::Pages;
-use crate::discards::Discards;
+use crate::discards::{Discards, Trims};
 use crate::error::{FileError, FileTrouble};
 use crate::store::Store;
 
@@ -27,8 +27,10 @@ pub struct ElementFile {
     path: PathBuf,
     page_bytes: u32,
     pages: u32,
-    /// What it makes of trims; once it refused, trimmed pages are written as zeros.
+    /// What it makes of trims, as far as is known.
     discards: Discards,
+    /// What trims are for.
+    trims: Trims,
     /// Whether it takes pages without a copy.
     takes_direct: bool,
 }
@@ -116,7 +118,8 @@ impl ElementFile {
     /// What is known of a file that is open and locked.
     fn over(file: File, path: &Path, page_bytes: u32, pages: u32, discards: Discards) -> Self {
         let takes_direct = takes_direct(&file, page_bytes);
-        Self { file, path: path.to_path_buf(), page_bytes, pages, discards, takes_direct }
+        let path = path.to_path_buf();
+        Self { file, path, page_bytes, pages, discards, trims: Trims::Zeros, takes_direct }
     }
 
     /// Opens the elements of one array.
@@ -150,6 +153,11 @@ impl ElementFile {
     /// What it makes of trims, as far as is known.
     pub(crate) fn discards(&self) -> Discards {
         self.discards
+    }
+
+    /// From now on trims are for this. By blocking calls only holes can be made: of a log what cannot become one is left alone.
+    pub(crate) fn trim_for(&mut self, trims: Trims) {
+        self.trims = trims;
     }
 
     /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
@@ -204,14 +212,17 @@ impl Store for ElementFile {
     }
 
     fn trim(&mut self, page: u32) -> io::Result<()> {
-        if self.discards != Discards::Never {
+        if self.discards.makes_zeros() {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             match fallocate(&self.file, flags, self.offset(page), u64::from(self.page_bytes)) {
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.discards = Discards::Never,
                 other => return Ok(other?),
             }
         }
-        self.write(page, &vec![0; self.page_bytes as usize])
+        match self.trims {
+            Trims::Zeros => self.write(page, &vec![0; self.page_bytes as usize]),
+            Trims::Advice => Ok(()),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -367,6 +378,22 @@ mod tests {
         let mut page = [1; 4096];
         file.read(0, &mut page).unwrap();
         assert_eq!(page, [0; 4096]);
+    }
+
+    #[test]
+    fn of_a_log_what_cannot_become_a_hole_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = ElementFile::create(&folder.path().join("element"), 2 * 4096, 4096).unwrap();
+        file.trim_for(Trims::Advice);
+        file.write(0, &[9; 4096]).unwrap();
+        let pieces = Discards::Granules { bytes: 4096, first: 0, most: 4096, makes_zeros: false };
+        for discards in [Discards::Never, pieces] {
+            file.discards = discards;
+            file.trim(0).unwrap();
+            let mut page = [1; 4096];
+            file.read(0, &mut page).unwrap();
+            assert_eq!(page, [9; 4096], "{discards:?}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use stripewise_array::format::{SUPERBLOCK_BYTES, Superblock};
 use stripewise_array::{At, Elements, Found, Media, Outcome};
 
-use crate::discards::Discards;
+use crate::discards::Trims;
 use crate::engine::capabilities;
 use crate::error::{FileError, FileTrouble};
 use crate::files::ElementFile;
@@ -91,10 +91,10 @@ impl FileMedia {
         self.files.iter().filter_map(of).max_by_key(|block| block.update)
     }
 
-    /// Whether all take discards, as far as is known. Where one does not, the others are not asked either: what is trimmed in
-    /// place must read as zeros on all, and to write zeros is no gain.
-    pub(crate) fn takes_discards(&self) -> bool {
-        self.files.iter().all(|file| file.discards() != Discards::Never)
+    /// Whether trims for this gain anything on all, as far as is known. Where they do not on one, the others are not asked
+    /// either: what is trimmed in place must read as zeros on all, and to write zeros is no gain.
+    pub(crate) fn takes_discards(&self, trims: Trims) -> bool {
+        self.files.iter().all(|file| file.discards().serves(trims))
     }
 
     /// What the files are as elements, all as large as the smallest.

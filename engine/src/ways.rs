@@ -17,8 +17,8 @@ use crate::ring::Ring;
 /// Files and block devices, reached in the best way that there is.
 #[derive(Debug)]
 pub enum Files {
-    /// One blocking call after the other, and why not the other way if that was asked for.
-    Plain(Plain<ElementFile>, Option<io::Error>),
+    /// One blocking call after the other, with trims for this, and why not the other way if that was asked for.
+    Plain(Plain<ElementFile>, Trims, Option<io::Error>),
     /// Many at once.
     Ring(Box<Ring>),
 }
@@ -27,7 +27,7 @@ pub enum Files {
 macro_rules! either {
     ($files:expr, $way:ident => $what:expr) => {
         match $files {
-            Files::Plain($way, _) => $what,
+            Files::Plain($way, ..) => $what,
             Files::Ring($way) => $what,
         }
     };
@@ -36,12 +36,16 @@ macro_rules! either {
 impl Files {
     /// Over these files, some of which may be absent, with pages of so many bytes. Trims are for what `trims` says.
     pub fn new(files: Vec<Option<ElementFile>>, page_bytes: u32, options: &Options, trims: Trims) -> Self {
+        let plain = |mut files: Vec<Option<ElementFile>>, why| {
+            files.iter_mut().flatten().for_each(|file| file.trim_for(trims));
+            Self::Plain(Plain::new(files, options.order), trims, why)
+        };
         if options.way == Way::Plain {
-            return Self::Plain(Plain::new(files, options.order), None);
+            return plain(files, None);
         }
         match Ring::new(files, page_bytes, options.timeout, trims) {
             Ok(ring) => Self::Ring(Box::new(ring)),
-            Err((error, files)) => Self::Plain(Plain::new(files, options.order), Some(error)),
+            Err((error, files)) => plain(files, Some(error)),
         }
     }
 }
@@ -49,7 +53,7 @@ impl Files {
 impl Files {
     /// Why there is no ring though one was asked for: the system has no io_uring, or forbids it.
     pub fn remark(&self) -> Option<String> {
-        let Self::Plain(_, Some(error)) = self else { return None };
+        let Self::Plain(.., Some(error)) = self else { return None };
         Some(format!(
             "io_uring is not to be had ({error}), so blocking calls are used, which are slower; allow it \
                       (kernel.io_uring_disabled, seccomp filters of containers)"
@@ -108,7 +112,10 @@ impl Backend for Files {
         either!(self, way => way.close(element));
     }
 
-    fn put(&mut self, element: u16, file: ElementFile) {
+    fn put(&mut self, element: u16, mut file: ElementFile) {
+        if let Self::Plain(_, trims, _) = self {
+            file.trim_for(*trims);
+        }
         either!(self, way => way.put(element, file));
     }
 

@@ -128,7 +128,7 @@ impl Engine<Files> {
             let reason = "none of the elements has a superblock of Stripewise; create an array first";
             return Err(OpenError::Refused(reason.into()).into());
         };
-        let discard = media.takes_discards();
+        let discard = media.takes_discards(trims(scheme));
         let elements =
             Elements { discard, ..capabilities(newest.members.len(), newest.pages, newest.page_bytes) };
         let memory = PagePool::new(newest.page_bytes);
@@ -225,7 +225,7 @@ fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: Openin
         elements: newest.members.len() as u32,
         offered: (0..media.count()).map(|element| media.size(element)).collect(),
         opening: (opening.read_only, opening.force),
-        discard: media.takes_discards(),
+        discard: media.takes_discards(trims(scheme)),
     }
 }
 

@@ -14,6 +14,8 @@ use io_uring::{EnterFlags, IoUring, Probe, opcode};
 const ENTRIES: u32 = 512;
 /// Answers that there is room for; what the windows of elements let be in flight should fit.
 const ANSWERS: u32 = 8192;
+/// `_IO(0x12, 0)` of the kernel's `linux/blkdev.h`: of as many bytes as `addr3` says, from `addr` on.
+const BLOCK_URING_CMD_DISCARD: u32 = 0x12 << 8;
 /// Files and slabs that may be registered.
 const FILES_MAX: u32 = 256;
 const SLABS_MAX: u32 = 1024;
@@ -47,6 +49,8 @@ pub(super) enum Action {
     Write,
     /// Make a hole of so many bytes.
     Trim(u64),
+    /// Tell a block device that nobody needs so many bytes, whatever is read there then. Kernels before 6.12 know no such thing.
+    Discard(u64),
     Flush,
 }
 
@@ -203,6 +207,11 @@ impl Kernel {
             (Action::Trim(bytes), ..) => {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 opcode::Fallocate::new(file, bytes).offset(offset).mode(mode).build()
+            }
+            (Action::Discard(bytes), ..) => {
+                let mut command = [0; 16];
+                command[..8].copy_from_slice(&bytes.to_ne_bytes());
+                opcode::UringCmd16::new(file, BLOCK_URING_CMD_DISCARD).addr(Some(offset)).cmd(command).build()
             }
             (Action::Flush, ..) => {
                 opcode::Fsync::new(file).flags(io_uring::types::FsyncFlags::DATASYNC).build()

@@ -188,7 +188,9 @@ impl Ring {
         let run = self.runs.take(open, started, self.now, self.page_bytes, memory);
         if let Some(open) = &mut self.open[open] {
             open.in_flight += 1;
-            if started[0].operation.kind == OperationKind::Trim && open.discards == Discards::Never {
+            // Of a log what cannot be discarded has been left alone.
+            let is_trim = started[0].operation.kind == OperationKind::Trim;
+            if is_trim && self.trims == Trims::Zeros && !open.discards.makes_zeros() {
                 self.runs.get_mut(run).write_zeros(&ZEROS.0, self.page_bytes);
             }
         }
@@ -204,7 +206,12 @@ impl Ring {
             OperationKind::Read => Action::Read,
             OperationKind::Write => Action::Write,
             OperationKind::Trim if run.pieces_left().is_empty() => {
-                Action::Trim(run.left() as u64 * u64::from(self.page_bytes))
+                let bytes = run.left() as u64 * u64::from(self.page_bytes);
+                match open.discards {
+                    // Only in a log: in place it was given zeros.
+                    Discards::Granules { makes_zeros: false, .. } => Action::Discard(bytes),
+                    _ => Action::Trim(bytes),
+                }
             }
             OperationKind::Trim => Action::Write,
             OperationKind::Flush => Action::Flush,

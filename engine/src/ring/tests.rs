@@ -110,7 +110,8 @@ fn what_is_tried_again_waits_for_nobody_who_looks() {
 #[test]
 fn trimmed_pages_read_as_zeros_and_their_neighbours_stay() {
     let Some((_folder, mut ring, mut memory)) = ring(64, LONG) else { return };
-    let pieces = Discards::Granules { bytes: 8 * PAGE as u64, first: 0, most: 8 * PAGE as u64 };
+    let pieces =
+        Discards::Granules { bytes: 8 * PAGE as u64, first: 0, most: 8 * PAGE as u64, makes_zeros: true };
     for discards in [Discards::Any, pieces, Discards::Never] {
         let buffer = memory.take();
         memory.page_mut(buffer).fill(9);
@@ -137,7 +138,8 @@ fn of_a_log_whole_pieces_become_holes_and_the_rest_stays() {
     memory.page_mut(buffer).fill(9);
     let writes: Vec<_> = (0..64).map(|page| (OperationKind::Write, page, buffer)).collect();
     let trims: Vec<_> = (10..39).map(|page| (OperationKind::Trim, page, 0)).collect();
-    let pieces = Discards::Granules { bytes: 8 * PAGE as u64, first: 4096, most: 8 * PAGE as u64 };
+    let pieces =
+        Discards::Granules { bytes: 8 * PAGE as u64, first: 4096, most: 8 * PAGE as u64, makes_zeros: true };
     for (discards, holes) in [(Discards::Never, 0..0), (pieces, 17..33)] {
         assert!(all(&mut ring, &mut memory, &writes).iter().all(Result::is_ok));
         if let Some(open) = &mut ring.open[0] {
@@ -153,9 +155,20 @@ fn of_a_log_whole_pieces_become_holes_and_the_rest_stays() {
     }
 }
 
-/// A loop device makes holes in its file, in pieces that sysfs tells.
+/// A loop device makes holes in its file, in pieces that sysfs tells; discards, as of a device that makes no zeros, do the same.
 #[test]
 fn of_a_device_whole_pieces_become_holes() {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let numbers: Vec<u32> = release.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
+    check_pieces_of_a_device(true);
+    if numbers < vec![6, 12] {
+        println!("skipped: this kernel knows no discards by the ring");
+        return;
+    }
+    check_pieces_of_a_device(false);
+}
+
+fn check_pieces_of_a_device(makes_zeros: bool) {
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("image");
     std::fs::write(&image, vec![9; 64 * PAGE]).unwrap();
@@ -168,10 +181,14 @@ fn of_a_device_whole_pieces_become_holes() {
         return;
     };
     let file = ElementFile::open(device.as_ref(), PAGE as u32).unwrap();
-    let discards = file.discards();
+    let mut discards = file.discards();
+    if let Discards::Granules { makes_zeros: own, .. } = &mut discards {
+        *own = makes_zeros;
+    }
     let made = Ring::new(vec![Some(file)], PAGE as u32, LONG, Trims::Advice);
     let read = made.map(|mut ring| {
         let mut memory = Pages::new(PAGE as u32);
+        ring.open[0].as_mut().unwrap().discards = discards;
         let trims: Vec<_> = (10..30).map(|page| (OperationKind::Trim, page, 0)).collect();
         assert!(all(&mut ring, &mut memory, &trims).iter().all(Result::is_ok));
         let pages: Vec<_> = (8..32).map(|page| (OperationKind::Read, page, memory.take())).collect();
@@ -186,8 +203,26 @@ fn of_a_device_whole_pieces_become_holes() {
     let piece = (bytes as u32 / PAGE as u32).max(1);
     let holes = 10u32.next_multiple_of(piece)..30 / piece * piece;
     for (page, byte) in read.unwrap_or_default() {
-        assert_eq!(byte, if holes.contains(&page) { 0 } else { 9 }, "page {page}, pieces of {piece} pages");
+        let expected = if holes.contains(&page) { 0 } else { 9 };
+        assert_eq!(byte, expected, "page {page}, pieces of {piece} pages, zeros: {makes_zeros}");
     }
+}
+
+#[test]
+fn what_knows_no_discards_is_asked_once_and_left_as_it_is() {
+    let Some((_folder, mut ring, mut memory)) = ring(8, LONG) else { return };
+    ring.trims = Trims::Advice;
+    let buffer = memory.take();
+    memory.page_mut(buffer).fill(9);
+    assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)])[0].is_ok());
+    // A file, which has holes and takes no commands of block devices.
+    let bytes = PAGE as u64;
+    ring.open[0].as_mut().unwrap().discards =
+        Discards::Granules { bytes, first: 0, most: bytes, makes_zeros: false };
+    assert!(all(&mut ring, &mut memory, &[(OperationKind::Trim, 3, 0)])[0].is_ok());
+    assert_eq!(ring.open[0].as_ref().unwrap().discards, Discards::Never);
+    assert!(all(&mut ring, &mut memory, &[(OperationKind::Read, 3, buffer)])[0].is_ok());
+    assert_eq!(memory.page(buffer), [9; PAGE]);
 }
 
 #[test]
