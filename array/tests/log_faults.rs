@@ -285,6 +285,40 @@ fn an_element_larger_than_others_comes_back_with_both_copies_of_its_superblock()
 }
 
 #[test]
+fn a_copy_of_a_summary_that_scrub_cannot_write_costs_no_element_that_the_others_need() {
+    for gone in [None, Some(3)] {
+        let mut host = host();
+        (0..90).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+        host.flush();
+        if let Some(gone) = gone {
+            host.fail(gone);
+            host.flush();
+        }
+        let of_the_first = |(element, _, header, _): &(usize, usize, SummaryHeader, Vec<Entry>)| {
+            header.batch == 1 && gone != Some(*element as u16)
+        };
+        let copies = summaries(&mut host).into_iter().filter(of_the_first);
+        let places: Vec<(usize, usize)> = copies.map(|(element, page, ..)| (element, page)).collect();
+        let &[(element, page), _] = &*places else { panic!("{places:?}") };
+        host.disk().elements[element].unreadable.insert(page as u32);
+        host.disk().elements[element].next_write = Some(Outcome::MediumError);
+        let found = host.scrub();
+        assert_eq!((found.bad, found.repaired, found.lost), (1, 0, 0), "{found:?}");
+        assert_eq!(host.disk().elements[element].next_write, None, "scrub tried to write it");
+        assert!(!host.array.is_failed(element as u16), "without {gone:?}");
+        (0..90).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
+        host.flush();
+        host.finish();
+        // Of what the copies told of nothing is there any more.
+        for (element, page) in places {
+            host.disk().elements[element].pages[page].fill(0x5a);
+        }
+        let mut host = host.lose_power();
+        (0..90).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
+    }
+}
+
+#[test]
 fn what_was_moved_off_a_rotten_stripe_is_not_where_it_was_when_the_array_is_opened_again() {
     let mut host = host();
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));

@@ -203,8 +203,9 @@ impl<M: Memory> Array<M> {
 
     /// Whether `element` may go on though it could not do what it was to: a stripe goes elsewhere.
     pub(in super::super) fn bears_write_error(&mut self, plan: u32, element: u16) -> bool {
-        if self.plans[plan as usize].purpose == Purpose::Discard {
-            // Nobody needs a discard.
+        let slot = &self.plans[plan as usize];
+        if slot.purpose == Purpose::Discard || slot.purpose == Purpose::Recopy && slot.carried != 0 {
+            // Nobody needs a discard. A copy that scrub was to write anew was bad before, and what it tells of moves.
             return true;
         }
         // A stripe that goes elsewhere takes twice the space. Where that is scarce, the element has to go.

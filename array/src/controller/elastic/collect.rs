@@ -7,7 +7,7 @@ use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
 use crate::placement::elastic::contents::{Content, Walker};
-use crate::placement::elastic::{Collection, Home};
+use crate::placement::elastic::{Collection, Elastic, Home};
 use crate::plan::Purpose;
 
 /// What collection comes to next in its victim.
@@ -32,7 +32,7 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn collect_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(log) = &self.elastic else { return false };
         let Some(collection) = log.collection else {
-            return log.wants_collection && self.start_collection();
+            return if log.wants_collection { self.start_collection() } else { self.start_move() };
         };
         match self.next_survivors(collection) {
             Next::Stripe(stripe, wanted) => {
@@ -63,8 +63,20 @@ impl<M: Memory> Array<M> {
         log.wants_collection = false;
         let Some(victim) = log.segments.take_victim(most) else { return false };
         log.is_full = false;
-        let next = u64::from(victim) * log.segment_slots();
-        log.collection = Some(Collection { victim, next, end: next + log.segment_slots(), reads: 0 });
+        log.collection = Some(log.collection_of(victim));
+        true
+    }
+
+    /// Begins to collect a segment of which scrub could not mend a summary, if there is one and space for all that it has.
+    fn start_move(&mut self) -> bool {
+        let Some(log) = &self.elastic else { return false };
+        let shaky = log.durable.as_ref().map_or(&[][..], |durable| &durable.shaky);
+        let has_space = |segment: u32| log.may_collect() && log.has_space_for(log.segments.valid(segment));
+        let is_next = |segment: &u32| log.segments.may_move(*segment) && has_space(*segment);
+        let Some(victim) = shaky.iter().copied().find(is_next) else { return false };
+        let log = self.elastic_mut();
+        log.segments.move_off(victim);
+        log.collection = Some(log.collection_of(victim));
         true
     }
 
@@ -127,6 +139,7 @@ impl<M: Memory> Array<M> {
         log.collection = None;
         if log.durable.is_some() && log.segments.valid(victim) > 0 {
             log.segments.leave(victim);
+            log.durable_mut().forget_shaky(victim);
             return true;
         }
         log.is_full = false;
@@ -210,5 +223,13 @@ impl<M: Memory> Array<M> {
         if queue.count - queue.due >= data * depth {
             queue.due += data * depth;
         }
+    }
+}
+
+impl Elastic {
+    /// The collection of `victim`, of which nothing is done yet.
+    fn collection_of(&self, victim: u32) -> Collection {
+        let next = u64::from(victim) * self.segment_slots();
+        Collection { victim, next, end: next + self.segment_slots(), reads: 0 }
     }
 }

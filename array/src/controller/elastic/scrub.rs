@@ -90,8 +90,14 @@ impl<M: Memory> Array<M> {
     /// A copy of a summary was looked at.
     pub(super) fn looked_at(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
-        let (gave_up, is_bad) = (slot.gave_up, slot.lost != 0);
-        let durable = self.elastic_mut().durable_mut();
+        let (row, gave_up, is_bad) = (slot.row, slot.gave_up, slot.lost != 0);
+        let reads_only = self.read_only;
+        let log = self.elastic_mut();
+        let segment = log.segment_of(row);
+        let durable = log.durable_mut();
+        if is_bad && gave_up && !reads_only && !durable.shaky.contains(&segment) {
+            durable.shaky.push(segment);
+        }
         durable.scrubbed.bad += u64::from(is_bad);
         durable.scrubbed.repaired += u64::from(is_bad && !gave_up);
         if let Some(walk) = &mut durable.scrub {

@@ -379,7 +379,10 @@ impl<M: Memory> Array<M> {
         if is_early {
             return log.segments.free(victim);
         }
-        log.durable_mut().collected.push(victim);
+        let durable = log.durable_mut();
+        durable.collected.push(victim);
+        // Until a checkpoint does not name it, an opening needs its summaries.
+        durable.sync.is_asked |= durable.forget_shaky(victim);
     }
 
     /// The step of a plan that writes pages of metadata, or flushes.

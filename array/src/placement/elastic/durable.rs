@@ -164,6 +164,8 @@ pub(crate) struct Durable {
     pub(crate) tombstones: Vec<Tombstone>,
     /// Collected segments that the last checkpoint names.
     pub(crate) collected: Vec<u32>,
+    /// Segments with a summary of which a copy is bad and cannot be written: they are collected when there is space.
+    pub(crate) shaky: Vec<u32>,
     /// Segments opened since the last checkpoint.
     pub(crate) opened: u32,
     /// The last batch that a commit record covers.
@@ -297,6 +299,7 @@ impl Durable {
             sequence: 0,
             tombstones: Vec::new(),
             collected: Vec::new(),
+            shaky: Vec::new(),
             opened: 0,
             horizon: 0,
             commits: 0,
@@ -433,9 +436,17 @@ impl Durable {
         self.generations[at] += 1;
         self.used[at] = 0;
         self.opened += 1;
+        self.forget_shaky(segment);
         if let Some(stale) = self.stale.get_mut(at) {
             *stale = false;
         }
+    }
+
+    /// Nothing of `segment` is to be moved off a bad copy of a summary any more. Whether something was.
+    pub(crate) fn forget_shaky(&mut self, segment: u32) -> bool {
+        let known = self.shaky.len();
+        self.shaky.retain(|&its| its != segment);
+        self.shaky.len() < known
     }
 
     /// Goes on with births behind those that were found.

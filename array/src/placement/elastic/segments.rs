@@ -268,6 +268,17 @@ impl Segments {
         Some(victim)
     }
 
+    /// Whether `segment` may be collected now.
+    pub(crate) fn may_move(&self, segment: u32) -> bool {
+        self.is_linked(segment)
+    }
+
+    /// The chunks of `segment`, which may be collected, are to be moved, however many they are.
+    pub(crate) fn move_off(&mut self, segment: u32) {
+        self.unlink(segment);
+        self.segments[segment as usize].state = State::Victim;
+    }
+
     /// Whether [`Self::take_victim`] would find one.
     pub(crate) fn has_victim(&self, most: u32) -> bool {
         self.occupied.first().is_some_and(|least| least <= most as usize)
