@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::Value;
 use stripewise_nbd::client::Found;
 use support::Sandbox;
@@ -300,6 +301,34 @@ fn what_has_to_wait_is_answered_all_the_same() {
         assert!(data[..] == wanted[chunk * 4096..][..data.len()], "chunk {chunk}");
     }
     assert_eq!(disk.client.in_flight(), 0);
+}
+
+#[test]
+fn a_server_out_of_descriptors_waits_for_some() {
+    let sandbox = created();
+    let served = Served::start(&sandbox, "pool", "");
+    let server = Pid::from_raw(served.pid() as i32);
+    let had = prlimit(server, Resource::Nofile, Rlimit { current: Some(3), ..getrlimit(Resource::Nofile) });
+    let had = had.unwrap();
+    let mut client = UnixStream::connect(served.socket()).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let before = processor_time(&served);
+    std::thread::sleep(Duration::from_secs(1));
+    let taken = processor_time(&served) - before;
+    assert!(taken < Duration::from_millis(300), "{taken:?} in a second");
+    prlimit(server, Resource::Nofile, had).unwrap();
+    let mut greeting = [0; 8];
+    client.read_exact(&mut greeting).unwrap();
+    assert_eq!(&greeting, b"NBDMAGIC");
+    served.disk();
+}
+
+/// What a server has taken of processors.
+fn processor_time(served: &Served) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", served.pid())).unwrap();
+    // Behind the name, which may have spaces; in hundredths of a second.
+    let fields = stat.rsplit_once(") ").unwrap().1.split(' ').skip(11).take(2);
+    Duration::from_millis(10 * fields.map(|ticks| ticks.parse::<u64>().unwrap()).sum::<u64>())
 }
 
 /// Writes of a connection that died are in the engine in the order in which they came: what another connection writes

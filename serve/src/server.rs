@@ -12,6 +12,7 @@ use rustix::event::PollFlags;
 use sd_notify::NotifyState;
 use serde_json::Value;
 use stripewise_array::placement::PlacementPolicy;
+use stripewise_base::Nanos;
 use stripewise_engine::Engine;
 use stripewise_nbd::{BlockSizes, Export};
 
@@ -35,6 +36,8 @@ const SESSIONS_MAX: usize = 16;
 const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
 /// How long clients have to take their replies when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// How long none is accepted after one could not be: what it lacked, descriptors most likely, comes back as others end.
+const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
 
 /// What a server does beside serving.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +101,8 @@ pub struct Server {
     listeners: Vec<Listener>,
     sessions: BTreeMap<SessionId, Session>,
     next_session: u64,
+    /// When a connection is accepted again, from when one could not be until one could.
+    accepts_from: Option<Nanos>,
     watch: Watch<Source>,
     mailbox: Mailbox<Message>,
     // Behind the mailbox: whoever waits there for an answer of the loop is told first that there is none.
@@ -168,6 +173,7 @@ impl Server {
             listeners,
             sessions: BTreeMap::new(),
             next_session: 0,
+            accepts_from: None,
             guests,
             watch: Watch::new(),
             mailbox,
@@ -309,7 +315,7 @@ impl Server {
         if self.service.engine.fd().is_some() {
             watch.add(Source::Ring, PollFlags::IN);
         }
-        if self.ending.is_none() {
+        if self.ending.is_none() && self.accepts_in().is_none() {
             (0..self.listeners.len()).for_each(|nth| watch.add(Source::Listener(nth), PollFlags::IN));
         }
         for (&id, session) in &mut self.sessions {
@@ -354,7 +360,14 @@ impl Server {
         let recorded = self.service.recorder.as_ref().and_then(Recorder::until);
         let until = |time: u64| Duration::from_nanos(time.saturating_sub(self.service.now()));
         let (stranger, recorded) = (strangers.map(until), recorded.map(until));
-        [self.service.engine.wake_in(), farewell, stranger, recorded].into_iter().flatten().min()
+        let wake = self.service.engine.wake_in();
+        [wake, farewell, stranger, recorded, self.accepts_in()].into_iter().flatten().min()
+    }
+
+    /// How long no connection is accepted, if so.
+    fn accepts_in(&self) -> Option<Duration> {
+        let left = self.accepts_from?.checked_sub(self.service.now())?;
+        (left > 0).then(|| Duration::from_nanos(left))
     }
 
     /// Takes what a client's socket has to say.
@@ -375,7 +388,10 @@ impl Server {
     fn accept(&mut self, listener: usize) {
         let id = SessionId(self.next_session);
         let now = self.service.now();
-        match Session::accept(&self.listeners[listener], &self.export, id, now) {
+        let accepted = Session::accept(&self.listeners[listener], &self.export, id, now);
+        let again = accepted.is_err().then_some(now + ACCEPT_PAUSE_NS);
+        let is_known = std::mem::replace(&mut self.accepts_from, again).is_some();
+        match accepted {
             Ok(Some(_)) if self.sessions.len() >= SESSIONS_MAX => {
                 self.service.tally.dropped_connections += 1;
                 tracing::warn!(connections = SESSIONS_MAX, "a connection was refused: there are too many");
@@ -386,7 +402,8 @@ impl Server {
                 tracing::debug!(connection = id.0, "a client came");
             }
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "a connection could not be accepted"),
+            Err(_) if is_known => {}
+            Err(error) => tracing::warn!(%error, "a connection could not be accepted; it is tried again"),
         }
     }
 
