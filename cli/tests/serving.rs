@@ -463,6 +463,7 @@ fn metrics_status_and_page_are_served_over_http() {
         "stripewise_requests_total{kind=\"write\",array=\"pool\"} 10",
         "stripewise_request_bytes_total{kind=\"write\",array=\"pool\"} 40960",
         "stripewise_starved{array=\"pool\"} 0.0",
+        "stripewise_starved_beyond_parity{array=\"pool\"} 0.0",
         "stripewise_request_latency_seconds_count{kind=\"flush\",array=\"pool\"} 1",
         "stripewise_request_latency_seconds_bucket{le=\"+Inf\",kind=\"write\",array=\"pool\"} 10",
     ] {

@@ -98,8 +98,18 @@ fn an_update_does_without_a_page_that_cannot_be_read() {
 fn an_element_that_cannot_be_written_is_given_up_and_service_goes_on() {
     let (_media, faults, mut engine) = filled_with(SOON);
     faults.refuse_writes(0, 0, Errno::NOSPC);
-    engine.write(0, &page(77)).unwrap();
-    assert!(engine.array().is_failed(0));
+    engine.submit(Request::write(0, &page(77))).unwrap();
+    let mut has_waited = false;
+    let completion = loop {
+        if let Some(completion) = engine.take_completion() {
+            break completion;
+        }
+        let status = engine.status();
+        has_waited |= status.is_starved;
+        assert!(!status.is_starved_beyond_parity);
+        engine.step();
+    };
+    assert!(has_waited && completion.result.is_ok() && engine.array().is_failed(0), "{completion:?}");
     let failure = engine.failure(0).unwrap().unwrap();
     assert!(matches!(
         failure,
@@ -144,7 +154,8 @@ fn an_element_without_space_is_not_given_up_when_another_is_gone() {
     while Instant::now() < until {
         engine.step();
     }
-    assert!(engine.status().is_starved && !engine.array().is_failed(0));
+    let status = engine.status();
+    assert!(status.is_starved && status.is_starved_beyond_parity && !engine.array().is_failed(0));
     assert!(matches!(engine.write(PAGE, &page(78)), Err(EngineError::Failed(Failed::NoSpace))));
     faults.allow_writes(0, 0);
     while engine.step() {}

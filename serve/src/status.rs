@@ -13,8 +13,7 @@ use crate::record::Recording;
 pub enum Health {
     /// All elements serve, with all their redundancy, and nothing is known to be wrong.
     Clean,
-    /// All elements serve, but something needs a hand: the last rebuild or scrub lost something, or there is no space and writes
-    /// are refused.
+    /// All elements serve, but something needs a hand: the last rebuild or scrub lost something, or there is no space for writes.
     Impaired,
     /// An element is being rebuilt.
     Rebuilding,
@@ -65,6 +64,8 @@ pub struct Status {
     pub full: bool,
     /// Whether elements have no space for what is written to them: their files are thin, and their file system full.
     pub starved: bool,
+    /// Whether those are more than parity bears, so that writes are refused. Otherwise they wait.
+    pub starved_beyond_parity: bool,
     /// How operations reach elements.
     pub way: String,
     /// Bytes of memory for pages and maps.

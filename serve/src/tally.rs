@@ -214,6 +214,7 @@ impl Tally {
             used_bytes: found.used,
             full: found.is_full,
             starved: found.is_starved,
+            starved_beyond_parity: found.is_starved_beyond_parity,
             way: found.way.to_owned(),
             memory_bytes: found.memory.0 + found.memory.1,
             elements,

@@ -17,7 +17,7 @@ const EXAMPLES: &[Example] =
 const EXIT_CODES: &str = "\
 Exit codes, the worst of all arrays shown:
     0  clean
-    1  degraded, rebuilding, or impaired: something was lost, or writes are refused for want of space
+    1  degraded, rebuilding, or impaired: something was lost, or there is no space for writes
     2  failed, or not served";
 
 /// Show how arrays that are served are: elements, rebuild and scrub, requests and their latencies
@@ -90,7 +90,8 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         time(status.uptime_ns)
     )?;
     if status.starved {
-        writeln!(out, "  NO SPACE on elements: writes are refused until their file systems have some")?;
+        let meanwhile = if status.starved_beyond_parity { "are refused" } else { "wait" };
+        writeln!(out, "  NO SPACE on elements: writes {meanwhile} until their file systems have some")?;
     } else if status.full {
         writeln!(out, "  FULL: writes are refused until something is trimmed")?;
     }

@@ -85,8 +85,9 @@ pub struct Status {
     /// Whether a log has no space, and nothing under way that could make some.
     pub is_full: bool,
     /// Whether writes wait because an element has no space: its file is thin, and its file system full.
-    /// Hosts are told so if it is more than parity bears.
     pub is_starved: bool,
+    /// Whether more elements have none than parity bears, so that writes of hosts are refused. Otherwise they wait.
+    pub is_starved_beyond_parity: bool,
     /// Segments of a log that are free, and those that there are.
     pub segments: Option<(u32, u32)>,
     /// Its elements, in order.
@@ -137,6 +138,7 @@ impl<B: Backend> Engine<B> {
             used: self.array.used(),
             is_full: self.array.is_full(),
             is_starved: self.desk.is_starved(),
+            is_starved_beyond_parity: self.desk.is_starved_beyond_parity(),
             segments: self.array.segments(),
             elements: (0..self.desk.backend.count()).map(|element| self.status_of(element)).collect(),
             spares: self.spares.count(),
