@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
@@ -65,8 +64,6 @@ enum Message {
     Asked(Asked),
     /// What the host of a guest asks for.
     Job(Job),
-    /// A signal asks the server to end.
-    Stop,
 }
 
 impl From<Asked> for Message {
@@ -108,9 +105,8 @@ pub struct Server {
     // Behind the mailbox: whoever waits there for an answer of the loop is told first that there is none.
     guests: Guests,
     sender: Sender<Message>,
-    /// When it gives up waiting for clients, once it is to end; and who asked for that.
+    /// When it gives up waiting for clients, once it is to end.
     ending: Option<Instant>,
-    stoppers: Vec<SyncSender<Answer>>,
     // Last: dropped when all else is done.
     http: Option<Responder>,
     control: Control,
@@ -179,7 +175,6 @@ impl Server {
             mailbox,
             sender,
             ending: None,
-            stoppers: Vec::new(),
             http,
             control,
         })
@@ -193,7 +188,7 @@ impl Server {
         let sender = self.sender.clone();
         signals::obey(move || {
             // A mailbox that is closed is what is wanted.
-            let _ = sender.send_patiently(Message::Stop);
+            let _ = sender.send_patiently(Asked::Stop.into());
         })
     }
 
@@ -222,17 +217,14 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let Self { service, sessions, listeners, guests, mailbox, stoppers, http, control, .. } = self;
+        let Self { service, sessions, listeners, guests, mailbox, http, control, .. } = self;
         drop((mailbox, sessions, listeners, guests));
         let Service { engine, recorder, .. } = service;
         let closed = engine.close().map(drop).map_err(ServeError::from);
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
         let ended = served.and(closed).and_then(|()| recorded.map(drop));
-        for stopper in stoppers {
-            let answer = ended.as_ref().map(|()| Value::Null);
-            // Whoever asked may have gone.
-            let _ = stopper.send(answer.map_err(|error| ControlError::refused(error.to_string())));
-        }
+        let told = ended.as_ref().map(|()| Value::Null);
+        control.ended(told.map_err(|error| ControlError::refused(error.to_string())));
         drop((http, control));
         ended
     }
@@ -409,13 +401,8 @@ impl Server {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Asked(Asked::Command { command: Command::Stop, answer }) => {
-                self.stoppers.push(answer);
-                self.end();
-            }
             Message::Asked(asked) => self.obey(asked),
             Message::Job(job) => self.guests.obey(job),
-            Message::Stop => self.end(),
         }
     }
 
@@ -432,6 +419,7 @@ impl Server {
         let engine = &mut self.service.engine;
         // Whoever asked may have gone: nobody is told then.
         match asked {
+            Asked::Stop => self.end(),
             Asked::Command { command, answer } => drop(answer.send(self.carry_out(&command))),
             Asked::Vacancy { place, answer } => drop(answer.send(Elements::vacancy(engine, place))),
             Asked::Candidate { candidate, answer } => {

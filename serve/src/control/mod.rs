@@ -104,8 +104,10 @@ pub(crate) type Answer = Result<Value, ControlError>;
 /// What the loop is asked, and where its answer goes.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// To carry out a command that brings no file.
+    /// To carry out a command that brings no file and does not end it.
     Command { command: Command, answer: SyncSender<Answer> },
+    /// To end. Whoever asked learns from [`Control::ended`] how it did.
+    Stop,
     /// What it wants of a file or device for a place.
     Vacancy { place: Place, answer: SyncSender<Result<Vacancy, Refusal>> },
     /// To take a file or device.

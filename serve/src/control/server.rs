@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -42,12 +42,37 @@ struct Shared {
     socket: UnixSocket,
     ended: AtomicBool,
     connections: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
+    /// How the server ended, once it is known.
+    outcome: Mutex<Option<Answer>>,
+    has_outcome: Condvar,
 }
 
 impl Shared {
     fn connections(&self) -> MutexGuard<'_, Vec<(UnixStream, JoinHandle<()>)>> {
         // A thread that panicked left a list that is whole: it only ever grows and shrinks by an entry.
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how the server ended, unless that was said before.
+    fn conclude(&self, how: Answer) {
+        self.outcome().get_or_insert(how);
+        self.has_outcome.notify_all();
+    }
+
+    fn outcome(&self) -> MutexGuard<'_, Option<Answer>> {
+        // It is written once, whole.
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the loop end, and waits for the array to be closed. That takes what it takes, and outlasts the loop.
+    fn stop<M: From<Asked>>(&self, mailbox: &Sender<M>) -> Answer {
+        match mailbox.send(Asked::Stop.into()) {
+            Err(Unsent::Busy) => return Err(busy()),
+            // It ends already.
+            Ok(()) | Err(Unsent::Ended) => {}
+        }
+        let known = self.has_outcome.wait_while(self.outcome(), |outcome| outcome.is_none());
+        known.unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_else(|| Err(ended()))
     }
 }
 
@@ -61,18 +86,30 @@ impl Control {
         mailbox: Sender<M>,
     ) -> Result<Self, ServeError> {
         let socket = UnixSocket::bind(path)?;
-        let shared =
-            Arc::new(Shared { socket, ended: AtomicBool::new(false), connections: Mutex::default() });
+        let shared = Arc::new(Shared {
+            socket,
+            ended: AtomicBool::new(false),
+            connections: Mutex::default(),
+            outcome: Mutex::default(),
+            has_outcome: Condvar::new(),
+        });
         let inner = shared.clone();
         let listen = move || listen(&inner, &mailbox);
         let listener = std::thread::Builder::new().name("control".into()).spawn(listen);
         let listener = listener.map_err(ServeError::Thread)?;
         Ok(Self { shared, listener: Some(listener) })
     }
+
+    /// Tells whoever asked the server to end how it did.
+    pub(crate) fn ended(&self, how: Answer) {
+        self.shared.conclude(how);
+    }
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
+        // For those who wait for an end that nobody told of.
+        self.shared.conclude(Err(ended()));
         self.shared.ended.store(true, Ordering::Release);
         // A connection of our own wakes the thread that listens.
         let woken = UnixStream::connect(self.shared.socket.path()).is_ok();
@@ -87,7 +124,7 @@ impl Drop for Control {
     }
 }
 
-fn listen<M: From<Asked> + Send + 'static>(shared: &Shared, mailbox: &Sender<M>) {
+fn listen<M: From<Asked> + Send + 'static>(shared: &Arc<Shared>, mailbox: &Sender<M>) {
     for stream in shared.socket.listener().incoming() {
         if shared.ended.load(Ordering::Acquire) {
             return;
@@ -106,11 +143,11 @@ fn listen<M: From<Asked> + Send + 'static>(shared: &Shared, mailbox: &Sender<M>)
             );
             continue;
         }
-        let mailbox = mailbox.clone();
+        let (mailbox, inner) = (mailbox.clone(), shared.clone());
         let own = stream.try_clone().and_then(|own| own.set_read_timeout(Some(SILENCE)).map(|()| own));
         let Ok(own) = own else { continue };
         let serve = move || {
-            converse(&own, &mailbox);
+            converse(&own, &inner, &mailbox);
             // The list has the socket too, until somebody looks there: its client is to know now.
             let _ = own.shutdown(Shutdown::Both);
         };
@@ -121,7 +158,7 @@ fn listen<M: From<Asked> + Send + 'static>(shared: &Shared, mailbox: &Sender<M>)
 }
 
 /// Answers line by line until the client goes, is silent too long, reads no answers, or writes a line without an end.
-fn converse<M: From<Asked>>(stream: &UnixStream, mailbox: &Sender<M>) {
+fn converse<M: From<Asked>>(stream: &UnixStream, shared: &Shared, mailbox: &Sender<M>) {
     let mut lines = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -131,59 +168,58 @@ fn converse<M: From<Asked>>(stream: &UnixStream, mailbox: &Sender<M>) {
             _ => return,
         }
         let (id, command) = rpc::parse(&line);
-        let answer = command.and_then(|command| ask(command, mailbox));
+        let answer = command.and_then(|command| match command {
+            Command::Stop => shared.stop(mailbox),
+            command => ask(command, mailbox),
+        });
         if Deadline::after(ANSWER_TIME, stream).write_all(&rpc::answer(&id, &answer)).is_err() {
             return;
         }
     }
 }
 
-/// Has the loop carry out `command`, and waits for its answer. What a command brings is made ready on this thread.
+/// Has the loop carry out `command`, which does not end it, and waits for its answer. What a command brings is made ready on
+/// this thread.
 pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answer {
     match command {
         Command::Replace { element, path, force } => bring(Place::Element(element), &path, force, mailbox),
         Command::AddSpare { path, force } => bring(Place::Spare, &path, force, mailbox),
-        // To finish and flush takes what it takes, and the channel closes with the loop.
-        Command::Stop => put(mailbox, None, |answer| Asked::Command { command: Command::Stop, answer })?,
-        command => put(mailbox, Some(PATIENCE), |answer| Asked::Command { command, answer })?,
+        command => put(mailbox, |answer| Asked::Command { command, answer })?,
     }
 }
 
 /// Brings the array a file or device for `place`.
 fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sender<M>) -> Answer {
     let candidate = Candidate::prepare(place, path, force, || vacancy(place, mailbox))?;
-    put(mailbox, Some(PATIENCE), |answer| Asked::Candidate { candidate: Box::new(candidate), answer })?
+    put(mailbox, |answer| Asked::Candidate { candidate: Box::new(candidate), answer })?
 }
 
 /// What the array wants for `place`, as soon as the element that was there has returned what it was given.
 fn vacancy<M: From<Asked>>(place: Place, mailbox: &Sender<M>) -> Result<Vacancy, ControlError> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match put(mailbox, Some(PATIENCE), |answer| Asked::Vacancy { place, answer })? {
+        match put(mailbox, |answer| Asked::Vacancy { place, answer })? {
             Err(Refusal::NotYet(_)) if Instant::now() < until => std::thread::sleep(RETRY),
             told => return Ok(told?),
         }
     }
 }
 
-/// Puts a question to the loop and waits for its answer, with `patience` or until the loop ends.
+/// Puts a question to the loop and waits for its answer, or until the loop ends.
 fn put<M: From<Asked>, T>(
     mailbox: &Sender<M>,
-    patience: Option<Duration>,
     question: impl FnOnce(SyncSender<T>) -> Asked,
 ) -> Result<T, ControlError> {
-    let ended = || ControlError::new(ControlError::ENDED, "the server ends");
     let (answer, answered) = sync_channel(1);
     mailbox.send(question(answer).into()).map_err(|unsent| match unsent {
-        Unsent::Busy => ControlError::new(ControlError::BUSY, "too many commands wait; ask again"),
+        Unsent::Busy => busy(),
         Unsent::Ended => ended(),
     })?;
-    let Some(patience) = patience else { return answered.recv().map_err(|_| ended()) };
-    answered.recv_timeout(patience).map_err(|error| match error {
+    answered.recv_timeout(PATIENCE).map_err(|error| match error {
         RecvTimeoutError::Timeout => {
             let message = format!(
                 "no answer within {} s: the array waits for its elements; it may still do what was asked",
-                patience.as_secs()
+                PATIENCE.as_secs()
             );
             ControlError::new(ControlError::BUSY, message)
         }
@@ -191,23 +227,36 @@ fn put<M: From<Asked>, T>(
     })
 }
 
+fn busy() -> ControlError {
+    ControlError::new(ControlError::BUSY, "too many commands wait; ask again")
+}
+
+fn ended() -> ControlError {
+    ControlError::new(ControlError::ENDED, "the server ends")
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Instant;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::Client;
     use super::*;
     use crate::mailbox::mailbox;
 
-    /// A loop that answers with what it was asked, until it was told to stop.
-    fn echo(mailbox: crate::mailbox::Mailbox<Asked>) -> JoinHandle<()> {
+    /// A loop that answers with what it was asked, until it is told to stop.
+    fn echo(control: &Control, mailbox: crate::mailbox::Mailbox<Asked>) -> JoinHandle<()> {
+        let shared = control.shared.clone();
         std::thread::spawn(move || {
             loop {
-                let Some(Asked::Command { command, answer }) = mailbox.take() else {
-                    std::thread::sleep(Duration::from_millis(1));
-                    continue;
+                let (command, answer) = match mailbox.take() {
+                    Some(Asked::Command { command, answer }) => (command, answer),
+                    Some(Asked::Stop) => return shared.conclude(Ok(Value::Null)),
+                    _ => {
+                        std::thread::sleep(Duration::from_millis(1));
+                        continue;
+                    }
                 };
                 let refused = ControlError::refused("there is no element 9");
                 let said = match &command {
@@ -215,9 +264,6 @@ mod tests {
                     _ => Ok(serde_json::to_value(&command).unwrap()),
                 };
                 answer.send(said).unwrap();
-                if command == Command::Stop {
-                    return;
-                }
             }
         })
     }
@@ -227,8 +273,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ctl");
         let (sender, inbox) = mailbox().unwrap();
-        let thread = echo(inbox);
         let control = Control::start(&path, sender.clone()).unwrap();
+        let thread = echo(&control, inbox);
         let mut client = Client::connect(&path).unwrap();
         assert_eq!(client.ask(&Command::Scrub).unwrap(), json!({ "method": "scrub" }));
         let refused = client.ask(&Command::Fail { element: 9, force: false }).unwrap_err().to_string();
@@ -244,12 +290,37 @@ mod tests {
     }
 
     #[test]
+    fn whoever_stops_a_server_that_ends_already_is_told_how_it_ended() {
+        for how in [Some(Ok(Value::Null)), Some(Err(ControlError::refused("an element is gone"))), None] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.ctl");
+            let (sender, inbox) = mailbox::<Asked>().unwrap();
+            let control = Control::start(&path, sender).unwrap();
+            // The loop is over, and the array is being closed.
+            drop(inbox);
+            let (told, tells) = sync_channel(1);
+            let mut client = Client::connect(&path).unwrap();
+            let thread = std::thread::spawn(move || told.send(client.ask(&Command::Stop)).unwrap());
+            let early = tells.recv_timeout(Duration::from_millis(100));
+            assert!(early.is_err(), "it is not closed yet: {early:?}");
+            how.clone().into_iter().for_each(|how| control.ended(how));
+            drop(control);
+            let expected = how.unwrap_or_else(|| Err(ended()));
+            assert_eq!(
+                tells.recv().unwrap().map_err(|error| error.to_string()),
+                expected.map_err(|e| e.message)
+            );
+            thread.join().unwrap();
+        }
+    }
+
+    #[test]
     fn a_client_that_talks_nonsense_is_answered_and_others_go_on() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ctl");
         let (sender, inbox) = mailbox().unwrap();
-        let thread = echo(inbox);
-        let _control = Control::start(&path, sender.clone()).unwrap();
+        let control = Control::start(&path, sender.clone()).unwrap();
+        let thread = echo(&control, inbox);
         let mut rude = UnixStream::connect(&path).unwrap();
         rude.write_all(b"hello\n").unwrap();
         let mut line = String::new();
@@ -269,8 +340,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ctl");
         let (sender, inbox) = mailbox().unwrap();
-        let thread = echo(inbox);
         let control = Control::start(&path, sender).unwrap();
+        let thread = echo(&control, inbox);
         let mut deaf = UnixStream::connect(&path).unwrap();
         let long = "x".repeat(LINE_MAX / 2);
         let params = json!({ "path": long, "force": false });
