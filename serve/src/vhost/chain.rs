@@ -116,6 +116,11 @@ impl Chain {
         if is_ordered && is_whole { Ok(()) } else { Err(Status::Failed) }
     }
 
+    /// How many pieces of memory it has.
+    pub(super) fn pieces(&self) -> usize {
+        self.readable.0.len() + self.writable.0.len()
+    }
+
     /// What the guest asks for. `forced` says whether what is written is to be durable at once.
     ///
     /// # Errors

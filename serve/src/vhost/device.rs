@@ -20,8 +20,10 @@ use crate::service::{Asked, Asker, Service, Unsubmitted};
 
 /// Regions of a guest's memory, at most.
 pub(super) const REGIONS_MAX: usize = 509;
-/// Requests that are taken from a queue before others get their turn.
+/// Requests that are taken from a queue before others get their turn, if they are short.
 const TAKES: usize = 64;
+/// A request counts as one more for so many pieces that it has.
+const PIECES: usize = 16;
 
 /// A request of a guest that waits for its answer.
 #[derive(Debug, Default)]
@@ -117,6 +119,7 @@ impl Device {
         self.features = 0;
         self.orphans.extend(self.queues.drain(..).filter_map(|queue| queue.held));
         self.queues.resize_with(QUEUES.into(), Virtqueue::new);
+        self.free.clear();
     }
 
     pub(super) fn set_features(&mut self, features: u64) -> Result<()> {
@@ -204,32 +207,33 @@ impl Device {
             if let Some(asked) = self.queues[queue].held.take() {
                 self.submit(queue, asked, service);
             }
-            for _ in 0..TAKES {
+            let mut taken = 0;
+            while taken < TAKES {
                 let is_free = self.queues[queue].held.is_none() && self.bytes < PAYLOAD_BYTES_MAX;
                 if is_ending || !is_free || !self.queues[queue].is_open() {
                     break;
                 }
-                if !self.take_one(queue, service) {
-                    break;
-                }
+                let Some(pieces) = self.take_one(queue, service) else { break };
+                taken += 1 + pieces / PIECES;
             }
         }
     }
 
-    /// Takes a request, if there is one.
-    fn take_one(&mut self, queue: usize, service: &mut Service) -> bool {
+    /// Takes a request, if there is one: how many pieces it has.
+    fn take_one(&mut self, queue: usize, service: &mut Service) -> Option<usize> {
         let mut pending = self.free.pop().unwrap_or_default();
         let taken = match self.queues[queue].take(&self.memory, &mut pending.chain) {
             Ok(Some(taken)) => taken,
             Ok(None) => {
                 self.free.push(pending);
-                return false;
+                return None;
             }
             Err(Broken) => {
                 self.give_up(queue);
-                return false;
+                return None;
             }
         };
+        let pieces = pending.chain.pieces();
         let forced = self.features & (1 << VIRTIO_BLK_F_FLUSH) == 0;
         let judged = taken
             .looked_up
@@ -256,7 +260,7 @@ impl Device {
             }
             Err(status) => self.answer(pending, status, &[]),
         }
-        true
+        Some(pieces)
     }
 
     fn submit(&mut self, queue: usize, asked: Asked, service: &mut Service) {

@@ -167,7 +167,8 @@ impl Virtqueue {
     /// The next request that the guest has left, whose parts `chain` tells then.
     ///
     /// # Errors
-    /// When the ring is broken.
+    /// When the ring is broken, or the chain longer than a queue may be, which none of a guest that keeps to the rules is: an
+    /// indirect table has room for 65,535 descriptors.
     pub(super) fn take(
         &mut self,
         memory: &GuestMemoryMmap,
@@ -178,10 +179,14 @@ impl Virtqueue {
             return Ok(None);
         }
         let mut available = self.ring.iter(memory).map_err(|_| Broken)?;
-        let Some(descriptors) = available.next() else { return Ok(None) };
+        let Some(mut descriptors) = available.next() else { return Ok(None) };
         let head = descriptors.head_index();
+        let looked_up = chain.look_up(descriptors.by_ref().take(QUEUE_SIZE.into()));
+        if descriptors.next().is_some() {
+            return Err(Broken);
+        }
         self.under_way += 1;
-        Ok(Some(Taken { head, looked_up: chain.look_up(descriptors) }))
+        Ok(Some(Taken { head, looked_up }))
     }
 
     /// Puts a request back to the guest, with so many bytes written to its memory.

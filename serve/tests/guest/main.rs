@@ -17,6 +17,7 @@ use stripewise_serve::{Client, Command, ServeError, Server, Settings, Status};
 use vhost::VhostBackend;
 use virtio_bindings::virtio_blk::*;
 use virtio_bindings::virtio_ring::{VRING_DESC_F_INDIRECT, VRING_DESC_F_NEXT, VRING_DESC_F_WRITE};
+use vm_memory::{Bytes, GuestAddress};
 
 use machine::{Answer, Machine, SIZE, SLOTS, Wish};
 
@@ -375,6 +376,41 @@ fn a_guest_that_breaks_its_ring_loses_that_queue_and_nothing_else() {
     assert!(machine.is_given_up(0));
     assert_eq!(machine.done(1, &write(0, vec![3; 512])).status, OK);
     assert_eq!(other.done(0, &read(0, 512)).read, [3; 512]);
+    served.drops(1);
+    served.stop();
+}
+
+#[test]
+fn a_chain_may_be_as_long_as_the_longest_queue_and_no_longer() {
+    let served = Served::new(LOG);
+    let mut machine = Machine::boot(&served.device("one"), 1);
+    // A read in an indirect table of `count` descriptors: the header, room in many pieces, the status.
+    let ask = |machine: &mut Machine, count: u16| {
+        let at = machine.lay_down(0, 0, &read(0, 2048));
+        let table: Vec<u8> = (0..count)
+            .flat_map(|nth| {
+                let (next, write) = (VRING_DESC_F_NEXT as u16, VRING_DESC_F_WRITE as u16);
+                let place = at + 15 + u64::from(nth);
+                let (place, bytes, flags) = match nth {
+                    0 => (at, 16, next),
+                    _ if nth == count - 2 => (place, 2049 - u32::from(nth), next | write),
+                    _ if nth == count - 1 => (at + 16 + 2048, 1, write),
+                    _ => (place, 1, next | write),
+                };
+                let ends = [flags.to_le_bytes(), (nth + 1).to_le_bytes()].concat();
+                [&place.to_le_bytes()[..], &bytes.to_le_bytes(), &ends].concat()
+            })
+            .collect();
+        machine.memory.write_slice(&table, GuestAddress(at + 4096)).unwrap();
+        machine.describe(0, 0, at + 4096, table.len() as u32, VRING_DESC_F_INDIRECT as u16, 0);
+        machine.offer(0, 0);
+    };
+    assert_eq!(machine.done(0, &write(0, vec![7; 2048])).status, OK);
+    ask(&mut machine, 1024);
+    let answer = machine.answer(0);
+    assert_eq!((answer.status, answer.read, answer.written), (OK, vec![7; 2048], 2049));
+    ask(&mut machine, 1025);
+    assert!(machine.is_given_up(0));
     served.drops(1);
     served.stop();
 }
