@@ -7,9 +7,9 @@ mod disk;
 use disk::{Disk, Host};
 use stripewise_array::format::checkpoint::body_bytes;
 use stripewise_array::format::{
-    CheckpointHeader, Entry, EntryRole, Summary, SummaryHeader, Superblock, Uuid,
+    CheckpointHeader, Commit, Entry, EntryRole, Summary, SummaryHeader, Superblock, Uuid,
 };
-use stripewise_array::{Opening, Outcome, Rejoining};
+use stripewise_array::{Opening, Outcome, Rejoining, RequestKind};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -282,6 +282,48 @@ fn an_element_larger_than_others_comes_back_with_both_copies_of_its_superblock()
     disk.elements[2].is_gone = true;
     let mut host = Host::open_as(RAID5, disk);
     (0..30).for_each(|chunk| assert_eq!(host.read(chunk), Some(5), "chunk {chunk}"));
+}
+
+#[test]
+fn an_element_that_comes_back_lacks_batches_whose_numbers_were_given_again_since() {
+    let mut host = host();
+    (0..30).for_each(|chunk| host.write(chunk, 5));
+    host.flush();
+    (30..33).for_each(|chunk| host.write(chunk, 6));
+    host.flush();
+    host.fail(1);
+    host.flush();
+    // The last batch is lost with its summary, and with all that tells that it was durable: it was never there.
+    let last = summaries(&mut host).into_iter().map(|(.., header, _)| header.batch).max().unwrap_or(0);
+    assert_eq!(superblock(&mut host).members[1].failed_batch, last);
+    let tells = |page: &[u8]| {
+        Commit::parse(page).is_ok_and(|commit| commit.horizon == last)
+            || Summary::parse(page).is_ok_and(|summary| summary.header.batch == last)
+    };
+    let mut disk = host.copy_of_disk();
+    let pages = disk.elements.iter_mut().flat_map(|element| &mut element.pages);
+    pages.filter(|page| tells(page)).for_each(|page| page.fill(0x5a));
+    let mut host = Host::open_as(RAID5, disk);
+    host.disk().elements[1].is_gone = false;
+    host.rejoin(1, host.returned(1));
+    // It takes part in stripes, and drops out again without them before a flush.
+    let before = host.disk().elements[1].clone();
+    for chunk in 0..12 {
+        host.begin(RequestKind::Write, chunk, host.chunks(1, 7));
+    }
+    while !host.disk().elements[1].pages.iter().any(|page| page.iter().all(|&byte| byte == 7)) {
+        host.go_on();
+    }
+    assert!(host.array.rebuilding().is_some());
+    host.fail(1);
+    host.disk().elements[1] = before;
+    host.flush();
+    let is_last = |(.., header, _): &(usize, usize, SummaryHeader, Vec<Entry>)| header.batch == last;
+    assert!(summaries(&mut host).iter().any(is_last), "its number is given again");
+    host.rejoin(1, host.returned(1));
+    host.finish_rebuild();
+    host.flush();
+    whole_without_any_other(&host, 1, 30, |chunk| if chunk < 12 { 7 } else { 5 });
 }
 
 #[test]

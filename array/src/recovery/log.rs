@@ -207,6 +207,8 @@ pub(super) fn open<M: Memory>(
     let epoch = superblock.epoch;
     let members = superblock.members.iter_mut().zip(positions);
     members.filter(|(_, position)| position.is_none()).for_each(|(member, _)| member.fail(epoch, promised));
+    // Numbers behind the end are given again, to what nobody has yet.
+    superblock.members.iter_mut().for_each(|member| member.failed_batch = member.failed_batch.min(ended));
     let durable = log.durable_mut();
     durable.superblock = superblock.clone();
     durable.resume_births(superblock.epoch);
