@@ -240,3 +240,15 @@ fn generations_that_leave_no_room_for_the_next_ones_are_only_read() {
         assert_eq!(refusal.starts_with(&said), is_refused, "{refusal}");
     }
 }
+
+#[test]
+fn a_copy_of_a_summary_that_tells_of_fewer_slots_than_another_is_asked_once() {
+    let [_, rebuilt] = written(LOG);
+    for structure in structures(&rebuilt).into_iter().filter(|its| its.2 == 1) {
+        for end in 0..40 {
+            let mut disk = rebuilt.clone();
+            change(&mut disk, structure, 52 - 8, &[end]);
+            open_and_write(LOG, &disk);
+        }
+    }
+}

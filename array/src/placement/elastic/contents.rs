@@ -121,11 +121,14 @@ impl Elastic {
     pub(crate) fn read_summary(&self, copy: u64, page: Option<&[u8]>, mut contents: Vec<Content>) -> Told {
         contents.clear();
         let segment = self.segment_of(copy);
-        let (mut first, end) = self.directory.batch(copy);
-        match page.and_then(|page| Summary::parse(page).ok()) {
+        let (first, end) = self.directory.batch(copy);
+        let start = u64::from(segment) * self.segment_slots();
+        let summary = page.and_then(|page| Summary::parse(page).ok());
+        match summary.filter(|summary| start + u64::from(summary.header.first) == first) {
             Some(summary) => {
-                first = u64::from(segment) * self.segment_slots() + u64::from(summary.header.first);
                 contents.extend(summary.entries().map(Content::of));
+                // Whatever it leaves out, nobody asks a second time.
+                contents.resize(contents.len().max((end - first) as usize), Content::UNKNOWN);
             }
             None => {
                 contents.resize((end - first) as usize, Content::UNKNOWN);
