@@ -169,12 +169,12 @@ impl Model {
         if is_its { Ok(()) } else { Err(format!("sector {sector} holds {found}, which it never held")) }
     }
 
-    /// Whether `sector` was found to hold something when it was looked up last, and was trimmed neither since nor before that.
+    /// Whether `sector` was found to hold something when it was looked up last, and was never trimmed: a trim that came later and
+    /// that the write crossed may be the version before it.
     pub fn was_found(&self, sector: u64) -> bool {
-        let Sector { trim, cut, found, .. } = self.sectors[sector as usize];
         let is_trim = |update: &Extent| update.is_trim && update.covers(sector);
         // The first update is that of a new array: zeros.
-        found != 0 && trim <= cut && !self.updates[1..found as usize].iter().any(is_trim)
+        self.sectors[sector as usize].found != 0 && !self.updates[1..].iter().any(is_trim)
     }
 
     /// The oldest version that a read submitted now may find in `sector`.
