@@ -151,7 +151,7 @@ impl Media for FileMedia {
 mod tests {
     use super::*;
     use stripewise_array::format::{
-        Area, Copy, Features, Member, MemberState, Placement, Uuid, superblock_pages,
+        Area, Copy, Features, Member, MemberState, Placement, Uuid, VERSION, superblock_pages,
     };
     use stripewise_array::geometry::{Level, Membership, Rotation};
 
@@ -168,9 +168,12 @@ mod tests {
             array: Uuid([2; 16]),
             element: member.element,
             number: 0,
+            version: VERSION,
             features: Features::default(),
             update: 1,
             epoch: 0,
+            horizon: 0,
+            is_clean: false,
             placement: Placement::InPlace,
             page_bytes,
             pages,
@@ -190,6 +193,7 @@ mod tests {
             table: Area::default(),
             bitmap: Area::default(),
             bitmap_pages: 0,
+            owner: Area::default(),
             ended: vec![],
             name: "pool".into(),
             scheme: "stripes".into(),

@@ -34,9 +34,9 @@ pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
     Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
-    SETTINGS_BYTES_MAX, SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, superblock_pages,
+    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
 };
 pub use uuid::Uuid;
 
-/// The version of the format that this program writes.
-pub const VERSION: u16 = 1;
+/// The version of the format that new arrays get. Arrays of version 1 are read and written as they are, until they are upgraded.
+pub const VERSION: u16 = 2;

@@ -23,8 +23,10 @@ pub const ENDED_MAX: usize = 8;
 /// The most bytes of a name.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// The most bytes of a scheme's settings.
-pub const SETTINGS_BYTES_MAX: usize = 508;
+/// The most bytes of a scheme's settings in `version` of the format, of an array with this number of members.
+pub const fn settings_bytes_max(version: u16, members: usize) -> usize {
+    codec::settings_place(version, members).1
+}
 
 /// Pages that a superblock takes.
 pub const fn superblock_pages(page_bytes: u32) -> u32 {
@@ -144,12 +146,18 @@ pub struct Superblock {
     pub element: Uuid,
     /// This element's number in the array, from 0 on.
     pub number: u16,
+    /// The version of the format that the array has, 1 or 2.
+    pub version: u16,
     /// What the array uses that not every program knows.
     pub features: Features,
     /// Greater with each change.
     pub update: u64,
     /// The epoch that this superblock began; 0 before the first.
     pub epoch: u32,
+    /// From version 2 on, of a log: all batches up to this one are durable on each member that this superblock calls active.
+    pub horizon: u64,
+    /// From version 2 on: the array was stopped cleanly, and nothing was written since.
+    pub is_clean: bool,
     /// Where written chunks go.
     pub placement: Placement,
     /// Bytes of a page.
@@ -188,14 +196,16 @@ pub struct Superblock {
     pub bitmap: Area,
     /// Pages of the data that one bit of the bitmap stands for.
     pub bitmap_pages: u32,
+    /// From version 2 on: the page that names the host which serves the array; no page where there is none.
+    pub owner: Area,
     /// Epochs that are over, oldest first; at most [`ENDED_MAX`].
     pub ended: Vec<EndedEpoch>,
     /// What people call the array; at most [`NAME_BYTES_MAX`].
     pub name: String,
     /// The scheme that it was created with; at most [`NAME_BYTES_MAX`].
     pub scheme: String,
-    /// What of that scheme has not its default, as TOML (`Scheme::to_settings`); at most [`SETTINGS_BYTES_MAX`]. Empty where it
-    /// did not fit.
+    /// What of that scheme has not its default, as TOML (`Scheme::to_settings`); at most [`settings_bytes_max`]. In version 1 it is
+    /// empty where it did not fit.
     pub settings: String,
     /// All elements, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
     pub members: Vec<Member>,

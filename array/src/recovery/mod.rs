@@ -15,7 +15,10 @@ mod walk;
 mod watched;
 
 use crate::controller::Array;
-use crate::format::{Copy, EPOCHS_MAX, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
+use crate::format::{
+    Copy, EPOCHS_MAX, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
+    settings_bytes_max,
+};
 use crate::media::Media;
 use crate::memory::Memory;
 use crate::placement::PlacementPolicy;
@@ -129,6 +132,14 @@ pub fn create(
     }
     if identity.name.len() > NAME_BYTES_MAX {
         return refuse(format!("the name has {} bytes; use at most {NAME_BYTES_MAX}", identity.name.len()));
+    }
+    let (settings, room) = (scheme.to_settings().len(), settings_bytes_max(VERSION, count));
+    if settings > room {
+        return refuse(format!(
+            "the settings of scheme `{}` take {settings} bytes, and superblocks of {count} members have room for {room}; change \
+             fewer settings, or use fewer members",
+            scheme.name
+        ));
     }
     let geometry = scheme.resolve(&elements, true)?;
     match scheme.placement.policy {

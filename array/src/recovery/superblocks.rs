@@ -4,8 +4,8 @@ use super::{Identity, OpenError};
 use crate::format::in_place::InPlaceLayout;
 use crate::format::layout::Layout;
 use crate::format::{
-    Area, Copy, Features, FormatError, Member, MemberState, Placement, SETTINGS_BYTES_MAX, SUPERBLOCK_BYTES,
-    Superblock, superblock_pages,
+    Area, Copy, Features, FormatError, Member, MemberState, Placement, SUPERBLOCK_BYTES, Superblock, VERSION,
+    settings_bytes_max, superblock_pages,
 };
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
@@ -69,8 +69,11 @@ fn superblock_of(
         array: identity.array,
         element: identity.elements.first().copied().unwrap_or_default(),
         number: 0,
+        version: VERSION,
         update: 1,
         epoch: 0,
+        horizon: 0,
+        is_clean: false,
         placement: Placement::Log,
         features: features_of(scheme),
         page_bytes: elements.page_bytes,
@@ -91,11 +94,12 @@ fn superblock_of(
         table: Area::default(),
         bitmap: Area::default(),
         bitmap_pages: 0,
+        owner: Area::default(),
         ended: Vec::new(),
         name: identity.name.clone(),
         scheme: scheme.name.clone(),
         settings: Some(scheme.to_settings())
-            .filter(|text| text.len() <= SETTINGS_BYTES_MAX)
+            .filter(|text| text.len() <= settings_bytes_max(VERSION, identity.elements.len()))
             .unwrap_or_default(),
         members: identity.elements.iter().map(member).collect(),
     }

@@ -4,11 +4,11 @@ use stripewise_code::Kind;
 
 use super::codec::FRAME;
 use super::{
-    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SETTINGS_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX, Superblock,
+    Area, ENDED_MAX, NAME_BYTES_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max,
     superblock_pages,
 };
 use crate::format::birth::{EPOCHS_MAX, NUMBERS_MAX};
-use crate::format::{FormatError, MemberState, checkpoint};
+use crate::format::{FormatError, MemberState, VERSION, checkpoint};
 use crate::geometry::Level;
 
 /// The most pages that a segment takes of an element.
@@ -34,13 +34,19 @@ pub(super) fn check(block: &Superblock) -> Result<(), FormatError> {
     check_name("name of the array", &block.name)?;
     check_name("name of the scheme", &block.scheme)?;
     let (settings, field) = (&block.settings, "settings of the scheme");
-    FRAME.expect(
-        settings.len() <= SETTINGS_BYTES_MAX,
-        field,
-        settings.len() as u64,
-        "at most 508 bytes long",
-    )?;
-    check_text(field, settings)
+    let fits = settings.len() <= settings_bytes_max(block.version, block.members.len());
+    FRAME.expect(fits, field, settings.len() as u64, "as many bytes as there are behind the members")?;
+    check_text(field, settings)?;
+    check_stamp(block)
+}
+
+/// What version 2 added is not in version 1.
+fn check_stamp(block: &Superblock) -> Result<(), FormatError> {
+    FRAME.expect((1..=VERSION).contains(&block.version), "version", block.version, "1 or 2")?;
+    let is_bare = block.horizon == 0 && !block.is_clean && block.owner == Area::default();
+    FRAME.expect(block.version > 1 || is_bare, "stamp", block.horizon, "none, in version 1")?;
+    FRAME.expect(block.horizon < NUMBERS_MAX, "horizon", block.horizon, "62 bits")?;
+    FRAME.expect(block.owner.pages <= 1, "pages of the owner", block.owner.pages, "at most 1")
 }
 
 /// Level, code, groups and members belong together.
@@ -92,6 +98,7 @@ fn check_areas(block: &Superblock) -> Result<(), FormatError> {
         ("redo journal", block.journal, 1),
         ("table of checksums", block.table, 1),
         ("intent bitmap", block.bitmap, 1),
+        ("page of the owner", block.owner, 1),
     ]
     .map(|(name, Area { first, pages }, slots)| {
         let first = u64::from(first);

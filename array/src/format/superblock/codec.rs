@@ -4,9 +4,9 @@ use stripewise_code::Kind;
 
 use super::{
     Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
-    SETTINGS_BYTES_MAX, SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock,
+    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock,
 };
-use crate::format::fields::{Frame, bytes_at, put, u16_at, u32_at, u64_at, uuid_at};
+use crate::format::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
 use crate::format::{FormatError, Structure, VERSION};
 use crate::geometry::{Level, Membership, Rotation};
 
@@ -37,7 +37,20 @@ const NAME_AT: usize = 304;
 const SCHEME_AT: usize = 368;
 const MEMBERS_AT: usize = 512;
 const MEMBER_BYTES: usize = 48;
-const SETTINGS_AT: usize = 3584;
+const HORIZON_AT: usize = 432;
+const FLAGS_AT: usize = 440;
+const OWNER_AT: usize = 448;
+
+/// The flag of a clean stop.
+const CLEAN: u32 = 1;
+
+/// Where the settings of the scheme begin, and the bytes that they have room for: behind the places of all members that there can
+/// be in version 1, behind those that there are from version 2 on.
+pub(super) const fn settings_place(version: u16, members: usize) -> (usize, usize) {
+    let before = if version == 1 { SUPERBLOCK_MEMBERS_MAX } else { members };
+    let at = MEMBERS_AT + MEMBER_BYTES * before;
+    (at, (SUPERBLOCK_BYTES - 4).saturating_sub(at))
+}
 
 /// The number of a code.
 pub(super) fn code_number(code: Option<Kind>) -> u8 {
@@ -52,7 +65,7 @@ pub(super) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
     into.fill(0);
     let into = &mut into[..SUPERBLOCK_BYTES];
     FRAME.begin(into);
-    put(into, 8, &VERSION.to_le_bytes());
+    put(into, 8, &block.version.to_le_bytes());
     into[10] = number(&COPIES, copy);
     into[11] = number(&PLACEMENTS, block.placement) + 1;
     put(into, 16, &block.array.0);
@@ -99,7 +112,13 @@ pub(super) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
         put(into, at + 24, &member.failed_batch.to_le_bytes());
         put(into, at + 32, &member.cursor.to_le_bytes());
     }
-    put(into, SETTINGS_AT, block.settings.as_bytes());
+    if block.version > 1 {
+        put(into, HORIZON_AT, &block.horizon.to_le_bytes());
+        put(into, FLAGS_AT, &(if block.is_clean { CLEAN } else { 0 }).to_le_bytes());
+        put(into, OWNER_AT, &block.owner.first.to_le_bytes());
+        put(into, OWNER_AT + 4, &block.owner.pages.to_le_bytes());
+    }
+    put(into, settings_place(block.version, block.members.len()).0, block.settings.as_bytes());
     FRAME.seal(into);
 }
 
@@ -133,13 +152,21 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
     let shard = (u16_at(bytes, 172), u16_at(bytes, 174));
     FRAME.expect(shard == (0, 1), "shard", shard.0, "0 of 1")?;
     let area = |at| Area { first: u32_at(bytes, at), pages: u32_at(bytes, at + 4) };
+    let members = members(bytes)?;
+    let (settings_at, settings_bytes) = settings_place(version, members.len());
+    // What version 1 has there is reserved.
+    let is_new = version > 1;
     let block = Superblock {
+        version,
         array: uuid_at(bytes, 16),
         element: uuid_at(bytes, 32),
         number: u16_at(bytes, 84),
         features,
         update: u64_at(bytes, 72),
         epoch: u32_at(bytes, 80),
+        horizon: if is_new { u64_at(bytes, HORIZON_AT) } else { 0 },
+        is_clean: is_new && u32_at(bytes, FLAGS_AT) & CLEAN != 0,
+        owner: if is_new { area(OWNER_AT) } else { Area::default() },
         placement: one_of(&PLACEMENTS, bytes[11], 1, "placement", "1 or 2")?,
         page_bytes: u32_at(bytes, 88),
         pages: u32_at(bytes, 92),
@@ -160,10 +187,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
         bitmap: area(160),
         bitmap_pages: u32_at(bytes, 168),
         ended: ended(bytes),
-        name: text::<NAME_BYTES_MAX>(bytes, NAME_AT, "name of the array")?,
-        scheme: text::<NAME_BYTES_MAX>(bytes, SCHEME_AT, "name of the scheme")?,
-        settings: text::<SETTINGS_BYTES_MAX>(bytes, SETTINGS_AT, "settings of the scheme")?,
-        members: members(bytes)?,
+        name: text(bytes, (NAME_AT, NAME_BYTES_MAX), "name of the array")?,
+        scheme: text(bytes, (SCHEME_AT, NAME_BYTES_MAX), "name of the scheme")?,
+        settings: text(bytes, (settings_at, settings_bytes), "settings of the scheme")?,
+        members,
     };
     block.check()?;
     Ok(block)
@@ -193,9 +220,9 @@ fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
     (MEMBERS_AT..).step_by(MEMBER_BYTES).take(elements.into()).map(member).collect()
 }
 
-/// The text in the place of so many bytes at `at`, without the zeros behind it.
-fn text<const BYTES: usize>(bytes: &[u8], at: usize, field: &'static str) -> Result<String, FormatError> {
-    let place: [u8; BYTES] = bytes_at(bytes, at);
+/// The text in a place, its first byte and its length, without the zeros behind it.
+fn text(bytes: &[u8], (at, length): (usize, usize), field: &'static str) -> Result<String, FormatError> {
+    let place = &bytes[at..at + length];
     let end = place.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     match str::from_utf8(&place[..end]) {
         Ok(text) => Ok(text.into()),

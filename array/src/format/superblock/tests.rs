@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::format::testing::{by_hand, flip, uuid};
-use crate::format::{EPOCHS_MAX, FormatError, NUMBERS_MAX, checkpoint};
+use crate::format::{EPOCHS_MAX, FormatError, NUMBERS_MAX, VERSION, checkpoint};
 
 prop_compose! {
     fn member(element: Uuid)(
@@ -57,6 +57,7 @@ prop_compose! {
         (compatible, read_only, update, array) in (any::<u64>(), any::<u64>(), 0..NUMBERS_MAX, uuid()),
         (ended, name, scheme, settings) in (ended(), name(), name(), settings()),
         bitmap_pages in 1u32..,
+        (version, horizon, is_clean) in (1u16..=VERSION, 0..NUMBERS_MAX, any::<bool>()),
     )(
         members in (0..shape.2 * shape.3).map(|nth| {
             let mut bytes = array.0;
@@ -71,6 +72,7 @@ prop_compose! {
         (membership, rotation, compatible, read_only, update, array) in
             Just((membership, rotation, compatible, read_only, update, array)),
         (ended, name, scheme, settings, bitmap_pages) in Just((ended, name, scheme, settings, bitmap_pages)),
+        (version, horizon, is_clean) in Just((version, horizon, is_clean)),
     ) -> Superblock {
         let (level, code, groups, members_of_group) = shape;
         let page_bytes = 1 << page_bits;
@@ -93,13 +95,17 @@ prop_compose! {
         let bitmap = area(areas[2].0, areas[2].1, 1);
         let journal = area(areas[3].0, areas[3].1, 1);
         let data = area(0, data_pages, 1);
+        let owner = area(0, 1, 1);
         Superblock {
             array,
             element: members[usize::from(number)].element,
             number,
+            version,
             features: Features { compatible, read_only, incompatible: compatible & Features::LATE_PARITY },
             update,
             epoch: ended.last().map_or(0, |last| last.epoch + 1),
+            horizon: if version > 1 { horizon } else { 0 },
+            is_clean: version > 1 && is_clean,
             placement: if is_log { Placement::Log } else { Placement::InPlace },
             page_bytes,
             pages: next + superblock_pages(page_bytes),
@@ -125,6 +131,7 @@ prop_compose! {
             table: Area::default(),
             bitmap,
             bitmap_pages,
+            owner: if version > 1 { owner } else { Area::default() },
             ended,
             name,
             scheme,
@@ -282,9 +289,12 @@ pub(in crate::format) fn of_five() -> Superblock {
         array: Uuid([0xaa; 16]),
         element: Uuid([2; 16]),
         number: 2,
+        version: 1,
         features: Features { compatible: 1, read_only: 2, incompatible: 0 },
         update: 7,
         epoch: 4,
+        horizon: 0,
+        is_clean: false,
         placement: Placement::Log,
         page_bytes: 4096,
         pages: 16384,
@@ -304,6 +314,7 @@ pub(in crate::format) fn of_five() -> Superblock {
         table: Area::default(),
         bitmap: Area::default(),
         bitmap_pages: 0,
+        owner: Area::default(),
         ended: vec![EndedEpoch { epoch: 2, last: 50 }, EndedEpoch { epoch: 3, last: 60 }],
         name: "pool".into(),
         scheme: "elastic".into(),
@@ -386,5 +397,41 @@ fn each_field_out_of_its_bounds_is_named() {
         change(&mut block);
         let error = block.check().expect_err(said).to_string();
         assert!(error.starts_with(&format!("superblock: {said}; expected ")), "{error}");
+    }
+}
+
+/// What version 2 added, in its place by the table; and the settings, which begin behind the last member.
+#[test]
+fn version_2_has_a_stamp_and_an_owner_and_its_settings_behind_the_members() {
+    let long = "x".repeat(3340);
+    let block = Superblock {
+        version: 2,
+        horizon: 0x0102_0304_0506_0708,
+        is_clean: true,
+        owner: Area { first: 17, pages: 1 },
+        settings: long.clone(),
+        ..of_five()
+    };
+    let bytes = written(&block, Copy::Front);
+    assert_eq!(bytes[8..10], [2, 0]);
+    assert_eq!(bytes[432..456], [8, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 1, 0, 0, 0]);
+    assert_eq!(&bytes[512 + 5 * 48..4092], long.as_bytes());
+    assert_eq!(Superblock::parse(&bytes), Ok(block.clone()));
+    let longer = Superblock { settings: "x".repeat(3341), ..block };
+    assert!(longer.check().is_err());
+}
+
+#[test]
+fn version_1_has_no_stamp() {
+    for change in [
+        |block: &mut Superblock| block.horizon = 1,
+        |block: &mut Superblock| block.is_clean = true,
+        |block: &mut Superblock| block.owner = Area { first: 17, pages: 1 },
+        |block: &mut Superblock| block.version = 3,
+        |block: &mut Superblock| block.version = 0,
+    ] {
+        let mut block = of_five();
+        change(&mut block);
+        assert!(block.check().is_err());
     }
 }
