@@ -304,7 +304,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
     };
     let expected = |chunk: u64| if chunk < 80 && chunk.is_multiple_of(2) { 200 } else { chunk as u8 | 1 };
     for (how, stride) in [
-        (Rejoining::Returned { pages: 400 }, 1),
+        (Rejoining::Returned { pages: 400, stamp: None }, 1),
         (Rejoining::Replacement { element: Uuid([0x66; 16]), pages: 400 }, 41),
     ] {
         let mut host = build();

@@ -122,7 +122,7 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
         }
         let how = |nth: u8| match is_another {
             true => Rejoining::Replacement { element: Uuid([nth; 16]), pages: 220 },
-            false => Rejoining::Returned { pages: 220 },
+            false => Rejoining::Returned { pages: 220, stamp: None },
         };
         host.rejoin(1, how(0x60));
         let (mut cuts, mut went_on) = (0, 0);
@@ -429,7 +429,7 @@ fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     host.fail(2);
     let smaller = Rejoining::Replacement { element: ANOTHER, pages: 259 };
     assert_eq!(host.try_rejoin(2, smaller), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
-    let cut_off = Rejoining::Returned { pages: 259 };
+    let cut_off = Rejoining::Returned { pages: 259, stamp: None };
     assert_eq!(host.try_rejoin(2, cut_off), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
     let twin = Rejoining::Replacement { element: Uuid([1; 16]), pages: 300 };
     assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { element: Uuid([1; 16]), number: 0 }));

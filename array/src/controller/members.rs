@@ -2,10 +2,10 @@
 //! they have, and that they are whole.
 
 use super::Array;
-use super::rejoin::{RejoinError, Rejoining, check_twin};
+use super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use crate::driver::Driver;
 use crate::format::{Copy, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
-use crate::journal::{Members, News, Stage, Telling};
+use crate::journal::{Members, NOBODY, News, Stage, Telling};
 use crate::memory::Memory;
 use crate::operation::OperationKind;
 use crate::plan::Purpose;
@@ -45,10 +45,11 @@ impl<M: Memory> Array<M> {
         if let Some(group) = self.group_beyond(returning) {
             return Err(RejoinError::Beyond(group));
         }
-        let coming = members.telling.map(|telling| telling.element);
+        let coming = members.telling.map(|telling| telling.element).filter(|&coming| coming != NOBODY);
         if let Some(other) = coming.or(members.rebuild.as_ref().map(|rebuild| rebuild.element)) {
             return Err(self.halted_by().map_or(RejoinError::Busy(other), RejoinError::Beyond));
         }
+        check_newer(&members.superblock, None, how)?;
         check_twin(&members.superblock, how)
     }
 
@@ -139,7 +140,7 @@ impl<M: Memory> Array<M> {
         let span = superblock_pages(members.superblock.page_bytes);
         let takes_part = |other: &u16| *other == element || failed >> other & 1 == 0;
         let targets: Vec<u16> = match stage {
-            Stage::Clear | Stage::Settle => vec![element],
+            Stage::Clear | Stage::Settle if element != NOBODY => vec![element],
             _ => (0..self.elements.count as u16).filter(takes_part).collect(),
         };
         let flushes = u32::from(self.elements.volatile_cache);
@@ -207,6 +208,10 @@ impl<M: Memory> Array<M> {
             (telling.failed, telling.stage, telling.begun) = (now, stage, 0);
             return;
         }
+        if telling.news == News::Stopped {
+            (members.telling, members.is_stopping) = (None, false);
+            return;
+        }
         // It is the one that was to come, and it does not.
         let epoch = members.superblock.epoch;
         members.superblock.members[telling.element as usize].fail(epoch, 0);
@@ -247,6 +252,7 @@ impl<M: Memory> Array<M> {
                 }
             }
             News::Whole => members.rebuild = None,
+            News::Stopped => members.is_stopping = false,
         }
     }
 

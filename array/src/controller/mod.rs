@@ -35,6 +35,7 @@ mod redirect;
 mod rejoin;
 mod restart;
 mod run;
+mod stop;
 mod updates;
 mod walks;
 mod zones;

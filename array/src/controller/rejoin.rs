@@ -2,7 +2,7 @@
 
 use super::Array;
 use crate::driver::Driver;
-use crate::format::{Superblock, Uuid};
+use crate::format::{Stamp, Superblock, Uuid};
 use crate::memory::Memory;
 
 /// What comes into the array in the place of an element.
@@ -15,10 +15,13 @@ pub enum Rejoining {
         /// Pages that it has.
         pages: u32,
     },
-    /// The one that was there before it failed, or was absent: it has what was durable then.
+    /// The one that was there before it failed, or was absent: it has what was durable at its stamp. Without a stamp nothing is
+    /// known of what it has.
     Returned {
         /// Pages that it has.
         pages: u32,
+        /// What its own superblocks say.
+        stamp: Option<Stamp>,
     },
 }
 
@@ -26,7 +29,7 @@ impl Rejoining {
     /// Pages of what comes.
     pub fn pages(self) -> u32 {
         match self {
-            Self::Replacement { pages, .. } | Self::Returned { pages } => pages,
+            Self::Replacement { pages, .. } | Self::Returned { pages, .. } => pages,
         }
     }
 
@@ -70,6 +73,20 @@ pub enum RejoinError {
         /// Whose it is.
         number: u16,
     },
+    /// The array may be what is older.
+    #[error(
+        "it was stamped by update {} in epoch {}, and the array knows of update {update} in epoch {epoch} alone, so the other \
+         members may be older copies; stop the array and start it with this member, or replace the member with --force",
+        stamp.update, stamp.epoch
+    )]
+    Newer {
+        /// What it says of itself.
+        stamp: Stamp,
+        /// The array's own newest update and epoch.
+        update: u64,
+        /// See there.
+        epoch: u32,
+    },
     /// Nothing is written to the array.
     #[error("the array was opened to be read alone; open it for writing")]
     ReadOnly,
@@ -101,6 +118,15 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
+    /// What `copies`, the superblocks at both ends of what returns as `element`, say that it has: see [`Stamp::of`].
+    pub fn stamp_of(&self, element: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
+        let own = match &self.members {
+            Some(members) => &members.superblock,
+            None => &self.elastic.as_ref()?.durable.as_ref()?.superblock,
+        };
+        Stamp::of(copies, own.array, own.members[element as usize].element)
+    }
+
     /// Whether [`Self::rejoin`] would take an element now.
     ///
     /// # Errors
@@ -121,6 +147,21 @@ impl<M: Memory> Array<M> {
             None => self.check_log_member(how),
         }
     }
+}
+
+/// Whether what returns is no newer than the array of `superblock`. That of a log gives batches numbers from `next_batch` on.
+pub(super) fn check_newer(
+    superblock: &Superblock,
+    next_batch: Option<u64>,
+    how: Rejoining,
+) -> Result<(), RejoinError> {
+    let Rejoining::Returned { stamp: Some(stamp), .. } = how else { return Ok(()) };
+    let &Superblock { update, epoch, .. } = superblock;
+    let is_ahead = stamp.epoch == epoch && next_batch.is_some_and(|next| stamp.horizon >= next);
+    if stamp.update > update || stamp.epoch > epoch || is_ahead {
+        return Err(RejoinError::Newer { stamp, update, epoch });
+    }
+    Ok(())
 }
 
 /// Whether a replacement has an identifier that no member has.

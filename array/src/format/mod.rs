@@ -15,6 +15,7 @@ pub(crate) mod in_place;
 mod journal;
 pub(crate) mod layout;
 mod paged;
+mod stamp;
 pub mod summary;
 mod superblock;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use commit::Commit;
 pub use error::{FormatError, Structure};
 pub use journal::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, redo_entries_max, redo_header_pages};
 pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
+pub use stamp::Stamp;
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
     Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,

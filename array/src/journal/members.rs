@@ -103,7 +103,12 @@ pub(crate) enum News {
     Done(u64),
     /// It is whole.
     Whole,
+    /// Of no element: the array is stopped cleanly.
+    Stopped,
 }
+
+/// The element of news that are of none.
+pub(crate) const NOBODY: u16 = u16::MAX;
 
 /// What has to be done, in this order, before the news is durable; each when all before it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +146,8 @@ pub(crate) struct Members {
     pub(crate) plan: u32,
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
+    /// Whether superblocks are to tell of a clean stop.
+    pub(crate) is_stopping: bool,
     pub(crate) rebuild: Option<Rebuild>,
     /// Rows that the last rebuild could not make.
     pub(crate) unmade: u64,
@@ -206,6 +213,7 @@ impl Members {
             plan,
             work: Work::default(),
             telling: None,
+            is_stopping: false,
             rebuild: None,
             unmade: 0,
             rebuilding: 0,
@@ -248,6 +256,10 @@ impl Members {
 
     /// What superblocks should tell next, if anything.
     pub(crate) fn news(&self) -> Option<(u16, News)> {
+        self.news_of_rebuild().or(self.is_stopping.then_some((NOBODY, News::Stopped)))
+    }
+
+    fn news_of_rebuild(&self) -> Option<(u16, News)> {
         let rebuild = self.rebuild.as_ref()?;
         let done = rebuild.lost.first().map_or(rebuild.tabled, |&lost| lost.min(rebuild.tabled));
         if done == rebuild.rows.end && rebuild.has_table {
@@ -260,11 +272,13 @@ impl Members {
     pub(crate) fn begin_update(&mut self, element: u16, news: News, failed: u64) {
         let epoch = self.superblock.epoch;
         self.superblock.update += 1;
+        self.superblock.is_clean = news == News::Stopped && self.superblock.version > 1;
         for (number, member) in self.superblock.members.iter_mut().enumerate() {
             if number == usize::from(element) {
                 match news {
                     News::Comes { .. } => (member.state, member.cursor) = (MemberState::Rebuilding, 0),
                     News::Done(rows) => member.cursor = rows,
+                    News::Stopped => {}
                     News::Whole => {
                         member.state = MemberState::Active;
                         (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);

@@ -170,7 +170,8 @@ pub(super) fn open<M: Memory>(
 ) -> Result<(Array<M>, Opened), OpenError> {
     let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
     let layout = layout_of(scheme, &elements, &geometry)?;
-    let mut superblock = Superblock { update: assembly.update, ..assembly.superblock.clone() };
+    let mut superblock =
+        Superblock { update: assembly.update, is_clean: false, ..assembly.superblock.clone() };
     check_areas(&superblock, scheme, &layout)?;
     let mut site = Site {
         media,

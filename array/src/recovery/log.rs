@@ -201,9 +201,14 @@ pub(super) fn open<M: Memory>(
     // What was opened and not closed is behind: nothing of its generation may be taken for what comes.
     let mut superblock = superblock.clone();
     let last_epoch = assembly.epoch.max(superblock.epoch);
-    end_epoch(&mut superblock.ended, checkpoint.header.epoch, EndedEpoch { epoch: last_epoch, last: ended });
+    end_epoch(&mut superblock.ended, EndedEpoch { epoch: last_epoch, last: ended });
     superblock.epoch = last_epoch + 1;
     superblock.update = assembly.update + 1;
+    superblock.is_clean = false;
+    if superblock.version > 1 {
+        // What was found behind that is flushed with this superblock at the earliest, and may be lost where this one is not.
+        superblock.horizon = promised.min(ended);
+    }
     let epoch = superblock.epoch;
     let members = superblock.members.iter_mut().zip(positions);
     members.filter(|(_, position)| position.is_none()).for_each(|(member, _)| member.fail(epoch, promised));
@@ -285,10 +290,9 @@ fn check_numbers(
     check_next("generation of a segment", generation.into(), GENERATIONS_BEGIN_MAX.into())
 }
 
-/// Notes how an epoch ended, which is how those before it ended at the latest. Those before that of the newest checkpoint are
-/// of no use any more: it names what counts of them.
-fn end_epoch(all: &mut Vec<EndedEpoch>, checkpoint: u32, end: EndedEpoch) {
-    all.retain(|its| its.epoch >= checkpoint);
+/// Notes how an epoch ended, which is how those before it ended at the latest. Of those before that of the newest checkpoint it
+/// names what counts; but the stamp of a member that returns may be of one of them.
+fn end_epoch(all: &mut Vec<EndedEpoch>, end: EndedEpoch) {
     all.iter_mut().for_each(|its| its.last = its.last.min(end.last));
     // Of epochs that ended alike the last one stands for all.
     all.retain(|its| its.last != end.last);
@@ -400,32 +404,32 @@ fn body_of(log: &Elastic) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn ended(all: &[(u32, u64)], checkpoint: u32, end: (u32, u64)) -> Vec<(u32, u64)> {
+    fn ended(all: &[(u32, u64)], end: (u32, u64)) -> Vec<(u32, u64)> {
         let of = |&(epoch, last): &(u32, u64)| EndedEpoch { epoch, last };
         let mut all: Vec<EndedEpoch> = all.iter().map(of).collect();
-        end_epoch(&mut all, checkpoint, of(&end));
+        end_epoch(&mut all, of(&end));
         all.iter().map(|its| (its.epoch, its.last)).collect()
     }
 
     #[test]
     fn invariant_d_what_was_dropped_of_earlier_epochs_does_not_revive() {
         // Opened by force without batches 16 to 20, the array goes on with a batch 16 of its own.
-        assert_eq!(ended(&[(1, 10), (2, 20)], 0, (4, 15)), [(1, 10), (4, 15)]);
-        assert_eq!(ended(&[(1, 18), (2, 20)], 0, (4, 15)), [(4, 15)]);
+        assert_eq!(ended(&[(1, 10), (2, 20)], (4, 15)), [(1, 10), (4, 15)]);
+        assert_eq!(ended(&[(1, 18), (2, 20)], (4, 15)), [(4, 15)]);
     }
 
     #[test]
     fn an_epoch_in_which_nothing_was_written_stands_for_the_one_before_it() {
-        assert_eq!(ended(&[(1, 10), (2, 20)], 0, (3, 20)), [(1, 10), (3, 20)]);
-        assert_eq!(ended(&[], 0, (0, 0)), [], "in epoch 0 nothing is written");
+        assert_eq!(ended(&[(1, 10), (2, 20)], (3, 20)), [(1, 10), (3, 20)]);
+        assert_eq!(ended(&[], (0, 0)), [], "in epoch 0 nothing is written");
     }
 
     #[test]
-    fn epochs_are_forgotten_that_the_newest_checkpoint_makes_useless_and_the_oldest_beyond_that() {
-        assert_eq!(ended(&[(1, 10), (2, 20), (3, 30)], 2, (4, 40)), [(2, 20), (3, 30), (4, 40)]);
+    fn the_oldest_epochs_are_forgotten_when_there_are_too_many() {
+        assert_eq!(ended(&[(2, 20), (3, 30)], (4, 40)), [(2, 20), (3, 30), (4, 40)]);
         let many: Vec<(u32, u64)> =
             (1..=ENDED_MAX as u32).map(|epoch| (epoch, u64::from(epoch) * 10)).collect();
-        let left = ended(&many, 0, (100, 1000));
+        let left = ended(&many, (100, 1000));
         assert_eq!((left.len(), left[0], left[ENDED_MAX - 1]), (ENDED_MAX, (2, 20), (100, 1000)));
     }
 }

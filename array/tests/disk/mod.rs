@@ -451,9 +451,27 @@ impl Host {
         self.array.element_failed(self.now, element, &mut self.world);
     }
 
-    /// How `element` comes back.
+    /// How `element` comes back: with what its own superblocks say.
     pub(crate) fn returned(&self, element: u16) -> Rejoining {
-        Rejoining::Returned { pages: self.world.disk.borrow().elements[element as usize].pages.len() as u32 }
+        let disk = self.world.disk.borrow();
+        let pages = &disk.elements[element as usize].pages;
+        let span = superblock_pages(self.elements.page_bytes) as usize;
+        let parse = |first: usize| Superblock::parse(&pages[first..first + span].concat()).ok();
+        let (front, back) = (parse(0), parse(pages.len() - span));
+        let stamp = self.array.stamp_of(element, [front.as_ref(), back.as_ref()]);
+        Rejoining::Returned { pages: pages.len() as u32, stamp }
+    }
+
+    /// Stops the array cleanly, and takes what its elements hold.
+    pub(crate) fn stop(mut self) -> Disk {
+        self.array.drain(self.now, &mut self.world);
+        self.array.checkpoint(self.now, &mut self.world);
+        self.finish();
+        self.flush();
+        self.finish();
+        self.array.stop(self.now, &mut self.world);
+        self.finish();
+        self.copy_of_disk()
     }
 
     pub(crate) fn try_rejoin(&mut self, element: u16, how: Rejoining) -> Result<(), RejoinError> {

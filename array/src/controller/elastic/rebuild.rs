@@ -4,7 +4,7 @@
 //! power does not begin it anew.
 
 use super::super::Array;
-use super::super::rejoin::{RejoinError, Rejoining, check_twin};
+use super::super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use super::super::updates::TooManyLost;
 use crate::bugs::Bug;
 use crate::driver::Driver;
@@ -30,16 +30,23 @@ impl Rebuild {
 impl<M: Memory> Array<M> {
     /// `element`, which may, comes into the log.
     pub(in super::super) fn rejoin_log(&mut self, element: u16, how: Rejoining) {
+        let believes = self.has_bug(Bug::StampIgnored);
         let durable = self.elastic_mut().durable_mut();
         durable.back[element as usize] = how.pages() - durable.layout.superblock_pages;
+        let known = match how {
+            Rejoining::Returned { .. } if believes => {
+                durable.superblock.members[element as usize].failed_batch
+            }
+            Rejoining::Returned { stamp, .. } => durable.superblock.known_of(element, stamp),
+            Rejoining::Replacement { .. } => 0,
+        };
         let member = &mut durable.superblock.members[element as usize];
         if let Rejoining::Replacement { element: uuid, .. } = how {
             member.element = uuid;
-            member.failed_batch = 0;
         }
-        member.state = MemberState::Rebuilding;
-        member.cursor = 0;
+        (member.state, member.failed_batch, member.cursor) = (MemberState::Rebuilding, known, 0);
         durable.is_news = true;
+        durable.sync.uncleared |= 1 << element;
         self.begin_rebuild(element, 0);
     }
 
@@ -52,6 +59,7 @@ impl<M: Memory> Array<M> {
         if let Some(rebuild) = &durable.rebuild {
             return Err(RejoinError::Busy(rebuild.element));
         }
+        check_newer(&durable.superblock, Some(durable.next_batch), how)?;
         check_twin(&durable.superblock, how)
     }
 

@@ -47,7 +47,7 @@ impl<M: Memory> Array<M> {
                     durable.sync.phase = Phase::Drain;
                     return true;
                 }
-                self.enter_phase(Phase::FlushData);
+                self.enter_phase(Phase::Clear);
                 true
             }
             phase => self.go_on(phase, driver),
@@ -92,8 +92,10 @@ impl<M: Memory> Array<M> {
             let is_news = durable.is_news;
             debug_assert!(!sync.is_checkpoint, "no moment was marked");
             if is_news {
+                // No later batch need be on the elements.
+                durable.sync.horizon = durable.horizon;
                 // They may tell how far a rebuild is, which is not flushed yet.
-                self.enter_phase(Phase::FlushData);
+                self.enter_phase(Phase::Clear);
             }
             return is_news;
         }
@@ -208,12 +210,14 @@ impl<M: Memory> Array<M> {
         durable.sync.gave_up = false;
         durable.sync.horizon = durable.next_batch - 1;
         durable.sync.birth = durable.last_birth();
-        durable.sync.phase = if is_early { Phase::FlushData } else { Phase::Settle };
+        durable.sync.phase = if is_early { Phase::Clear } else { Phase::Settle };
         if durable.sync.is_checkpoint {
             durable.sync.frees = durable.collected.clone();
             durable.sync.buried.append(&mut durable.tombstones);
             durable.opened = 0;
             durable.sync.is_asked = false;
+            // Members are stamped.
+            durable.is_news |= durable.superblock.version > 1;
             self.draw_body();
         } else if durable.sync.horizon == durable.horizon && !durable.is_news {
             // Nothing is new.
@@ -230,6 +234,7 @@ impl<M: Memory> Array<M> {
         sync.begun = 0;
         sync.is_flushing = false;
         match phase {
+            Phase::Clear => self.clear_metadata(),
             Phase::Front => self.write_superblocks(Copy::Front),
             Phase::Back => self.write_superblocks(Copy::Back),
             Phase::Commit | Phase::Name => self.write_commit(),
@@ -292,7 +297,11 @@ impl<M: Memory> Array<M> {
         }
         let durable = self.elastic_mut().durable_mut();
         let is_news = durable.is_news;
+        let clears = durable.sync.uncleared != 0;
         let next = match phase {
+            // What is cleared is flushed with the data, before superblocks tell of the member.
+            Phase::Clear => Phase::FlushData,
+            Phase::FlushData | Phase::FlushBack | Phase::FlushCommit if is_news && clears => Phase::Clear,
             Phase::FlushData if is_news => Phase::Front,
             Phase::FlushData => Phase::Commit,
             Phase::Front => Phase::FlushFront,

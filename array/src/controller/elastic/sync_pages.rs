@@ -45,10 +45,29 @@ impl<M: Memory> Array<M> {
         log.durable_mut().sync.body = body;
     }
 
-    /// P + 1 living elements of one group, another one each turn.
+    /// P + 1 living elements of one group, another one each turn. One that came keeps nothing before it is cleared.
     fn keepers(&self, turn: u64) -> Vec<u16> {
         let copies = self.geometry.parity() + 1;
-        self.geometry.keepers(copies, turn, self.failed_elements()).collect()
+        let missing = self.failed_elements() | self.elastic().durable().sync.uncleared;
+        self.geometry.keepers(copies, turn, missing).collect()
+    }
+
+    /// Zeros over the checkpoints and commit records of members that came: what these had before is of another moment.
+    pub(super) fn clear_metadata(&mut self) {
+        let page_bytes = self.elements.page_bytes as usize;
+        let durable = self.elastic_mut().durable_mut();
+        let (slots, ring) = (durable.layout.checkpoint, durable.layout.commits);
+        let mut uncleared = std::mem::take(&mut durable.sync.uncleared);
+        while uncleared != 0 {
+            let element = uncleared.trailing_zeros() as u16;
+            uncleared &= uncleared - 1;
+            let heads = [slots.first, slots.first + slots.pages].into_iter();
+            let pages = heads.chain(ring.first..ring.first + ring.pages);
+            durable.sync.writes.extend(pages.map(|page| PageWrite { element, page, content: 0 }));
+        }
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+        }
     }
 
     /// A copy of all superblocks in the array: of the front with what happened since they were written, of the back with just
@@ -60,6 +79,9 @@ impl<M: Memory> Array<M> {
             durable.is_news = false;
             durable.sync.gone = 0;
             durable.superblock.update += 1;
+            if durable.superblock.version > 1 {
+                durable.superblock.horizon = durable.sync.horizon;
+            }
             let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
             let members = durable.superblock.members.iter_mut().zip(&failed);
             members.filter(|(_, failed)| **failed).for_each(|(member, _)| member.fail(epoch, horizon));

@@ -69,6 +69,8 @@ pub(crate) enum Phase {
     Drain,
     /// Batches up to the new horizon are being written.
     Settle,
+    /// Checkpoints and commit records of the past on a member that comes are made void.
+    Clear,
     FlushData,
     /// Superblocks that tell of an element that failed.
     Front,
@@ -118,7 +120,9 @@ pub(crate) struct Sync {
     pub(crate) superblock: Option<Superblock>,
     /// Elements that failed since, as a mask: whoever is in their place is not meant by it.
     pub(crate) gone: u64,
-    /// The last batch that is to be durable.
+    /// Members that came and have checkpoints and commit records of the past yet, as a mask.
+    pub(crate) uncleared: u64,
+    /// The last batch that is to be durable; when superblocks are written, it is.
     pub(crate) horizon: u64,
     /// The greatest birth of that moment, and the segments to be freed.
     pub(crate) birth: u64,
