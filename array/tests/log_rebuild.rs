@@ -64,7 +64,7 @@ fn what_a_rebuild_could_not_make_is_made_when_the_element_that_it_lacked_is_back
         host.finish();
         host.flush();
         host.disk().elements[2] = other;
-        host.rejoin(2, Rejoining::Returned { pages: 400, stamp: None });
+        host.rejoin(2, host.returned(2));
         host.finish();
         host.flush();
         assert_eq!((host.array.rebuilding(), host.array.rebuild_lost()), (None, 0));

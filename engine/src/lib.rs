@@ -61,7 +61,7 @@ pub use engine::{
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::ElementFile;
 pub use jobs::{Completion, Request, Ticket};
-pub use media::FileMedia;
+pub use media::{FileMedia, Returning};
 pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;

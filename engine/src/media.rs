@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use stripewise_array::format::{SUPERBLOCK_BYTES, Superblock};
+use stripewise_array::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 use stripewise_array::{At, Elements, Found, Media, Outcome};
 
 use crate::discards::Trims;
@@ -23,6 +23,15 @@ pub struct FileMedia {
     files: Vec<ElementFile>,
     page_bytes: u32,
     page: Vec<u8>,
+}
+
+/// What a file says of itself that may return to its array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Returning {
+    /// One of its superblocks.
+    pub superblock: Superblock,
+    /// Those at both ends, as far as they are whole.
+    pub copies: [Option<Superblock>; 2],
 }
 
 impl FileMedia {
@@ -82,6 +91,26 @@ impl FileMedia {
             }
         }
         Ok(None)
+    }
+
+    /// What a file that may return to its array says of itself; none where it has no superblock.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn returning(path: &Path) -> Result<Option<Returning>, FileError> {
+        let Some(superblock) = Self::superblock(path)? else { return Ok(None) };
+        let page = u64::from(superblock.page_bytes);
+        let fail = |error: io::Error| FileError { path: PathBuf::from(path), trouble: error.into() };
+        let mut file = File::open(path).map_err(fail)?;
+        let bytes = file.seek(SeekFrom::End(0)).map_err(fail)?;
+        let back = (bytes - bytes % page).checked_sub(u64::from(superblock_pages(superblock.page_bytes)) * page);
+        let copy_at = |at: u64, which: Copy| {
+            let mut content = [0; SUPERBLOCK_BYTES];
+            file.read_exact_at(&mut content, at).ok()?;
+            Superblock::parse(&content).ok().filter(|_| Copy::of(&content) == Some(which))
+        };
+        let copies = [copy_at(0, Copy::Front), back.and_then(|at| copy_at(at, Copy::Back))];
+        Ok(Some(Returning { superblock, copies }))
     }
 
     /// The newest superblock of all files, which knows what the array is; none where there is none.
@@ -150,9 +179,7 @@ impl Media for FileMedia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stripewise_array::format::{
-        Area, Copy, Features, Member, MemberState, Placement, Uuid, VERSION, superblock_pages,
-    };
+    use stripewise_array::format::{Area, Features, Member, MemberState, Placement, Uuid, VERSION};
     use stripewise_array::geometry::{Level, Membership, Rotation};
 
     /// The superblock of an array of one element.

@@ -7,8 +7,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use stripewise_array::RejoinError;
-use stripewise_array::format::{Superblock, Uuid};
-use stripewise_engine::{ElementFile, FileError, FileMedia, Store};
+use stripewise_array::format::Uuid;
+use stripewise_engine::{ElementFile, FileError, FileMedia, Returning, Store};
 
 use crate::control::ControlError;
 use crate::signature::{Taken, clear, inspect};
@@ -84,8 +84,8 @@ impl From<Unfit> for ControlError {
 pub(crate) struct Candidate {
     pub(crate) place: Place,
     pub(crate) file: ElementFile,
-    /// Its superblock, if it is the element itself, which was away.
-    pub(crate) returned: Option<Superblock>,
+    /// Its superblocks, if it is the element itself, which was away.
+    pub(crate) returned: Option<Returning>,
     pub(crate) made: Option<NewFile>,
 }
 
@@ -107,10 +107,14 @@ impl Candidate {
             let file = ElementFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
             return Ok(Self { place, file, returned: None, made: Some(NewFile(Some(path.into()))) });
         }
-        let is_own = |block: &Superblock| own == Some((block.array, block.element));
-        if let Some(block) = FileMedia::superblock(path)?.filter(is_own) {
+        let is_own =
+            |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.element));
+        if FileMedia::returning(path)?.as_ref().is_some_and(is_own) {
+            // Locked before it is believed: another engine may have had it until now.
             let file = ElementFile::open(path, page_bytes)?;
-            return Ok(Self { place, file, returned: Some(block), made: None });
+            if let Some(returned) = FileMedia::returning(path)?.filter(is_own) {
+                return Ok(Self { place, file, returned: Some(returned), made: None });
+            }
         }
         let holds = inspect(path, force)?;
         // Locked before it is cleared: another engine may have it.

@@ -91,7 +91,7 @@ impl Elements {
             Place::Element(element) => {
                 // How large it is that comes is found out when it is there.
                 let pages = engine.array().element_pages();
-                engine.check_rejoin(element, Rejoining::Returned { pages })?;
+                engine.check_rejoin(element, Rejoining::Returned { pages, stamp: None })?;
                 Some(element)
             }
             Place::Spare => None,
@@ -117,7 +117,7 @@ impl Elements {
     pub(crate) fn take(&mut self, candidate: Candidate, engine: &mut Engine) -> Result<(), Refusal> {
         let Candidate { place, file, returned, made } = candidate;
         match (place, returned) {
-            (Place::Element(element), Some(block)) => engine.rejoin_as(element, file, &block)?,
+            (Place::Element(element), Some(returned)) => engine.rejoin_as(element, file, &returned)?,
             (Place::Element(element), None) => engine.replace(element, file)?,
             (Place::Spare, _) => {
                 let path = file.path().to_owned();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use stripewise_array::format::{Superblock, Uuid};
+use stripewise_array::format::Uuid;
 use stripewise_array::{RejoinError, Rejoining};
 
 use super::Engine;
@@ -11,7 +11,7 @@ use crate::backend::Backend;
 use crate::desk::Failure;
 use crate::error::EngineError;
 use crate::files::ElementFile;
-use crate::media::FileMedia;
+use crate::media::{FileMedia, Returning};
 use crate::store::Store;
 use crate::transcript::Event;
 use crate::ways::Files;
@@ -173,8 +173,8 @@ impl Engine<Files> {
     /// # Errors
     /// When the file is not that element, or the controller does not take it; see [`RejoinError`].
     pub fn rejoin(&mut self, element: u16, file: ElementFile) -> Result<(), EngineError> {
-        match FileMedia::superblock(file.path())? {
-            Some(block) => self.rejoin_as(element, file, &block),
+        match FileMedia::returning(file.path())? {
+            Some(returning) => self.rejoin_as(element, file, &returning),
             None => {
                 let reason = "it has no superblock; replace the element by it".to_owned();
                 Err(EngineError::NotThat { element, path: file.path().into(), reason })
@@ -182,7 +182,7 @@ impl Engine<Files> {
         }
     }
 
-    /// [`Engine::rejoin`] of a file whose superblock was read before, where this thread must not wait for the device.
+    /// [`Engine::rejoin`] of a file whose superblocks were read before, where this thread must not wait for the device.
     ///
     /// # Errors
     /// Those of [`Engine::rejoin`].
@@ -190,8 +190,9 @@ impl Engine<Files> {
         &mut self,
         element: u16,
         file: ElementFile,
-        block: &Superblock,
+        returning: &Returning,
     ) -> Result<(), EngineError> {
+        let block = &returning.superblock;
         self.exists(element)?;
         let Some(known) = &self.known else { return Err(RejoinError::NoMetadata.into()) };
         let reason = if block.array != known.array {
@@ -199,7 +200,8 @@ impl Engine<Files> {
         } else if block.element != known.elements[usize::from(element)] {
             format!("it is or was element {} of this array; replace the element by it", block.number)
         } else {
-            let how = Rejoining::Returned { pages: file.pages() };
+            let stamp = self.array.stamp_of(element, returning.copies.each_ref().map(Option::as_ref));
+            let how = Rejoining::Returned { pages: file.pages(), stamp };
             return self.put(element, file, how);
         };
         Err(EngineError::NotThat { element, path: file.path().into(), reason })

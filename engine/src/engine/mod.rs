@@ -302,8 +302,8 @@ impl<B: Backend> Engine<B> {
         self.desk.backend.fd()
     }
 
-    /// Finishes what is in flight, makes it durable, and returns the elements that are there. Rebuilding and scrubbing stop
-    /// where they are. Dropping an engine instead loses requests in flight, as a loss of power does.
+    /// Finishes what is in flight, makes it durable, tells superblocks of a clean stop, and returns the elements that are there.
+    /// Rebuilding and scrubbing stop where they are. Dropping an engine instead loses requests in flight, as a loss of power does.
     ///
     /// # Errors
     /// Those of [`Engine::flush`], when elements have no space for what is to be made durable, and when a transcript could not be
@@ -320,6 +320,10 @@ impl<B: Backend> Engine<B> {
             self.finish()?;
             self.flush()?;
             // What a flush leads to may go on behind it.
+            self.finish()?;
+            let now = self.clock.now();
+            self.desk.told(|| Event::Stopped { now });
+            self.array.stop(now, &mut self.desk);
             self.finish()?;
         }
         self.desk.told(|| Event::Closed);

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::format::{Stamp, Uuid};
 use stripewise_array::{HostRequest, Operation, OperationId, OperationKind, Outcome, Rejoining, RequestKind};
 use stripewise_base::Nanos;
 
@@ -80,7 +81,7 @@ pub enum Event {
         /// The element.
         element: u16,
         /// What came.
-        how: Rejoining,
+        how: Came,
     },
     /// A scrub was asked for.
     Scrub {
@@ -141,6 +142,48 @@ pub enum Event {
         /// The element.
         element: u16,
     },
+    /// A member came back, with the stamp that its own superblocks give it.
+    Returned {
+        /// When.
+        now: Nanos,
+        /// The member.
+        element: u16,
+        /// Pages that it has.
+        pages: u32,
+        /// What it was known to hold.
+        stamp: Option<Stamp>,
+    },
+    /// Superblocks were to tell of a clean stop.
+    Stopped {
+        /// When.
+        now: Nanos,
+    },
+}
+
+/// What came into an array, as [`Event::Rejoined`] has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Came {
+    /// A member of which nothing is known.
+    Replacement {
+        /// Its identifier.
+        element: Uuid,
+        /// Pages that it has.
+        pages: u32,
+    },
+    /// The member that was there before, in transcripts from before there were stamps.
+    Returned {
+        /// Pages that it has.
+        pages: u32,
+    },
+}
+
+impl From<Came> for Rejoining {
+    fn from(came: Came) -> Self {
+        match came {
+            Came::Replacement { element, pages } => Self::Replacement { element, pages },
+            Came::Returned { pages } => Self::Returned { pages, stamp: None },
+        }
+    }
 }
 
 impl Event {
@@ -157,6 +200,8 @@ impl Event {
             | Self::Timer { now }
             | Self::Failed { now, .. }
             | Self::Rejoined { now, .. }
+            | Self::Returned { now, .. }
+            | Self::Stopped { now }
             | Self::Scrub { now }
             | Self::Allowed { now, .. }
             | Self::Starved { now, .. }
@@ -193,9 +238,17 @@ impl fmt::Display for Event {
             Self::Refused => f.write_str("an element refused an operation"),
             Self::Failed { element, .. } => write!(f, "element {element} was taken out of service"),
             Self::Rejoined { element, how, .. } => {
-                let what = if how.is_returned() { "came back" } else { "was replaced" };
+                let is_replaced = matches!(how, Came::Replacement { .. });
+                let what = if is_replaced { "was replaced" } else { "came back" };
                 write!(f, "element {element} {what}")
             }
+            Self::Returned { element, stamp: Some(Stamp { epoch, horizon, .. }), .. } => {
+                write!(f, "element {element} came back, stamped in epoch {epoch} with batch {horizon}")
+            }
+            Self::Returned { element, stamp: None, .. } => {
+                write!(f, "element {element} came back without a stamp")
+            }
+            Self::Stopped { .. } => f.write_str("superblocks were to tell of a clean stop"),
             Self::Scrub { .. } => f.write_str("a scrub was asked for"),
             Self::StopScrub => f.write_str("a scrub was ended"),
             Self::Allowed { .. } => f.write_str("rebuilding and scrubbing were allowed more"),

@@ -17,7 +17,7 @@ mod head;
 mod replay;
 mod scribe;
 
-pub use event::Event;
+pub use event::{Came, Event};
 pub use head::Head;
 pub use replay::{Difference, Replay, ReplayError, Replayed};
 pub use scribe::Scribe;

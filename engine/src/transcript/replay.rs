@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::{
     Acknowledgement, Admission, Array, At, Driver, ElementState, Found, HostRequest, Media, Operation,
-    OperationId, OperationKind, Outcome, PageId, PagePool, RequestKind, SECTOR_BYTES, Scheme, SubmitError,
-    Timing,
+    OperationId, OperationKind, Outcome, PageId, PagePool, Rejoining, RequestKind, SECTOR_BYTES, Scheme,
+    SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -466,14 +466,9 @@ impl Player<'_> {
                 self.stage.left(element);
                 self.array.element_failed(now, element, &mut self.stage);
             }
-            Event::Rejoined { now, element, how } => {
-                // What is under way for the element that left is over before another takes its place.
-                let is_free = stage.under_way.values().all(|(operation, _)| operation.element != element);
-                if !self.has(element) || !is_free {
-                    return false;
-                }
-                self.stage.held.retain(|&(its, _), _| its != element);
-                return self.array.rejoin(now, element, how, &mut self.stage).is_ok();
+            Event::Rejoined { now, element, how } => return self.rejoin(now, element, how.into()),
+            Event::Returned { now, element, pages, stamp } => {
+                return self.rejoin(now, element, Rejoining::Returned { pages, stamp });
             }
             Event::Scrub { now } => array.scrub(now, stage),
             Event::StopScrub => array.stop_scrub(),
@@ -481,6 +476,7 @@ impl Player<'_> {
             Event::Starved { now, is_starved } => array.starve(now, is_starved, stage),
             Event::Drained { now } => array.drain(now, stage),
             Event::Checkpoint { now } => array.checkpoint(now, stage),
+            Event::Stopped { now } => array.stop(now, stage),
             Event::Resumed { now } => array.resume(now, stage),
             Event::Closed => stage.script.is_closed = true,
             Event::Refused
@@ -493,6 +489,18 @@ impl Player<'_> {
             | Event::GaveUp { .. } => return false,
         }
         true
+    }
+
+    /// A member comes into the array. False for what no engine tells.
+    fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining) -> bool {
+        // What is under way for the one that left is over before another takes its place.
+        let under_way = &self.stage.under_way;
+        let is_free = under_way.values().all(|(operation, _)| operation.element != element);
+        if !self.has(element) || !is_free {
+            return false;
+        }
+        self.stage.held.retain(|&(its, _), _| its != element);
+        self.array.rejoin(now, element, how, &mut self.stage).is_ok()
     }
 
     /// Gives the controller a request, with bytes of the replay's own.

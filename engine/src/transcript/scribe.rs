@@ -6,11 +6,11 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::crc32c;
-use stripewise_array::{At, Found, Media, Operation, OperationId, OperationKind, Outcome};
+use stripewise_array::{At, Found, Media, Operation, OperationId, OperationKind, Outcome, Rejoining};
 use stripewise_base::Nanos;
 
 use super::blocks::Blocks;
-use super::event::Event;
+use super::event::{Came, Event};
 use super::head::Head;
 use crate::error::EngineError;
 use crate::files::create_private;
@@ -114,9 +114,14 @@ impl Scribe {
     }
 
     /// An element came back, or another in its place: what it holds is not known.
-    pub(crate) fn rejoin(&mut self, now: Nanos, element: u16, how: stripewise_array::Rejoining) {
+    pub(crate) fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining) {
         self.known[usize::from(element)].fill(UNKNOWN);
-        self.note(&Event::Rejoined { now, element, how });
+        self.note(&match how {
+            Rejoining::Returned { pages, stamp } => Event::Returned { now, element, pages, stamp },
+            Rejoining::Replacement { element: uuid, pages } => {
+                Event::Rejoined { now, element, how: Came::Replacement { element: uuid, pages } }
+            }
+        });
     }
 
     /// Writes the rest.
