@@ -212,7 +212,8 @@ fn a_clean_stop_is_told_by_superblocks_on_all_members() {
         let disk = array(scheme).stop();
         for element in &disk.elements {
             for first in [0, 396] {
-                let superblock = Superblock::parse(&element.pages[first..first + 4].concat()).expect("a copy");
+                let superblock =
+                    Superblock::parse(&element.pages[first..first + 4].concat()).expect("a copy");
                 assert!(superblock.is_clean, "{scheme}");
             }
         }

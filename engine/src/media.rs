@@ -103,7 +103,8 @@ impl FileMedia {
         let fail = |error: io::Error| FileError { path: PathBuf::from(path), trouble: error.into() };
         let mut file = File::open(path).map_err(fail)?;
         let bytes = file.seek(SeekFrom::End(0)).map_err(fail)?;
-        let back = (bytes - bytes % page).checked_sub(u64::from(superblock_pages(superblock.page_bytes)) * page);
+        let back =
+            (bytes - bytes % page).checked_sub(u64::from(superblock_pages(superblock.page_bytes)) * page);
         let copy_at = |at: u64, which: Copy| {
             let mut content = [0; SUPERBLOCK_BYTES];
             file.read_exact_at(&mut content, at).ok()?;

@@ -107,8 +107,7 @@ impl Candidate {
             let file = ElementFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
             return Ok(Self { place, file, returned: None, made: Some(NewFile(Some(path.into()))) });
         }
-        let is_own =
-            |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.element));
+        let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.element));
         if FileMedia::returning(path)?.as_ref().is_some_and(is_own) {
             // Locked before it is believed: another engine may have had it until now.
             let file = ElementFile::open(path, page_bytes)?;

@@ -33,6 +33,29 @@ pub struct Comeback {
     pub element: u16,
     /// Whether another one comes in its place, with whatever is on it.
     pub is_another: bool,
+    /// Whether it has what it had at an earlier moment, if one was kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_older: bool,
+}
+
+/// What an element has is kept, to be put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moment {
+    /// Before this event of its era.
+    pub event: u64,
+    /// Which element.
+    pub element: u16,
+}
+
+/// An element is put back to an earlier moment while the array is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PutBack {
+    /// Which element.
+    pub element: u16,
+    /// Decides to which moment.
+    pub choice: u64,
 }
 
 /// An opening in which power is lost.
@@ -55,6 +78,9 @@ pub struct Era {
     /// Events after which power is lost; none: when everything that was asked is answered. An event is an operation that ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<u64>,
+    /// Whether it ends with a clean stop instead, when everything that was asked is answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stops: bool,
     /// What is left of writes that no flush has covered.
     pub keep: Keep,
     /// Requests under way at once, at most.
@@ -65,6 +91,12 @@ pub struct Era {
     /// Elements that are not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<u16>,
+    /// Elements that are put back to an earlier moment before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub older: Vec<PutBack>,
+    /// Moments that are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
     /// Openings before, in which power was lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<Cut>,
@@ -87,10 +119,13 @@ impl Era {
     pub(crate) fn calm() -> Self {
         Self {
             crash: None,
+            stops: false,
             keep: Keep::Nothing,
             depth: 1,
             twice: false,
             absent: Vec::new(),
+            older: Vec::new(),
+            moments: Vec::new(),
             cuts: Vec::new(),
             strikes: Vec::new(),
             comebacks: Vec::new(),

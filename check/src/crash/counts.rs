@@ -37,6 +37,12 @@ pub struct Counts {
     pub rebuilt: u64,
     /// Losses of power while an element was rebuilt.
     pub while_rebuilding: u64,
+    /// Clean stops.
+    pub stops: u64,
+    /// Elements that were put back to an earlier moment: while the array was closed, while it served, and when they came back.
+    pub put_back: u64,
+    pub rolled_back: u64,
+    pub older: u64,
     /// Scrubs that came to their end.
     pub scrubs: u64,
     /// Arrays of which more was destroyed than parity bears.
@@ -68,6 +74,10 @@ impl Counts {
         self.comebacks += other.comebacks;
         self.rebuilt += other.rebuilt;
         self.while_rebuilding += other.while_rebuilding;
+        self.stops += other.stops;
+        self.put_back += other.put_back;
+        self.rolled_back += other.rolled_back;
+        self.older += other.older;
         self.scrubs += other.scrubs;
         self.ruined += other.ruined;
         self.forced += other.forced;
@@ -93,6 +103,14 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} elements that came back or were replaced", self.comebacks)?;
         writeln!(f, "{:>12} of them whole in the end", self.rebuilt)?;
         writeln!(f, "{:>12} losses of power while an element was rebuilt", self.while_rebuilding)?;
+        writeln!(f, "{:>12} clean stops", self.stops)?;
+        writeln!(
+            f,
+            "{:>12} elements put back to an earlier moment while the array was closed",
+            self.put_back
+        )?;
+        writeln!(f, "{:>12} while it served", self.rolled_back)?;
+        writeln!(f, "{:>12} that came back with the content of an earlier moment", self.older)?;
         writeln!(f, "{:>12} scrubs", self.scrubs)?;
         writeln!(f, "{:>12} arrays of which more was destroyed than parity bears", self.ruined)?;
         writeln!(f, "{:>12} of them opened by force alone", self.forced)?;

@@ -2,7 +2,7 @@
 
 use stripewise_base::prng::Prng;
 
-use super::case::{Case, Comeback, Cut, Era, Strike};
+use super::case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
 use super::elements::Wrong;
 use super::keep::Keep;
 use super::ruin::{Ruin, Target};
@@ -130,7 +130,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
         for element in 0..shape.elements {
             if lost & 1 << element != 0 && draw.percent(30) {
                 let (event, is_another) = (draw.below(8 * count + 1), draw.percent(50));
-                era.comebacks.push(Comeback { event, element, is_another });
+                era.comebacks.push(Comeback { event, element, is_another, is_older: false });
                 // It may be whole when the next one goes; whether it is, the life finds out.
                 lost &= !(u64::from(draw.percent(60)) << element);
             }
@@ -140,12 +140,40 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
         }
         all.push(era);
     }
+    all.iter_mut()
+        .enumerate()
+        .for_each(|(nth, era)| past(&mut Draw(Prng::stream(seed, 0x7061_7374 + nth as u64)), &shape, era));
     let mends = draw.percent(50);
     // A stream of its own: what was drawn for a seed before there was ruin stays.
     let mut draw = Draw(Prng::stream(seed, 0x7275_696E));
     let ruin =
         draw.percent(12).then(|| Ruin { target: draw.one_of(Target::of(shape.kind)), choice: draw.seed() });
     Case { seed, shape, eras: all, mends, ruin }
+}
+
+/// What comes back of the past in an era. By a stream of its own: what was drawn for a seed before stays.
+fn past(draw: &mut Draw, shape: &Shape, era: &mut Era) {
+    let events = 8 * era.asks.len() as u64 + 1;
+    let element = |draw: &mut Draw| draw.below(shape.elements.into()) as u16;
+    if draw.percent(60) {
+        let moment = |draw: &mut Draw| Moment { event: draw.below(events), element: element(draw) };
+        era.moments = (0..draw.one_of(&[1, 2, 4])).map(|_| moment(draw)).collect();
+    }
+    for one in &mut era.comebacks {
+        one.is_older = draw.percent(50);
+        if one.is_older && draw.percent(70) {
+            // It may have been absent from the beginning: then that moment is of an earlier era.
+            era.moments.push(Moment { event: draw.below(events), element: one.element });
+        }
+    }
+    era.stops = draw.percent(20);
+    if draw.percent(30) {
+        era.older.push(PutBack { element: element(draw), choice: draw.seed() });
+    }
+    if shape.kind.has_checksums() && draw.percent(12) {
+        let (event, element, choice) = (draw.below(events), element(draw), draw.seed());
+        era.strikes.push(Strike { event, element, wrong: Wrong::RolledBack, choice });
+    }
 }
 
 fn ask(draw: &mut Draw, from: u64, window: u64, page: u64) -> Ask {

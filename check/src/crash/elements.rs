@@ -29,10 +29,12 @@ pub enum Wrong {
     Unwritable,
     /// Its next flush fails.
     Unflushable,
+    /// It has what it had at an earlier moment.
+    RolledBack,
 }
 
 impl Wrong {
-    /// All of them.
+    /// All that need no past.
     pub const ALL: [Self; 7] = [
         Self::Lost,
         Self::Unreadable,
@@ -69,6 +71,8 @@ struct Element {
     unreadable: Vec<u32>,
     /// What the next write or flush does wrong, and a number that decides how.
     armed: Option<(Wrong, u64)>,
+    /// What was durable at earlier moments.
+    past: Vec<Rc<[Content]>>,
 }
 
 impl Element {
@@ -136,6 +140,7 @@ impl Elements {
             is_lost: false,
             unreadable: Vec::new(),
             armed: None,
+            past: Vec::new(),
         };
         Self { page_bytes: page_bytes as usize, each: vec![element; count as usize] }
     }
@@ -241,8 +246,30 @@ impl Elements {
                     one.durable[page as usize] = bytes.into();
                 }
             }
+            Wrong::RolledBack => return self.put_back(element, choice),
             _ => one.armed = Some((wrong, choice)),
         }
+        true
+    }
+
+    /// What is durable on an element now is kept, to be put back.
+    pub(crate) fn remember(&mut self, element: u16) {
+        let one = &mut self.each[element as usize];
+        one.past.push(one.durable.as_slice().into());
+    }
+
+    /// Whether there is something to be put back.
+    pub(crate) fn has_past(&self, element: u16) -> bool {
+        !self.each[element as usize].past.is_empty()
+    }
+
+    /// An element has what it had at one of the moments that were kept; `choice` decides at which. False if there is none.
+    pub(crate) fn put_back(&mut self, element: u16, choice: u64) -> bool {
+        let one = &mut self.each[element as usize];
+        let Some(nth) = choice.checked_rem(one.past.len() as u64) else { return false };
+        one.durable.clone_from_slice(&one.past[nth as usize]);
+        one.unreadable.clear();
+        one.changes.clear();
         true
     }
 
@@ -432,6 +459,21 @@ mod tests {
             assert_eq!(elements.write(1, 3, page(2)), Outcome::Done);
             assert_eq!(first_bytes(&elements, 1, 3), [2, 2]);
         }
+    }
+
+    #[test]
+    fn an_element_that_is_put_back_has_what_was_durable_at_that_moment() {
+        let mut elements = Elements::new(2, 8, PAGE);
+        assert!(!elements.go_wrong(1, Wrong::RolledBack, 0), "there is none");
+        elements.write(1, 3, page(1));
+        elements.flush(1, 1);
+        elements.write(1, 3, page(2));
+        elements.remember(1);
+        elements.flush(1, 2);
+        elements.write(1, 3, page(3));
+        assert!(elements.has_past(1) && elements.go_wrong(1, Wrong::RolledBack, 5));
+        assert_eq!(first_bytes(&elements, 1, 3), [1, 1]);
+        assert_eq!(left(&elements, &[]), [[1, 1]]);
     }
 
     #[test]

@@ -6,10 +6,10 @@ use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{Bug, OpenError, Opened};
 use stripewise_base::prng::Prng;
 
-use super::case::{Case, Comeback, Cut, Era};
+use super::case::{Case, Comeback, Cut, Era, PutBack};
 use super::counts::Counts;
 use super::desk::Desk;
-use super::elements::{Elements, InFlight};
+use super::elements::{Elements, InFlight, Wrong};
 use super::keep::Keep;
 use super::offer::Offer;
 use super::ruin::{Doubt, Ruin, Target};
@@ -42,6 +42,10 @@ pub(crate) struct Life {
     wiped: u64,
     /// Elements that came into the array again and may be in it or not when it is opened.
     coming: u64,
+    /// Elements that were put back to an earlier moment, and which the array may take for current: they count as gone wrong.
+    rolled: u64,
+    /// Whether the array was stopped cleanly, and not opened since.
+    is_stopped: bool,
     /// Pages of rows in which parity may not be that of the data, in arrays with a write hole.
     holes: BTreeSet<u32>,
     /// Whether all that it is without come back in the end.
@@ -84,6 +88,8 @@ impl Life {
             replaced: 0,
             wiped: 0,
             coming: 0,
+            rolled: 0,
+            is_stopped: false,
             holes: BTreeSet::new(),
             mends: false,
             ruin: None,
@@ -288,8 +294,42 @@ impl Life {
         self.lose_power(&in_flight, keep);
     }
 
+    /// An element is put back to an earlier moment while the array is closed.
+    fn put_back(&mut self, PutBack { element, choice }: PutBack) {
+        let bit = 1 << element;
+        let is_out = self.outdated & bit != 0;
+        // Without checksums nobody can tell, unless the version of its superblock is older.
+        let can_tell = is_out || self.is_stopped || self.shape.kind.has_checksums();
+        let is_there = !self.elements.is_lost(element) && self.is_bearable(bit);
+        if !can_tell || !is_there || !self.elements.put_back(element, choice) {
+            return;
+        }
+        self.counts.put_back += 1;
+        self.lost |= bit;
+        if is_out {
+            return;
+        }
+        if self.is_stopped {
+            // Every earlier moment is told from the last one.
+            self.outdated |= bit;
+        } else {
+            self.goes_wrong(bit);
+            self.rolled |= bit;
+        }
+    }
+
+    /// An element of `bit` went wrong.
+    fn goes_wrong(&mut self, bit: u64) {
+        self.lost |= bit;
+        self.wronged |= bit;
+        self.replaced &= !bit;
+        self.counts.wrongs += 1;
+    }
+
     /// What comes before the requests of an era.
     pub(crate) fn enter<S: Subject>(&mut self, era: &Era) -> Result<Server<S>, String> {
+        era.older.iter().for_each(|&one| self.put_back(one));
+        self.is_stopped = false;
         let mut absent = 0;
         for element in era.absent.iter().map(|element| 1 << element) {
             // Those that were lost before may have come to nothing in this life.
@@ -325,15 +365,21 @@ impl Life {
         era: &Era,
         event: u64,
     ) -> Result<bool, String> {
+        for moment in era.moments.iter().filter(|moment| moment.event == event) {
+            server.desk.elements.remember(moment.element);
+        }
         for strike in era.strikes.iter().filter(|strike| strike.event == event) {
             let bit = 1 << strike.element;
-            if self.is_bearable(bit)
+            let can_tell = strike.wrong != Wrong::RolledBack || self.shape.kind.has_checksums();
+            if can_tell
+                && self.is_bearable(bit)
                 && server.desk.elements.go_wrong(strike.element, strike.wrong, strike.choice)
             {
-                self.lost |= bit;
-                self.wronged |= bit;
-                self.replaced &= !bit;
-                self.counts.wrongs += 1;
+                self.goes_wrong(bit);
+                if strike.wrong == Wrong::RolledBack {
+                    self.rolled |= bit;
+                    self.counts.rolled_back += 1;
+                }
                 server.may_be_full = true;
             }
         }
@@ -356,6 +402,7 @@ impl Life {
         let bit = 1 << one.element;
         self.wiped |= if one.is_another { bit } else { 0 };
         self.counts.comebacks += 1;
+        self.counts.older += u64::from(one.is_older && !one.is_another);
         self.outdated &= !bit;
         self.coming |= bit;
         // It may have failed in memory alone.
@@ -369,14 +416,37 @@ impl Life {
         self.note(server)?;
         for element in 0..self.shape.elements {
             let is_another = self.wronged & 1 << element != 0 || self.random.chance(1, 2);
-            server.comebacks = vec![Comeback { event: 0, element, is_another }];
+            let is_older = !is_another && server.desk.elements.has_past(element) && self.random.chance(1, 2);
+            server.comebacks = vec![Comeback { event: 0, element, is_another, is_older }];
             self.comes_back(server, 0);
             server.finish_rebuild(EVENTS)?;
             self.note(server)?;
         }
         server.scrub();
         server.finish_scrub(EVENTS)?;
-        self.note(server)
+        self.note(server)?;
+        self.mend_rolled_back(server)
+    }
+
+    /// Where nothing is wrong but what elements have of the past, a scrub has repaired all of it.
+    fn mend_rolled_back<S: Subject>(&mut self, server: &mut Server<S>) -> Result<(), String> {
+        if self.rolled == 0
+            || self.wronged & !self.rolled != 0
+            || self.counts.wrongs > u64::from(self.rolled.count_ones())
+        {
+            return Ok(());
+        }
+        // What was moved off bad pages is elsewhere when it has left memory.
+        server.checkpoint(EVENTS)?;
+        server.scrub();
+        server.finish_scrub(EVENTS)?;
+        let ScrubCounts { bad, lost, .. } = server.take_scrubbed().unwrap_or_default();
+        if bad + lost > 0 {
+            return Err(format!(
+                "a second scrub finds {bad} bad pages and {lost} losses on what was put back"
+            ));
+        }
+        Ok(())
     }
 
     /// A whole era.
@@ -393,6 +463,14 @@ impl Life {
             if !goes_on && server.desk.flights.is_empty() || event > limit {
                 return server.finish(limit);
             }
+        }
+        if era.stops {
+            server.stop(limit)?;
+            self.note(&mut server)?;
+            self.counts.stops += 1;
+            self.end(server, Keep::Nothing);
+            self.is_stopped = true;
+            return Ok(());
         }
         self.counts.under_load += u64::from(!server.is_idle());
         self.end(server, era.keep);

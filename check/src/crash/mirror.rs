@@ -262,9 +262,12 @@ fn first_failure<S: Subject>(seeds: u64) -> Option<(u64, String)> {
     let sectors = Life::new::<S>(&shape(), 0, None).expect("a mirror").model.sectors();
     (0..seeds).find_map(|seed| {
         let mut case = draw::case(seed, shape(), sectors);
-        // The mirror does not know what to do about elements that go wrong.
+        // The mirror does not know what to do about elements that go wrong, or have what they had once.
         case.ruin = None;
-        case.eras.iter_mut().for_each(|era| era.strikes.clear());
+        case.eras.iter_mut().for_each(|era| {
+            era.strikes.clear();
+            era.older.clear();
+        });
         live::<S>(&case).err().map(|what| (seed, what))
     })
 }

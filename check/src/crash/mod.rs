@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stripewise_array::{Array, Bug, PageMemory};
 
-pub use case::{Case, Comeback, Cut, Era, Strike};
+pub use case::{Case, Comeback, Cut, Era, Moment, PutBack, Strike};
 pub use counts::Counts;
 pub use elements::Wrong;
 pub use keep::Keep;

@@ -234,9 +234,12 @@ impl<S: Subject> Server<S> {
                 && flights.iter().all(|flight| flight.operation.element != one.element)
         };
         let nth = self.comebacks.iter().position(can_come)?;
-        let one = self.comebacks.remove(nth);
+        let mut one = self.comebacks.remove(nth);
         let pages = self.desk.elements.pages();
-        let mut how = Rejoining::Returned { pages };
+        if one.is_older && !one.is_another {
+            one.is_older = self.desk.elements.put_back(one.element, choice);
+        }
+        let mut how = self.subject.returned(one.element, &self.desk.elements);
         if one.is_another {
             self.desk.elements.replace(one.element, choice);
             let element =
@@ -305,6 +308,38 @@ impl<S: Subject> Server<S> {
             self.step()?;
         }
         Ok(())
+    }
+
+    /// Steps until nothing is left to do.
+    fn settle(&mut self, mut limit: u64) -> Result<(), String> {
+        while self.step()? || !self.desk.flights.is_empty() {
+            limit = limit.checked_sub(1).ok_or("no end in sight of what goes on by itself")?;
+        }
+        Ok(())
+    }
+
+    /// Has everything written that waits in memory, and asks for a checkpoint.
+    ///
+    /// # Errors
+    /// The promise that was broken.
+    pub(crate) fn checkpoint(&mut self, limit: u64) -> Result<(), String> {
+        self.comebacks.clear();
+        self.finish(limit)?;
+        self.subject.checkpoint(self.now, &mut self.desk);
+        self.settle(limit)?;
+        self.ask(&[FLUSH]);
+        self.finish(limit)?;
+        self.settle(limit)
+    }
+
+    /// Stops the array cleanly.
+    ///
+    /// # Errors
+    /// The promise that was broken.
+    pub(crate) fn stop(&mut self, limit: u64) -> Result<(), String> {
+        self.checkpoint(limit)?;
+        self.subject.stop(self.now, &mut self.desk);
+        self.settle(limit)
     }
 
     /// The controller's elements and the model, when power goes.

@@ -55,7 +55,7 @@ pub(crate) fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -
 }
 
 /// What makes an era simpler.
-const SIMPLER: [fn(&mut Era); 14] = [
+const SIMPLER: [fn(&mut Era); 19] = [
     |era| era.crash = None,
     |era| era.crash = era.crash.map(|crash| crash / 2),
     |era| era.crash = era.crash.map(|crash| crash.saturating_sub(1)),
@@ -64,6 +64,11 @@ const SIMPLER: [fn(&mut Era); 14] = [
     |era| era.depth = 1,
     |era| era.twice = false,
     |era| era.scrubs.clear(),
+    |era| era.stops = false,
+    |era| era.older.truncate(era.older.len().saturating_sub(1)),
+    |era| era.moments.truncate(era.moments.len().saturating_sub(1)),
+    |era| era.moments.iter_mut().for_each(|moment| moment.event /= 2),
+    |era| era.comebacks.iter_mut().for_each(|one| one.is_older = false),
     |era| era.comebacks.truncate(era.comebacks.len().saturating_sub(1)),
     |era| era.comebacks.iter_mut().for_each(|one| one.event /= 2),
     |era| era.absent.truncate(era.absent.len().saturating_sub(1)),

@@ -1,5 +1,6 @@
 //! Who is checked: a controller that can be created, opened and asked.
 
+use stripewise_array::format::{Superblock, superblock_pages};
 use stripewise_array::placement::elastic::ScrubCounts;
 use stripewise_array::{
     Array, Bug, HostRequest, OpenError, Opened, Opening, OperationId, Outcome, PageMemory, Rejoining,
@@ -8,6 +9,7 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use super::desk::Desk;
+use super::elements::Elements;
 use super::offer::Offer;
 use super::shape::Shape;
 
@@ -55,6 +57,17 @@ pub(crate) trait Subject: Sized {
     fn rejoin(&mut self, _now: Nanos, _element: u16, _how: Rejoining, _desk: &mut Desk) -> bool {
         false
     }
+
+    /// How `element` returns, with what it holds.
+    fn returned(&self, _element: u16, elements: &Elements) -> Rejoining {
+        Rejoining::Returned { pages: elements.pages(), stamp: None }
+    }
+
+    /// Writes out what waits in memory, and makes a checkpoint.
+    fn checkpoint(&mut self, _now: Nanos, _desk: &mut Desk) {}
+
+    /// Tells superblocks of a clean stop.
+    fn stop(&mut self, _now: Nanos, _desk: &mut Desk) {}
 
     /// The element that is being made whole.
     fn rebuilding(&self) -> Option<u16> {
@@ -141,6 +154,28 @@ impl Subject for Array<PageMemory> {
 
     fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining, desk: &mut Desk) -> bool {
         self.rejoin(now, element, how, desk).is_ok()
+    }
+
+    fn returned(&self, element: u16, elements: &Elements) -> Rejoining {
+        let pages = elements.pages();
+        let span = superblock_pages(elements.page_bytes() as u32);
+        let copy = |first: u32| {
+            let its = (first..first + span).map(|page| elements.read(element, page).ok());
+            let bytes: Vec<u8> =
+                its.collect::<Option<Vec<_>>>()?.iter().flat_map(|page| page.iter().copied()).collect();
+            Superblock::parse(&bytes).ok()
+        };
+        let (front, back) = (copy(0), copy(pages - span));
+        Rejoining::Returned { pages, stamp: self.stamp_of(element, [front.as_ref(), back.as_ref()]) }
+    }
+
+    fn checkpoint(&mut self, now: Nanos, desk: &mut Desk) {
+        self.drain(now, desk);
+        self.checkpoint(now, desk);
+    }
+
+    fn stop(&mut self, now: Nanos, desk: &mut Desk) {
+        self.stop(now, desk);
     }
 
     fn rebuilding(&self) -> Option<u16> {
