@@ -16,6 +16,7 @@ const BUDGETS: &[(Bug, u64)] = &[
     (Bug::NumberReused, 50),
     (Bug::GapIgnored, 300),
     (Bug::LossForgotten, 1000),
+    (Bug::StampIgnored, 1000),
     (Bug::StaleElementRead, 100),
     (Bug::ChecksumIgnored, 1000),
     (Bug::SegmentFreedEarly, 200),

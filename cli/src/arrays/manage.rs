@@ -42,7 +42,8 @@ const REPLACE: &[Example] = &[
 /// Put a device or file in the place of an element that is out of service, and rebuild it
 ///
 /// The array serves meanwhile, and an interrupted rebuild goes on when it is served again. A file that is not there is made, as
-/// large as it must be. The element's own device, when it is back, is taken too: what it missed is written to it.
+/// large as it must be. The element's own device, when it is back, is taken too: what was written since its own superblocks is
+/// written to it, or all of it where they cannot be trusted, or with `--force`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(REPLACE))]
 pub(crate) struct Replace {
