@@ -198,7 +198,7 @@ impl<M: Memory> Array<M> {
         let is_early = self.has_bug(Bug::CommitEarly);
         let parity = self.geometry.parity();
         let log = self.elastic_mut();
-        let is_full = log.is_full;
+        let (is_full, segments) = (log.is_full, log.segments.count());
         let durable = log.durable_mut();
         let is_rebuilt = durable.rebuild.is_some_and(|rebuild| rebuild.stage == Stage::Written);
         // A full log has no checkpoint, and needs the element. It is whole without one if no copy of the newest was to be its.
@@ -216,8 +216,9 @@ impl<M: Memory> Array<M> {
             durable.sync.buried.append(&mut durable.tombstones);
             durable.opened = 0;
             durable.sync.is_asked = false;
-            // Members are stamped.
-            durable.is_news |= durable.superblock.version > 1;
+            // Members are stamped: one that returns is rebuilt from there. To do so at each checkpoint would write half as much again.
+            let is_due = durable.unstamped > 0 && durable.unstamped >= segments / 16;
+            durable.is_news |= is_due && durable.superblock.version > 1;
             self.draw_body();
         } else if durable.sync.horizon == durable.horizon && !durable.is_news {
             // Nothing is new.

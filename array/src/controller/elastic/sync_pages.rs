@@ -78,6 +78,7 @@ impl<M: Memory> Array<M> {
         if copy == Copy::Front {
             durable.is_news = false;
             durable.sync.gone = 0;
+            durable.unstamped = 0;
             durable.superblock.update += 1;
             if durable.superblock.version > 1 {
                 durable.superblock.horizon = durable.sync.horizon;

@@ -172,6 +172,8 @@ pub(crate) struct Durable {
     pub(crate) shaky: Vec<u32>,
     /// Segments opened since the last checkpoint.
     pub(crate) opened: u32,
+    /// Segments opened since members were stamped.
+    pub(crate) unstamped: u32,
     /// The last batch that a commit record covers.
     pub(crate) horizon: u64,
     /// The last commit record, and the newest checkpoint that is there for good.
@@ -305,6 +307,7 @@ impl Durable {
             collected: Vec::new(),
             shaky: Vec::new(),
             opened: 0,
+            unstamped: 0,
             horizon: 0,
             commits: 0,
             checkpoint: 0,
@@ -440,6 +443,7 @@ impl Durable {
         self.generations[at] += 1;
         self.used[at] = 0;
         self.opened += 1;
+        self.unstamped += 1;
         self.forget_shaky(segment);
         if let Some(stale) = self.stale.get_mut(at) {
             *stale = false;
