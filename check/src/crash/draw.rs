@@ -140,9 +140,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
         }
         all.push(era);
     }
-    all.iter_mut()
-        .enumerate()
-        .for_each(|(nth, era)| past(&mut Draw(Prng::stream(seed, 0x7061_7374 + nth as u64)), &shape, era));
+    past(seed, &shape, &mut all);
     let mends = draw.percent(50);
     // A stream of its own: what was drawn for a seed before there was ruin stays.
     let mut draw = Draw(Prng::stream(seed, 0x7275_696E));
