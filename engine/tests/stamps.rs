@@ -114,7 +114,9 @@ fn a_member_that_is_newer_than_the_array_is_refused_in_words() {
     let older = folder.path().join("older");
     std::fs::create_dir(&older).unwrap();
     let olds: Vec<PathBuf> = (0..4).map(|nth| older.join(format!("member-{nth}"))).collect();
-    paths.iter().zip(&olds).for_each(|(path, old)| drop(std::fs::copy(path, old).unwrap()));
+    for (path, old) in paths.iter().zip(&olds) {
+        std::fs::copy(path, old).unwrap();
+    }
     for value in [1, 2] {
         let mut engine = open(LOG, &paths);
         write(&mut engine, value);

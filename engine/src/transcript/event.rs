@@ -279,3 +279,20 @@ impl fmt::Display for InWords<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_transcripts_from_before_there_were_stamps_are_read() {
+        let returned = Event::Rejoined { now: 5, element: 2, how: Came::Returned { pages: 100 } };
+        for (bytes, event) in [
+            (&[12, 5, 2, 1, 100][..], returned),
+            (&[20], Event::Closed),
+            (&[23, 3], Event::GaveUp { element: 3 }),
+        ] {
+            assert_eq!(postcard::from_bytes::<Event>(bytes), Ok(event));
+        }
+    }
+}
