@@ -14,6 +14,8 @@ mod superblocks;
 mod walk;
 mod watched;
 
+use stripewise_base::text::{is_plain, visible};
+
 use crate::controller::Array;
 use crate::format::{Copy, EPOCHS_MAX, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid};
 use crate::media::Media;
@@ -129,6 +131,12 @@ pub fn create(
     }
     if identity.name.len() > NAME_BYTES_MAX {
         return refuse(format!("the name has {} bytes; use at most {NAME_BYTES_MAX}", identity.name.len()));
+    }
+    for (what, name) in [("name", &identity.name), ("scheme's name", &scheme.name)] {
+        if !is_plain(name) {
+            let shown = visible(name);
+            return refuse(format!("the {what} \"{shown}\" has control characters; use others"));
+        }
     }
     let geometry = scheme.resolve(&elements, true)?;
     match scheme.placement.policy {
