@@ -1,5 +1,6 @@
 //! What every layer of Stripewise needs and none should own: simulated time, quantities with units, a seeded
-//! generator of random numbers, the agenda of future events, and flat arrays for device state.
+//! generator of random numbers, the agenda of future events, text of others on its way to people, and flat arrays for device
+//! state.
 
 #![forbid(unsafe_code)]
 
@@ -8,6 +9,7 @@ pub mod huge;
 pub mod prng;
 pub mod share;
 pub mod suggest;
+pub mod text;
 pub mod units;
 
 /// A point in time or a span of it, in integer nanoseconds.

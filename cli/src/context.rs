@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
+use stripewise_base::text::visible_json;
 
 use crate::failure::{Outcome, warn};
 
@@ -23,7 +24,7 @@ impl<'a> Context<'a> {
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Outcome {
         let text = serde_json::to_string_pretty(value)
             .map_err(|error| crate::failure::Failure::failed(format!("cannot print JSON: {error}")))?;
-        Ok(writeln!(self.out, "{text}")?)
+        Ok(writeln!(self.out, "{}", visible_json(&text))?)
     }
 
     /// A remark that is no part of the output.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use stripewise_array::SchemeError;
+use stripewise_base::text::visible_lines;
 use stripewise_flash::SpecError;
 use stripewise_study::{Error, What};
 use stripewise_trace::TraceError;
@@ -102,7 +103,8 @@ fn anstyle(color: clap::builder::styling::AnsiColor) -> clap::builder::styling::
 fn say(label: &str, style: clap::builder::styling::Style, message: &str) {
     use std::io::Write as _;
     // When nobody reads the standard error there is nobody to tell.
-    let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {message}");
+    // A message may quote what stands on media, in files, or what a server said.
+    let _ = writeln!(anstream::stderr(), "{style}{label}:{style:#} {}", visible_lines(message));
 }
 
 impl From<io::Error> for Failure {

@@ -39,6 +39,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use app::App;
 use context::Context;
+use stripewise_base::text::VisibleLines;
 use stripewise_study::human;
 
 /// The whole command line interface, for help texts, completions and tests.
@@ -61,7 +62,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if !app.handles_signals() {
         interrupt::install();
     }
-    let mut out = anstream::stdout().lock();
+    // Whatever of it was read from media, files and servers is shown, and not obeyed by the terminal.
+    let mut out = VisibleLines::new(anstream::stdout().lock());
     let quiet = app.quiet;
     let outcome = app.run(&mut Context::new(&mut out, quiet));
     match outcome.and_then(|()| out.flush().map_err(Into::into)) {

@@ -1,14 +1,15 @@
 //! What a server tells while it runs: lines on the standard error, for people or as JSON.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 
+use stripewise_base::text::visible;
 use tracing::Level;
 
 /// Sends what the crates below tell to the standard error, from now on. Under systemd the journal adds the time.
 pub(crate) fn install(is_json: bool, quiet: bool) {
     let level = if quiet { Level::WARN } else { Level::INFO };
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let to = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let to = tracing_subscriber::fmt().with_max_level(level).with_writer(stderr).with_target(false);
     // Only the first of a program counts, and this is it.
     let _ = match is_json {
         true => to.json().flatten_event(true).try_init(),
@@ -17,4 +18,91 @@ pub(crate) fn install(is_json: bool, quiet: bool) {
         }
         false => to.with_ansi(colours).try_init(),
     };
+}
+
+/// The standard error, where an event is a line whatever its fields hold.
+fn stderr() -> Lines<io::Stderr> {
+    Lines(io::stderr())
+}
+
+/// A writer that is given an event at a time.
+struct Lines<W>(W);
+
+impl<W: io::Write> io::Write for Lines<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let (line, end) = text.strip_suffix('\n').map_or((&*text, ""), |line| (line, "\n"));
+        self.0.write_all(shown(line).as_bytes())?;
+        self.0.write_all(end.as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A line that stays one. Colours are the log's own: escape characters of fields have been made harmless by then.
+fn shown(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("\u{1b}[") {
+        let (before, colour) = rest.split_at(at);
+        shown.push_str(&visible(before));
+        let parameters = colour[2..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        let end = colour.len() - parameters.len() + usize::from(parameters.starts_with('m'));
+        match parameters.starts_with('m') {
+            true => shown.push_str(&colour[..end]),
+            false => shown.push_str(&visible(&colour[..end])),
+        }
+        rest = &colour[end..];
+    }
+    shown.push_str(&visible(rest));
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_event_is_one_line_and_nothing_of_it_is_obeyed_but_colours() {
+        let hostile = "a\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}2J\r\nINFO all is well";
+        for (ansi, json) in [(false, false), (true, false), (false, true)] {
+            let kept = Kept::default();
+            let to = kept.clone();
+            let make = move || Lines(to.clone());
+            let builder = tracing_subscriber::fmt().with_writer(make).with_ansi(ansi);
+            let log = || tracing::warn!(array = hostile, path = %hostile, "{hostile}");
+            match json {
+                true => tracing::subscriber::with_default(builder.json().finish(), log),
+                false => tracing::subscriber::with_default(builder.finish(), log),
+            }
+            let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+            assert!(text.ends_with('\n') && text.lines().count() == 1, "{text:?}");
+            let without_colours: String = text
+                .split("\u{1b}[")
+                .enumerate()
+                .map(|(nth, piece)| if nth == 0 { piece } else { piece.split_once('m').expect("a colour").1 })
+                .collect();
+            assert!(!without_colours.trim_end().chars().any(char::is_control), "{text:?}");
+            assert!(ansi || text == without_colours, "{text:?}");
+        }
+    }
 }

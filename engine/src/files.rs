@@ -260,6 +260,10 @@ fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
         Some(Errno::BUSY) => FileTrouble::Busy,
         _ => missing_or(error),
     })?;
+    // What the path led to before decided how it was opened.
+    if file.metadata()?.file_type().is_block_device() != is_device {
+        return Err(io::Error::other("it became something else while it was opened; try again").into());
+    }
     if is_device {
         let block_bytes = ioctl_blksszget(&file).map_err(io::Error::from)?;
         if block_bytes > page_bytes {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -76,32 +77,28 @@ impl FileMedia {
             let trouble = if is_missing { FileTrouble::Missing } else { error.into() };
             FileError { path: PathBuf::from(path), trouble }
         };
-        let mut file = File::open(path).map_err(fail)?;
-        let bytes = file.seek(SeekFrom::End(0)).map_err(fail)?;
-        // The back copy takes whole pages, the last ones.
-        let back = |page: u64| (bytes - bytes % page).checked_sub(page.max(SUPERBLOCK_BYTES as u64));
-        let places = [Some(0)].into_iter().chain(PAGE_SIZES.map(back)).flatten();
-        for at in places.filter(|at| at + SUPERBLOCK_BYTES as u64 <= bytes) {
-            let mut content = [0; SUPERBLOCK_BYTES];
-            // What cannot be read is no superblock; there may be another one.
-            if file.read_exact_at(&mut content, at).is_ok()
-                && let Ok(block) = Superblock::parse(&content)
-            {
-                return Ok(Some(block));
-            }
-        }
-        Ok(None)
+        let file = File::open(path).map_err(fail)?;
+        superblock_in(&file).map_err(fail)
+    }
+
+    /// As [`Self::superblock`], of a file that is open: what its path leads to by now does not matter.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn superblock_in(file: &ElementFile) -> Result<Option<Superblock>, FileError> {
+        let found = file.as_fd().try_clone_to_owned().and_then(|file| superblock_in(&file.into()));
+        found.map_err(|error| FileError { path: file.path().into(), trouble: error.into() })
     }
 
     /// What a file that may return to its array says of itself; none where it has no superblock.
     ///
     /// # Errors
     /// What the operating system refuses.
-    pub fn returning(path: &Path) -> Result<Option<Returning>, FileError> {
-        let Some(superblock) = Self::superblock(path)? else { return Ok(None) };
+    pub fn returning(file: &ElementFile) -> Result<Option<Returning>, FileError> {
+        let Some(superblock) = Self::superblock_in(file)? else { return Ok(None) };
         let page = u64::from(superblock.page_bytes);
-        let fail = |error: io::Error| FileError { path: PathBuf::from(path), trouble: error.into() };
-        let mut file = File::open(path).map_err(fail)?;
+        let fail = |error: io::Error| FileError { path: file.path().into(), trouble: error.into() };
+        let mut file: File = file.as_fd().try_clone_to_owned().map_err(fail)?.into();
         let bytes = file.seek(SeekFrom::End(0)).map_err(fail)?;
         let back =
             (bytes - bytes % page).checked_sub(u64::from(superblock_pages(superblock.page_bytes)) * page);
@@ -117,7 +114,7 @@ impl FileMedia {
     /// The newest superblock of all files, which knows what the array is; none where there is none.
     pub fn newest_superblock(&self) -> Option<Superblock> {
         // What cannot be read is no superblock; opening will say so.
-        let of = |file: &ElementFile| Self::superblock(file.path()).ok().flatten();
+        let of = |file: &ElementFile| Self::superblock_in(file).ok().flatten();
         self.files.iter().filter_map(of).max_by_key(|block| block.update)
     }
 
@@ -142,6 +139,24 @@ impl FileMedia {
     pub fn into_files(self) -> Vec<ElementFile> {
         self.files
     }
+}
+
+/// A superblock of a file, wherever it stands.
+fn superblock_in(mut file: &File) -> io::Result<Option<Superblock>> {
+    let bytes = file.seek(SeekFrom::End(0))?;
+    // The back copy takes whole pages, the last ones.
+    let back = |page: u64| (bytes - bytes % page).checked_sub(page.max(SUPERBLOCK_BYTES as u64));
+    let places = [Some(0)].into_iter().chain(PAGE_SIZES.map(back)).flatten();
+    for at in places.filter(|at| at + SUPERBLOCK_BYTES as u64 <= bytes) {
+        let mut content = [0; SUPERBLOCK_BYTES];
+        // What cannot be read is no superblock; there may be another one.
+        if file.read_exact_at(&mut content, at).is_ok()
+            && let Ok(block) = Superblock::parse(&content)
+        {
+            return Ok(Some(block));
+        }
+    }
+    Ok(None)
 }
 
 fn outcome(result: io::Result<()>) -> Outcome {

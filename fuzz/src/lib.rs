@@ -2,6 +2,7 @@
 //! not hold; the fuzz targets call it with bytes that libFuzzer makes up, and tests of the workspace with those kept in
 //! `corpus`.
 
+pub mod assembly;
 pub mod columns;
 pub mod detect;
 pub mod device;
@@ -13,3 +14,8 @@ pub mod profile;
 pub mod reader;
 pub mod scheme;
 pub mod settings;
+pub mod transcript;
+
+#[allow(dead_code, reason = "tests use the rest")]
+#[path = "../../array/tests/disk/mod.rs"]
+mod disk;

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use stripewise_array::RejoinError;
@@ -105,48 +105,57 @@ impl Candidate {
         if !is_there(path)? {
             refuse_to_make(path, &living)?;
             let file = ElementFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
-            return Ok(Self { place, file, returned: None, made: Some(NewFile(Some(path.into()))) });
+            let made = Some(NewFile::of(&file));
+            return Ok(Self { place, file, returned: None, made });
         }
-        let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.element));
-        if FileMedia::returning(path)?.as_ref().is_some_and(is_own) {
-            // Locked before it is believed: another engine may have had it until now.
-            let file = ElementFile::open(path, page_bytes)?;
-            if let Some(returned) = FileMedia::returning(path)?.filter(is_own) {
-                return Ok(Self { place, file, returned: Some(returned), made: None });
-            }
-        }
-        let holds = inspect(path, force)?;
-        // Locked before it is cleared: another engine may have it.
+        // Locked before it is looked at, and held until it is taken: another engine may have it, and its path may change.
         let file = ElementFile::open(path, page_bytes)?;
+        let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.element));
+        if let Some(returned) = FileMedia::returning(&file)?.filter(is_own) {
+            return Ok(Self { place, file, returned: Some(returned), made: None });
+        }
+        let holds = inspect(&file, force)?;
         if file.pages() < pages {
             let error = RejoinError::TooSmall { pages: file.pages(), needed: pages };
             return Err(Unfit::Small { path: path.into(), error });
         }
         if holds.is_some() {
             vacancy()?;
-            clear(path).map_err(|error| Unfit::Io { what: "clear", path: path.into(), error })?;
+            clear(&file)?;
         }
         Ok(Self { place, file, returned: None, made: None })
     }
 }
 
-/// A file that was made, and is removed with this value.
+/// A file that was made, and is removed with this value if it is where it was made.
 #[derive(Debug)]
-pub(crate) struct NewFile(Option<PathBuf>);
+pub(crate) struct NewFile {
+    path: PathBuf,
+    /// Device and inode.
+    identity: Option<(u64, u64)>,
+}
 
 impl NewFile {
+    fn of(file: &ElementFile) -> Self {
+        let found = rustix::fs::fstat(file).ok().map(|found| (found.st_dev, found.st_ino));
+        Self { path: file.path().to_owned(), identity: found }
+    }
+
     /// Leaves it where it is.
     pub(crate) fn keep(mut self) {
-        self.0 = None;
+        self.identity = None;
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some(path) = &self.0
-            && let Err(error) = fs::remove_file(path)
+        // What took its place is another's.
+        let found = fs::symlink_metadata(&self.path).ok().map(|found| (found.dev(), found.ino()));
+        if self.identity.is_some()
+            && found == self.identity
+            && let Err(error) = fs::remove_file(&self.path)
         {
-            tracing::warn!(path = %path.display(), %error, "a new file that was not taken cannot be removed");
+            tracing::warn!(path = %self.path.display(), %error, "a new file that was not taken cannot be removed");
         }
     }
 }
@@ -234,6 +243,34 @@ mod tests {
         assert!(!new.exists());
         prepared().made.unwrap().keep();
         assert!(new.exists());
+        fs::remove_file(&new).unwrap();
+        // Another one took its place meanwhile.
+        let made = prepared();
+        fs::remove_file(&new).unwrap();
+        fs::write(&new, "theirs").unwrap();
+        drop(made);
+        assert_eq!(fs::read(&new).unwrap(), b"theirs");
+    }
+
+    #[test]
+    fn what_takes_the_path_of_a_candidate_before_it_is_cleared_holds_what_it_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, away) = (folder.path().join("holds"), folder.path().join("away"));
+        let bytes = |byte| vec![byte; PAGES as usize * 4096];
+        fs::write(&path, bytes(7)).unwrap();
+        let mut asked = 0;
+        let told = Candidate::prepare(Place::Spare, &path, true, || {
+            asked += 1;
+            // The array is asked a second time just before it is cleared.
+            if asked == 2 {
+                fs::rename(&path, &away).unwrap();
+                fs::write(&path, bytes(9)).unwrap();
+            }
+            vacancy(&[])
+        });
+        let told = told.expect_err("it is not what was looked at").to_string();
+        assert!(asked == 2 && told.contains("became another file while it was looked at"), "{told}");
+        assert!(fs::read(&path).unwrap() == bytes(9) && fs::read(&away).unwrap() == bytes(7));
     }
 
     #[test]

@@ -2,40 +2,88 @@
 
 use stripewise_nbd::Extent;
 
-/// Pages that are looked at for one reply, so that others get their turn: 256 MiB of 4 KiB. A client asks for the rest.
+/// Pages that are looked at for one reply: 256 MiB of 4 KiB. A client asks for the rest.
 const PAGES: u64 = 1 << 16;
+/// Pages that are looked at for one client in a turn of the loop, so that others get theirs: 16 clients then take the loop for a
+/// millisecond or two.
+pub(crate) const PAGES_A_TURN: u64 = 512;
 
-/// The runs of the `bytes` at `offset`, or of as many of them as are looked at; of one of them if `is_one`.
-pub(crate) fn extents(
+/// A look at the pages of one request, which goes on over several turns of the loop.
+#[derive(Debug)]
+pub(crate) struct Walk {
     offset: u64,
-    bytes: u64,
+    end: u64,
     page_bytes: u64,
+    /// Whether one run is wanted, and no more.
     is_one: bool,
-    is_hole: impl Fn(u64) -> bool,
-) -> Vec<Extent> {
-    let mut runs: Vec<Extent> = Vec::new();
-    let end = offset + bytes;
-    let first = offset / page_bytes;
-    for page in first..end.div_ceil(page_bytes).min(first + PAGES) {
-        let bytes = ((page + 1) * page_bytes).min(end) - (page * page_bytes).max(offset);
-        let hole = is_hole(page);
-        match runs.last_mut() {
-            Some(run) if run.hole == hole => run.bytes += bytes,
-            Some(_) if is_one => break,
-            _ => runs.push(Extent { bytes, hole, zero: hole }),
-        }
+    /// Pages that are still to be looked at.
+    next: u64,
+    last: u64,
+    runs: Vec<Extent>,
+}
+
+impl Walk {
+    /// A look at the `bytes` at `offset`, or at as many of them as one reply tells of; for one run of them if `is_one`.
+    pub(crate) fn new(offset: u64, bytes: u64, page_bytes: u64, is_one: bool) -> Self {
+        let (first, end) = (offset / page_bytes, offset + bytes);
+        let last = end.div_ceil(page_bytes).min(first + PAGES);
+        Self { offset, end, page_bytes, is_one, next: first, last, runs: Vec::new() }
     }
-    runs
+
+    /// Looks at as many pages as are `left`, and takes them off it. Whether it is done.
+    pub(crate) fn go_on(&mut self, left: &mut u64, is_hole: impl Fn(u64) -> bool) -> bool {
+        while self.next < self.last {
+            if *left == 0 {
+                return false;
+            }
+            *left -= 1;
+            let page = self.next;
+            self.next += 1;
+            let until = ((page + 1) * self.page_bytes).min(self.end);
+            let bytes = until - (page * self.page_bytes).max(self.offset);
+            let hole = is_hole(page);
+            match self.runs.last_mut() {
+                Some(run) if run.hole == hole => run.bytes += bytes,
+                Some(_) if self.is_one => self.next = self.last,
+                _ => self.runs.push(Extent { bytes, hole, zero: hole }),
+            }
+        }
+        true
+    }
+
+    /// What it found so far.
+    pub(crate) fn runs(&self) -> &[Extent] {
+        &self.runs
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn in_turns_of(
+        pages: u64,
+        offset: u64,
+        bytes: u64,
+        is_one: bool,
+        is_hole: &impl Fn(u64) -> bool,
+    ) -> Vec<Extent> {
+        let mut walk = Walk::new(offset, bytes, 4096, is_one);
+        let mut turns = 1;
+        while !walk.go_on(&mut pages.clone(), is_hole) {
+            turns += 1;
+        }
+        assert!(turns <= 1 + bytes.div_ceil(4096).min(PAGES) / pages);
+        walk.runs().to_vec()
+    }
+
     fn runs(offset: u64, bytes: u64, is_one: bool) -> Vec<(u64, bool)> {
         // Pages 2, 3 and 7 are holes, and all from 10 on.
         let is_hole = |page| matches!(page, 2 | 3 | 7) || page >= 10;
-        let told = extents(offset, bytes, 4096, is_one, is_hole);
+        let told = in_turns_of(u64::MAX, offset, bytes, is_one, &is_hole);
+        for pages in [1, 3] {
+            assert_eq!(in_turns_of(pages, offset, bytes, is_one, &is_hole), told, "turns of {pages} pages");
+        }
         assert!(told.iter().all(|run| run.hole == run.zero));
         told.iter().map(|run| (run.bytes, run.hole)).collect()
     }

@@ -1,90 +1,79 @@
 //! A small HTTP responder on a thread of its own: metrics for Prometheus, the status as JSON, and a page that shows it.
 //!
 //! `GET` of four paths, one request a connection, read-only: whoever reaches it can look and do nothing else. It listens on
-//! loopback unless told otherwise.
+//! loopback unless told otherwise. All connections wait in one `poll`, so that one that says nothing delays no other; when there
+//! are too many, the one that has said nothing for longest goes.
 
-use std::borrow::Cow;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+mod host;
+mod request;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::event::PollFlags;
+
+pub(crate) use self::host::Hosts;
+use self::request::{HEAD_MAX, Site, is_whole};
 use crate::control::Answer;
-use crate::deadline::Deadline;
+use crate::ending::Ending;
 use crate::error::ServeError;
-use crate::metrics;
+use crate::watch::Watch;
 
-/// Longest head of a request that is read, in bytes.
-const HEAD_MAX: u64 = 16 << 10;
+/// Connections at a time.
+const CONNECTIONS_MAX: usize = 64;
 /// How long a client may take to ask, and then to read.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-const PAGE: &str = include_str!("page.html");
+/// How long none is accepted after one could not be: what it lacked, descriptors most likely, comes back.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A responder; dropped, it hangs up on whoever is there. The loop's mailbox must have been dropped before.
 #[derive(Debug)]
 pub(crate) struct Responder {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    ending: Arc<Ending>,
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug, Default)]
-struct Shared {
-    ended: AtomicBool,
-    /// Whoever is there.
-    stream: Mutex<Option<TcpStream>>,
-}
-
-impl Shared {
-    fn keep(&self, stream: Option<TcpStream>) -> Option<TcpStream> {
-        std::mem::replace(&mut *self.stream.lock().unwrap_or_else(PoisonError::into_inner), stream)
-    }
-}
-
 impl Responder {
-    /// Answers at `address` with what `status` says at that moment.
+    /// Answers at `address`, to clients that call it by one of `hosts`, with what `status` says at that moment.
     ///
     /// # Errors
     /// What the operating system refuses.
     pub(crate) fn start(
         address: SocketAddr,
+        hosts: Hosts,
         status: impl Fn() -> Answer + Send + 'static,
     ) -> Result<Self, ServeError> {
-        Self::patient(PATIENCE, address, status)
+        Self::patient(PATIENCE, address, hosts, status)
     }
 
     fn patient(
         patience: Duration,
         address: SocketAddr,
+        hosts: Hosts,
         status: impl Fn() -> Answer + Send + 'static,
     ) -> Result<Self, ServeError> {
         let fail = |error| ServeError::Listen { at: format!("http://{address}"), error };
         let listener = TcpListener::bind(address).map_err(fail)?;
+        listener.set_nonblocking(true).map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        let shared = Arc::new(Shared::default());
-        let inner = shared.clone();
-        let serve = move || {
-            for stream in listener.incoming() {
-                let kept = stream.and_then(|stream| Ok((stream.try_clone()?, stream)));
-                let Ok((own, stream)) = kept else {
-                    // Out of descriptors, most likely: they come back.
-                    std::thread::sleep(Duration::from_millis(100));
-                    continue;
-                };
-                inner.keep(Some(own));
-                if inner.ended.load(Ordering::Acquire) {
-                    return;
-                }
-                // A client that hangs up early is no concern of the others.
-                let _ = answer(&stream, patience, &status);
-                inner.keep(None);
-            }
+        let ending = Arc::new(Ending::new()?);
+        let site = Site { hosts, status };
+        let desk = Desk {
+            listener,
+            ending: ending.clone(),
+            patience,
+            clients: BTreeMap::new(),
+            next: 0,
+            accepts_from: None,
         };
-        let thread = std::thread::Builder::new().name("http".into()).spawn(serve);
-        Ok(Self { address, shared, thread: Some(thread.map_err(ServeError::Thread)?) })
+        let thread = std::thread::Builder::new().name("http".into()).spawn(move || desk.serve(&site));
+        Ok(Self { address, ending, thread: Some(thread.map_err(ServeError::Thread)?) })
     }
 
     /// The address, with the port that the system chose where 0 was asked for.
@@ -95,72 +84,169 @@ impl Responder {
 
 impl Drop for Responder {
     fn drop(&mut self) {
-        self.shared.ended.store(true, Ordering::Release);
-        let woken = TcpStream::connect_timeout(&self.address, PATIENCE).is_ok();
-        if let Some(stream) = self.shared.keep(None) {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-        if let Some(thread) = self.thread.take().filter(|_| woken) {
+        self.ending.come();
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-fn answer(stream: &TcpStream, patience: Duration, status: &impl Fn() -> Answer) -> std::io::Result<()> {
-    let mut head = BufReader::new(Deadline::after(patience, stream)).take(HEAD_MAX);
-    let mut first = String::new();
-    head.read_line(&mut first)?;
-    // The rest of the head is read, so that closing the connection does not reset it.
-    let mut line = String::new();
-    while head.read_line(&mut line)? > 0 && !line.trim_end().is_empty() {
-        line.clear();
-    }
-    let mut words = first.split_whitespace();
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let path = target.split('?').next().unwrap_or_default();
-    let (code, kind, body) = reply(method, path, status);
-    let head = format!(
-        "HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    let mut out = Deadline::after(patience, stream);
-    out.write_all(head.as_bytes())?;
-    if method == "HEAD" { Ok(()) } else { out.write_all(body.as_bytes()) }
+/// How far a client is.
+#[derive(Debug)]
+enum Phase {
+    /// It sends the head of its request: so much is there.
+    Asks(Vec<u8>),
+    /// It is sent this, and has so many bytes of it.
+    Reads(Vec<u8>, usize),
 }
 
-const TEXT: &str = "text/plain; charset=utf-8";
+#[derive(Debug)]
+struct Client {
+    stream: TcpStream,
+    phase: Phase,
+    /// When it is hung up on.
+    until: Instant,
+}
 
-/// The status code, the type of the body, and the body.
-fn reply(
-    method: &str,
-    path: &str,
-    status: &impl Fn() -> Answer,
-) -> (&'static str, &'static str, Cow<'static, str>) {
-    if method != "GET" && method != "HEAD" {
-        return ("405 Method Not Allowed", TEXT, "only GET\n".into());
+/// What is waited for.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Ending,
+    Listener,
+    Client(u64),
+}
+
+/// All clients, and where they come from.
+#[derive(Debug)]
+struct Desk {
+    listener: TcpListener,
+    ending: Arc<Ending>,
+    patience: Duration,
+    /// By number, in the order in which they came.
+    clients: BTreeMap<u64, Client>,
+    next: u64,
+    /// When a connection is accepted again, after one could not be.
+    accepts_from: Option<Instant>,
+}
+
+impl Desk {
+    /// Serves until the end.
+    fn serve(mut self, site: &Site<impl Fn() -> Answer>) {
+        let mut watch = Watch::new();
+        loop {
+            watch.add(Source::Ending, PollFlags::IN);
+            let now = Instant::now();
+            self.accepts_from = self.accepts_from.filter(|&from| from > now);
+            if self.accepts_from.is_none() {
+                watch.add(Source::Listener, PollFlags::IN);
+            }
+            for (&number, client) in &self.clients {
+                let wanted = match client.phase {
+                    Phase::Asks(_) => PollFlags::IN,
+                    Phase::Reads(..) => PollFlags::OUT,
+                };
+                watch.add(Source::Client(number), wanted);
+            }
+            let next = self.clients.values().map(|client| client.until).chain(self.accepts_from).min();
+            let at_most = next.map(|until| until.saturating_duration_since(now));
+            if let Err(error) = watch.wait(|source| self.descriptor(source), at_most) {
+                tracing::error!(%error, "metrics and the status page are not answered any more");
+                return;
+            }
+            while let Some((source, _)) = watch.take() {
+                match source {
+                    Source::Ending => return,
+                    Source::Listener => self.accept(),
+                    Source::Client(number) => self.attend(number, site),
+                }
+            }
+            let now = Instant::now();
+            self.clients.retain(|_, client| client.until > now);
+        }
     }
-    match path {
-        "/" => ("200 OK", "text/html; charset=utf-8", PAGE.into()),
-        "/metrics" | "/status.json" => match (status(), path) {
-            (Ok(value), "/status.json") => ("200 OK", "application/json", value.to_string().into()),
-            (Ok(value), _) => match serde_json::from_value(value).map(|status| metrics::text(&status)) {
-                Ok(Ok(text)) => ("200 OK", metrics::CONTENT_TYPE, text.into()),
-                Ok(Err(error)) => ("500 Internal Server Error", TEXT, format!("{error}\n").into()),
-                Err(error) => ("500 Internal Server Error", TEXT, format!("{error}\n").into()),
-            },
-            (Err(error), _) => ("503 Service Unavailable", TEXT, format!("{error}\n").into()),
-        },
-        _ => ("404 Not Found", TEXT, "there are /, /metrics and /status.json\n".into()),
+
+    fn descriptor(&self, source: Source) -> BorrowedFd<'_> {
+        match source {
+            Source::Ending => self.ending.as_fd(),
+            Source::Listener => self.listener.as_fd(),
+            Source::Client(number) => self.clients[&number].stream.as_fd(),
+        }
+    }
+
+    fn accept(&mut self) {
+        let accepted = self.listener.accept().and_then(|(stream, _)| {
+            stream.set_nonblocking(true)?;
+            Ok(stream)
+        });
+        match accepted {
+            Ok(stream) => {
+                if self.clients.len() >= CONNECTIONS_MAX {
+                    self.hang_up_on_one();
+                }
+                let until = Instant::now() + self.patience;
+                self.clients.insert(self.next, Client { stream, phase: Phase::Asks(Vec::new()), until });
+                self.next += 1;
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => self.accepts_from = Some(Instant::now() + ACCEPT_PAUSE),
+        }
+    }
+
+    /// Makes room: the one goes that has asked nothing for longest.
+    fn hang_up_on_one(&mut self) {
+        let asks = |client: &Client| matches!(client.phase, Phase::Asks(_));
+        let silent = self.clients.iter().find(|(_, client)| asks(client));
+        if let Some((&number, _)) = silent.or(self.clients.iter().next()) {
+            self.clients.remove(&number);
+        }
+    }
+
+    /// Takes what a client has to say, or sends it what it takes.
+    fn attend(&mut self, number: u64, site: &Site<impl Fn() -> Answer>) {
+        let Some(client) = self.clients.get_mut(&number) else { return };
+        match client.attend(site, self.patience) {
+            Ok(false) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            // It has its answer; or it hung up, which is no concern of the others.
+            Ok(true) | Err(_) => drop(self.clients.remove(&number)),
+        }
+    }
+}
+
+impl Client {
+    /// Whether it is done.
+    fn attend(&mut self, site: &Site<impl Fn() -> Answer>, patience: Duration) -> io::Result<bool> {
+        if let Phase::Asks(head) = &mut self.phase {
+            let mut piece = [0; 4096];
+            let read = self.stream.read(&mut piece)?;
+            head.extend_from_slice(&piece[..read]);
+            if read > 0 && !is_whole(head) && head.len() < HEAD_MAX {
+                return Ok(false);
+            }
+            let answer = site.answer(head, self.stream.local_addr().ok().map(|address| address.ip()));
+            self.phase = Phase::Reads(answer, 0);
+            self.until = Instant::now() + patience;
+        }
+        if let Phase::Reads(answer, sent) = &mut self.phase {
+            while *sent < answer.len() {
+                *sent += self.stream.write(&answer[*sent..])?;
+            }
+            // What it sent behind the head is read, so that closing the connection does not reset it.
+            let _ = self.stream.read(&mut [0; 4096]);
+        }
+        Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
+    use super::request::PAGE;
     use super::*;
     use crate::control::ControlError;
+
+    fn anywhere() -> SocketAddr {
+        "127.0.0.1:0".parse().unwrap()
+    }
 
     fn get(address: SocketAddr, request: &str) -> (String, String) {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -188,7 +274,7 @@ mod tests {
     #[test]
     fn a_slow_client_does_not_keep_others_waiting() {
         let patience = Duration::from_millis(200);
-        let responder = Responder::patient(patience, "127.0.0.1:0".parse().unwrap(), refused).unwrap();
+        let responder = Responder::patient(patience, anywhere(), Hosts::default(), refused).unwrap();
         let slow = slow_client(responder.address());
         let begun = Instant::now();
         assert!(get(responder.address(), "GET / HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 200"));
@@ -197,9 +283,48 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_say_nothing_delay_nobody_however_many_they_are() {
+        let long = Duration::from_secs(600);
+        let responder = Responder::patient(long, anywhere(), Hosts::default(), refused).unwrap();
+        let at = responder.address();
+        // More than there may be: those that have said nothing for longest go.
+        let silent: Vec<TcpStream> =
+            (0..CONNECTIONS_MAX + 4).map(|_| TcpStream::connect(at).unwrap()).collect();
+        let begun = Instant::now();
+        for _ in 0..3 {
+            assert!(get(at, "GET / HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 200"));
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5), "after {:?}", begun.elapsed());
+        drop(responder);
+        drop(silent);
+    }
+
+    #[test]
+    fn whoever_was_led_here_by_another_name_learns_nothing() {
+        let told = || Ok(serde_json::json!("secret"));
+        let responder = Responder::start(anywhere(), Hosts::new(&["storage.example".into()]), told).unwrap();
+        let at = responder.address();
+        let ask = |host: &str| get(at, &format!("GET /status.json HTTP/1.1\r\n{host}\r\n\r\n"));
+        for host in ["Host: evil.example", "hOsT:evil.example:9180", "Host: 10.0.0.1", "Host:"] {
+            let (head, body) = ask(host);
+            assert!(
+                head.starts_with("HTTP/1.1 421") && body.contains("--metrics-host NAME"),
+                "{host}: {head}"
+            );
+            assert!(!body.contains("secret"));
+        }
+        let (head, body) = ask("Host: localhost\r\nHost: evil.example");
+        assert!(head.starts_with("HTTP/1.1 400") && !body.contains("secret"), "{head}");
+        for host in ["Host: storage.example", &format!("Host: {at}"), "X-None: 1"] {
+            let (head, body) = ask(host);
+            assert!(head.starts_with("HTTP/1.1 200") && body.contains("secret"), "{host}: {head}");
+        }
+    }
+
+    #[test]
     fn a_slow_client_does_not_hold_up_the_end() {
         let long = Duration::from_secs(600);
-        let responder = Responder::patient(long, "127.0.0.1:0".parse().unwrap(), refused).unwrap();
+        let responder = Responder::patient(long, anywhere(), Hosts::default(), refused).unwrap();
         let slow = slow_client(responder.address());
         let begun = Instant::now();
         drop(responder);
@@ -209,9 +334,9 @@ mod tests {
 
     #[test]
     fn the_page_is_whole_in_itself_and_other_paths_and_methods_are_refused() {
-        let responder = Responder::start("127.0.0.1:0".parse().unwrap(), refused).unwrap();
+        let responder = Responder::start(anywhere(), Hosts::default(), refused).unwrap();
         let at = responder.address();
-        let (head, body) = get(at, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        let (head, body) = get(at, "GET / HTTP/1.1\r\nHost: localhost:1\r\n\r\n");
         assert!(head.starts_with("HTTP/1.1 200 OK") && body == PAGE, "{head}");
         for outside in ["http:", "https:", "src=", "@import", "<link"] {
             assert!(!PAGE.contains(outside), "{outside}");
@@ -225,7 +350,7 @@ mod tests {
         // One that says nothing, and one whose head has no end.
         drop(TcpStream::connect(at).unwrap());
         let mut endless = TcpStream::connect(at).unwrap();
-        let _ = endless.write_all(&vec![b'x'; 2 * HEAD_MAX as usize]);
+        let _ = endless.write_all(&vec![b'x'; 2 * HEAD_MAX]);
         drop(endless);
         assert!(get(at, "GET / HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 200"));
         drop(responder);

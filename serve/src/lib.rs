@@ -7,8 +7,11 @@ mod candidate;
 mod control;
 mod deadline;
 mod elements;
+mod ending;
 mod error;
 mod extents;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzed;
 mod http;
 mod latency;
 mod listen;

@@ -4,17 +4,22 @@ use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use rustix::fs::Mode;
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+use crate::ending::{Ending, Woken};
 use crate::error::ServeError;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 64;
+/// How long none is accepted after one could not be.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Where to listen: `unix:PATH` or `tcp:ADDRESS:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +71,7 @@ pub(crate) struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Listens at `path`. A socket that is there and that nobody listens at is replaced.
+    /// Listens at `path`; connections are accepted without waiting. A socket that is there and that nobody listens at is replaced.
     ///
     /// # Errors
     /// When somebody listens there, when something is there that is no socket, and what the operating system refuses.
@@ -77,15 +82,12 @@ impl UnixSocket {
             if !found.file_type().is_socket() {
                 return Err(ServeError::NoSocket(path.to_owned()));
             }
-            match UnixStream::connect(path) {
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-                    std::fs::remove_file(path).map_err(fail)?;
-                }
-                Ok(_) => return Err(ServeError::InUse(path.to_owned())),
-                Err(error) => return Err(fail(error)),
+            if is_listened_at(path).map_err(fail)? {
+                return Err(ServeError::InUse(path.to_owned()));
             }
+            std::fs::remove_file(path).map_err(fail)?;
         }
-        let io = |error: rustix::io::Errno| fail(error.into());
+        let io = |error: Errno| fail(error.into());
         let address = SocketAddrUnix::new(path).map_err(io)?;
         let flags = SocketFlags::CLOEXEC;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
@@ -94,6 +96,8 @@ impl UnixSocket {
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR).map_err(io)?;
         rustix::net::bind(&socket, &address).map_err(io)?;
         rustix::net::listen(&socket, BACKLOG).map_err(io)?;
+        // Whoever accepts polls first: a connection that is gone by then must not keep the thread.
+        rustix::io::ioctl_fionbio(&socket, true).map_err(io)?;
         let found = std::fs::symlink_metadata(path).map_err(fail)?;
         let file = (found.dev(), found.ino());
         Ok(Self { listener: socket.into(), path: path.to_owned(), file })
@@ -105,6 +109,41 @@ impl UnixSocket {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Whether somebody listens at the socket. It is not waited for: a program that accepts nothing, so that its queue is full,
+/// listens too.
+fn is_listened_at(path: &Path) -> std::io::Result<bool> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    match rustix::net::connect(&socket, &SocketAddrUnix::new(path)?) {
+        Ok(()) | Err(Errno::AGAIN) => Ok(true),
+        Err(Errno::CONNREFUSED) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Waits for the next connection that `accept` takes from `listener`, which does not wait; none once the end has come.
+pub(crate) fn next_connection<S>(
+    listener: &impl AsFd,
+    ending: &Ending,
+    mut accept: impl FnMut() -> std::io::Result<S>,
+) -> Option<S> {
+    loop {
+        match ending.wait(Some(listener.as_fd()), None) {
+            Woken::Ended => return None,
+            Woken::Late => continue,
+            Woken::Ready => {}
+        }
+        match accept() {
+            Ok(stream) => return Some(stream),
+            // Gone again, or taken by nobody: the next one is waited for.
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            // Out of descriptors, most likely: they come back.
+            Err(_) if ending.wait(None, Some(ACCEPT_PAUSE)) == Woken::Ended => return None,
+            Err(_) => {}
+        }
     }
 }
 
@@ -134,11 +173,7 @@ impl Listener {
     pub(crate) fn bind(address: &Address) -> Result<Self, ServeError> {
         let fail = |error| ServeError::Listen { at: address.to_string(), error };
         match address {
-            Address::Unix(path) => {
-                let socket = UnixSocket::bind(path)?;
-                socket.listener().set_nonblocking(true).map_err(fail)?;
-                Ok(Self::Unix(socket))
-            }
+            Address::Unix(path) => UnixSocket::bind(path).map(Self::Unix),
             Address::Tcp(at) => {
                 let listener = TcpListener::bind(at).map_err(fail)?;
                 listener.set_nonblocking(true).map_err(fail)?;
@@ -165,6 +200,38 @@ impl AsFd for Listener {
     }
 }
 
+/// Connects to `path` until its queue takes no more.
+#[cfg(test)]
+pub(crate) fn fill_the_queue(path: &Path) -> Vec<std::os::fd::OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let connect = || {
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        let connected = rustix::net::connect(&socket, &SocketAddrUnix::new(path).unwrap());
+        connected.is_ok().then_some(socket)
+    };
+    std::iter::from_fn(connect).collect()
+}
+
+/// Whether `owner` of a socket at `path` is dropped in time, though `path` leads to a program by now that accepts nothing.
+#[cfg(test)]
+pub(crate) fn ends_without_its_path<T: Send + 'static>(owner: T, path: &Path) -> bool {
+    std::fs::remove_file(path).unwrap();
+    let _other = UnixListener::bind(path).unwrap();
+    let _queue = fill_the_queue(path);
+    ends(owner) && path.exists()
+}
+
+/// Whether `owner` is dropped in time.
+#[cfg(test)]
+pub(crate) fn ends<T: Send + 'static>(owner: T) -> bool {
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        drop(owner);
+        let _ = done.send(());
+    });
+    is_done.recv_timeout(Duration::from_secs(3)).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -184,6 +251,15 @@ mod tests {
         for text in ["unix:/a/b", "tcp:127.0.0.1:1"] {
             assert_eq!(parsed(text).unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn whoever_accepts_nothing_listens_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        let _deaf = UnixListener::bind(&path).unwrap();
+        let _queue = fill_the_queue(&path);
+        assert!(matches!(UnixSocket::bind(&path), Err(ServeError::InUse(_))), "it is not waited for");
     }
 
     #[test]

@@ -12,13 +12,14 @@ use sd_notify::NotifyState;
 use serde_json::Value;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_base::Nanos;
+use stripewise_base::text::visible;
 use stripewise_engine::Engine;
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
 use crate::elements::Elements;
 use crate::error::ServeError;
-use crate::http::Responder;
+use crate::http::{Hosts, Responder};
 use crate::listen::{Address, Listener};
 use crate::mailbox::{Mailbox, Sender, mailbox};
 use crate::record::{Recorder, UUID_NOTE};
@@ -51,6 +52,8 @@ pub struct Settings {
     pub control: PathBuf,
     /// Where metrics and the status page are.
     pub metrics: Option<SocketAddr>,
+    /// Names that metrics and the status page answer to, beside loopback, the address and the machine's own name.
+    pub metrics_hosts: Vec<String>,
     /// The folder that the served requests are recorded to.
     pub record: Option<PathBuf>,
     /// Hot spares. What cannot be one is told in the log, and left.
@@ -126,7 +129,10 @@ impl Server {
             let sender = sender.clone();
             move || ask(Command::Status, &sender)
         };
-        let http = settings.metrics.map(|address| Responder::start(address, status)).transpose()?;
+        let http = settings
+            .metrics
+            .map(|address| Responder::start(address, Hosts::new(&settings.metrics_hosts), status))
+            .transpose()?;
         let scheme = engine.array().scheme();
         let uuid = engine.status().uuid.map_or_else(|| settings.name.clone(), |uuid| uuid.to_string());
         let notes = vec![
@@ -137,7 +143,8 @@ impl Server {
         let recorder = settings.record.as_ref().map(|path| Recorder::start(path, notes)).transpose()?;
         let export = Export {
             name: settings.name.clone(),
-            description: format!("{}, {}", scheme.geometry.level, scheme.name),
+            // Clients print it.
+            description: format!("{}, {}", scheme.geometry.level, visible(&scheme.name)),
             bytes: engine.capacity(),
             block: BlockSizes {
                 minimum: 512,
@@ -231,6 +238,7 @@ impl Server {
 
     fn serve(&mut self) -> Result<(), ServeError> {
         loop {
+            self.sessions.values_mut().for_each(Session::begin_turn);
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
             self.exchange();
@@ -248,7 +256,8 @@ impl Server {
                     return Ok(());
                 }
             }
-            self.wait(is_busy)?;
+            let is_walking = self.sessions.values().any(Session::is_walking);
+            self.wait(is_busy || is_walking)?;
         }
     }
 

@@ -13,7 +13,7 @@ use stripewise_engine::{Failed, Payload, Request};
 use stripewise_nbd::{self as nbd, Command, Connection, Export, Fault, Limits, Pending, Reply, Violation};
 
 use crate::buffers::Buffers;
-use crate::extents::extents;
+use crate::extents::{PAGES_A_TURN, Walk};
 use crate::listen::Listener;
 use crate::service::{Asked, Asker, Service, SessionId, Unsubmitted};
 
@@ -83,6 +83,10 @@ pub(crate) struct Session {
     pub(crate) connection: Connection<Payload>,
     /// A request that the array was too busy for. Those behind it wait, so that the order stays.
     held: Option<Asked>,
+    /// A request for where the data is, which is looked at a few pages a turn. Those behind it wait too.
+    walk: Option<(Pending, Walk)>,
+    /// Pages that may yet be looked at in this turn.
+    pages_left: u64,
     /// Whether the socket takes no more bytes for now.
     is_clogged: bool,
     /// When the handshake must be done, as long as it is not.
@@ -116,15 +120,35 @@ impl Session {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             other => other?,
         };
-        let connection = Connection::new(export.clone(), Limits::default());
-        Ok(Some(Self {
+        Ok(Some(Self::over(socket, export, id, now)))
+    }
+
+    fn over(socket: Socket, export: &Arc<Export>, id: SessionId, now: Nanos) -> Self {
+        Self {
             socket,
             id,
-            connection,
+            connection: Connection::new(export.clone(), Limits::default()),
             held: None,
+            walk: None,
+            pages_left: PAGES_A_TURN,
             is_clogged: false,
             handshake_ends: Some(now + HANDSHAKE_NS),
-        }))
+        }
+    }
+
+    /// Begins a turn of the loop: some more pages may be looked at.
+    pub(crate) fn begin_turn(&mut self) {
+        self.pages_left = PAGES_A_TURN;
+    }
+
+    /// Whether pages are still to be looked at, so that the loop does not wait.
+    pub(crate) fn is_walking(&self) -> bool {
+        self.walk.is_some()
+    }
+
+    /// Whether a request waits, and all behind it.
+    fn is_waiting(&self) -> bool {
+        self.held.is_some() || self.walk.is_some()
     }
 
     /// Receives what is there, and gives whole requests to `service`.
@@ -133,9 +157,12 @@ impl Session {
     /// Why the connection is over.
     pub(crate) fn receive(&mut self, service: &mut Service) -> Result<(), Over> {
         for _ in 0..READS {
+            if self.is_waiting() {
+                return Ok(());
+            }
             let mut space = self.connection.space().map(IoSliceMut::new);
             let room: usize = space.iter().map(|slice| slice.len()).sum();
-            if room == 0 || self.held.is_some() {
+            if room == 0 {
                 return Ok(());
             }
             match self.socket.read_vectored(&mut space) {
@@ -164,7 +191,8 @@ impl Session {
         if let Some(asked) = self.held.take() {
             self.submit(asked, service);
         }
-        while self.held.is_none() {
+        self.walk_on(service);
+        while !self.is_waiting() {
             let room = |bytes| Some(service.buffers.take(bytes));
             let Some(nbd::Request { command, pending }) = self.connection.next_request(room)? else { break };
             let request = match command {
@@ -181,10 +209,9 @@ impl Session {
                     Request::Zero { offset, bytes: bytes.into(), fua, keep_space }
                 }
                 Command::BlockStatus { offset, bytes, one } => {
-                    // What is under way may be told either way; what was acknowledged is in the log's map.
-                    let (page_bytes, array) = (service.engine.page_bytes().into(), service.engine.array());
-                    let runs = extents(offset, bytes.into(), page_bytes, one, |page| array.is_hole(page));
-                    self.connection.reply(pending, Reply::Extents(&runs));
+                    let page_bytes = service.engine.page_bytes().into();
+                    self.walk = Some((pending, Walk::new(offset, bytes.into(), page_bytes, one)));
+                    self.walk_on(service);
                     continue;
                 }
             };
@@ -195,6 +222,17 @@ impl Session {
             self.handshake_ends = None;
         }
         Ok(())
+    }
+
+    /// Looks at as many pages as this turn has left, and answers when all were looked at.
+    fn walk_on(&mut self, service: &Service) {
+        let Some((pending, mut walk)) = self.walk.take() else { return };
+        // What is under way may be told either way; what was acknowledged before is in the log's map.
+        let array = service.engine.array();
+        match walk.go_on(&mut self.pages_left, |page| array.is_hole(page)) {
+            true => self.connection.reply(pending, Reply::Extents(walk.runs())),
+            false => self.walk = Some((pending, walk)),
+        }
     }
 
     /// Gives a request to the engine, or keeps it while that is too busy.
@@ -237,11 +275,11 @@ impl Session {
     /// # Errors
     /// Why the connection is over.
     pub(crate) fn exchange(&mut self, service: &mut Service) -> Result<(), Over> {
-        while self.connection.wants_to_send() || self.held.is_some() {
+        while self.connection.wants_to_send() || self.is_waiting() {
             let is_any = self.send(&mut service.buffers)?;
-            let was_held = self.held.is_some();
+            let was_waiting = self.is_waiting();
             self.requests(service)?;
-            let is_stuck = self.held.is_some() && was_held;
+            let is_stuck = self.is_waiting() && was_waiting;
             if !is_any || is_stuck || self.is_clogged {
                 break;
             }
@@ -285,12 +323,12 @@ impl Session {
 
     /// Whether it is over: the client said goodbye, and has its replies.
     fn is_over(&self) -> bool {
-        self.held.is_none() && self.connection.is_over()
+        !self.is_waiting() && self.connection.is_over()
     }
 
     /// Whether every request is answered and every reply sent.
     pub(crate) fn is_idle(&self) -> bool {
-        self.held.is_none() && self.connection.is_idle()
+        !self.is_waiting() && self.connection.is_idle()
     }
 
     /// Lets go of the request that waits.
@@ -302,7 +340,7 @@ impl Session {
     pub(crate) fn wanted(&mut self) -> PollFlags {
         let mut wanted = PollFlags::empty();
         let has_space = self.connection.space().iter().any(|space| !space.is_empty());
-        wanted.set(PollFlags::IN, self.held.is_none() && has_space);
+        wanted.set(PollFlags::IN, !self.is_waiting() && has_space);
         wanted.set(PollFlags::OUT, self.is_clogged);
         wanted
     }
@@ -314,5 +352,70 @@ impl AsFd for Session {
             Socket::Unix(socket) => socket.as_fd(),
             Socket::Tcp(socket) => socket.as_fd(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stripewise_array::Scheme;
+    use stripewise_engine::{Engine, Options};
+    use stripewise_nbd::BlockSizes;
+    use stripewise_nbd::client::{Client, Found, Wishes};
+
+    use super::*;
+    use crate::extents::PAGES_A_TURN;
+
+    const PAGE: u32 = 512;
+
+    #[test]
+    fn where_data_is_takes_the_loop_a_few_pages_a_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "name = \"log\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+                    buffer_persistence = \"volatile\"\n";
+        let scheme = Scheme::from_toml("test", text).unwrap();
+        let paths: Vec<_> = (0..4).map(|nth| folder.path().join(nth.to_string())).collect();
+        let options = Options { page_bytes: PAGE, ..Options::default() };
+        let engine = Engine::create(&scheme, &paths, 4 << 20, options).unwrap();
+        let export = Export {
+            name: "x".into(),
+            description: String::new(),
+            bytes: engine.capacity(),
+            block: BlockSizes { minimum: 512, preferred: 512, maximum: 1 << 20 },
+            read_only: false,
+            zeroes_fast: true,
+        };
+        let mut service = Service::new(engine, None);
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        let mut session = Session::over(Socket::Unix(ours), &Arc::new(export), SessionId(0), 0);
+        let mut client = Client::new("x", Wishes::default());
+        let pages = 10 * PAGES_A_TURN;
+        let bytes = u32::try_from(pages).unwrap() * PAGE;
+        let mut turns_walking = 0;
+        let mut asked = None;
+        for _ in 0..200 {
+            session.begin_turn();
+            if client.export().is_some() && asked.is_none() {
+                asked = Some((client.block_status(0, bytes), client.block_status(0, bytes)));
+            }
+            theirs.write_all(&client.take_outgoing()).unwrap();
+            session.receive(&mut service).unwrap();
+            session.exchange(&mut service).unwrap();
+            turns_walking += u32::from(session.is_walking());
+            let mut piece = [0; 4096];
+            while let Ok(read @ 1..) = theirs.read(&mut piece) {
+                client.receive(&piece[..read]).unwrap();
+            }
+        }
+        let answers: Vec<_> = std::iter::from_fn(|| client.next_answer()).collect();
+        assert_eq!(answers.len(), 2, "both are answered");
+        for answer in answers {
+            let Ok(Found::Extents(runs)) = answer.outcome else { panic!("{:?}", answer.outcome) };
+            let told: u64 = runs.iter().map(|run| run.bytes).sum();
+            assert_eq!(told, u64::from(bytes), "{runs:?}");
+        }
+        assert!((19..=20).contains(&turns_walking), "{turns_walking} turns for 20 times what one may take");
+        assert!(!session.is_walking() && session.is_idle());
     }
 }

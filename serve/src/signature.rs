@@ -1,11 +1,14 @@
 //! What a file or device holds, told from its first and last bytes, before it is made an element.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use stripewise_engine::FileMedia;
+use stripewise_array::format::Superblock;
+use stripewise_base::text::visible;
+use stripewise_engine::{ElementFile, FileMedia};
 
 /// Bytes at the beginning, and at the end, that are looked at, and cleared by force. Every signature below lies in them.
 const LOOKED_AT: u64 = 1 << 20;
@@ -66,20 +69,25 @@ const MAGIC: [(&str, At, &[u8]); 37] = [
 /// # Errors
 /// When it cannot be read.
 pub fn content(path: &Path) -> io::Result<Option<String>> {
-    let found = FileMedia::superblock(path).map_err(|error| io::Error::other(error.trouble.to_string()))?;
-    if let Some(block) = found {
+    let block = FileMedia::superblock(path).map_err(|error| io::Error::other(error.trouble.to_string()))?;
+    content_of(&File::open(path)?, block)
+}
+
+/// What a file holds, in words, of which this superblock was read.
+fn content_of(mut file: &File, block: Option<Superblock>) -> io::Result<Option<String>> {
+    if let Some(block) = block {
         return Ok(Some(format!(
             "element {} of the array \"{}\" ({})",
-            block.number, block.name, block.array
+            block.number,
+            visible(&block.name),
+            block.array
         )));
     }
-    let mut file = File::open(path)?;
     let bytes = file.seek(SeekFrom::End(0))?;
     let long = bytes.min(LOOKED_AT);
-    let mut part = |from| -> io::Result<Vec<u8>> {
+    let part = |from| -> io::Result<Vec<u8>> {
         let mut content = vec![0; long as usize];
-        file.seek(SeekFrom::Start(from))?;
-        file.read_exact(&mut content)?;
+        file.read_exact_at(&mut content, from)?;
         Ok(content)
     };
     let (front, back) = (part(0)?, part(bytes - long)?);
@@ -96,28 +104,12 @@ pub fn content(path: &Path) -> io::Result<Option<String>> {
     Ok((!is_zero).then(|| "something that is not zero".to_owned()))
 }
 
-/// Whether the system uses the block device, so that even force must not take it: mounted, swap, part of something else.
-///
-/// # Errors
-/// When it cannot be opened for another reason.
-fn is_in_use(path: &Path) -> io::Result<bool> {
-    if !std::fs::metadata(path)?.file_type().is_block_device() {
-        return Ok(false);
-    }
-    // Linux opens a block device exclusively only if nothing else holds it.
-    let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
-    match OpenOptions::new().read(true).custom_flags(exclusive).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(true),
-        other => other.map(|_| false),
-    }
-}
-
 /// Why a file or device is not taken as an element.
 #[derive(Debug, thiserror::Error)]
 pub enum Taken {
-    /// The system has it.
-    #[error("`{}` is in use by the system (mounted, swap, or part of another device); force does not change that", .0.display())]
-    InUse(PathBuf),
+    /// Its path leads to another one than was looked at.
+    #[error("`{}` became another file while it was looked at, and was left as it is; look what it is, and try again", .0.display())]
+    Replaced(PathBuf),
     /// It holds something.
     #[error("`{}` holds {what}; `--force` takes it, and what it holds is lost", path.display())]
     Holds {
@@ -125,6 +117,14 @@ pub enum Taken {
         path: PathBuf,
         /// What, in words.
         what: String,
+    },
+    /// It cannot be cleared.
+    #[error("cannot clear `{}`: {error}", path.display())]
+    Uncleared {
+        /// Which one.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
     },
     /// It cannot be read.
     #[error("cannot read `{}`: {error}", path.display())]
@@ -136,34 +136,60 @@ pub enum Taken {
     },
 }
 
-/// What a device or file holds that is to become an element.
+/// What a device or file holds that is to become an element. It is open and locked, so that nothing else has it from here on to
+/// its end, and its path plays no part.
 ///
 /// # Errors
-/// When the system uses it or it cannot be read; when it holds anything, unless forced.
-pub fn inspect(path: &Path, force: bool) -> Result<Option<String>, Taken> {
+/// When it cannot be read; when it holds anything, unless forced.
+pub fn inspect(file: &ElementFile, force: bool) -> Result<Option<String>, Taken> {
+    let path = file.path();
     let fail = |error| Taken::Unreadable { path: path.to_owned(), error };
-    if is_in_use(path).map_err(fail)? {
-        return Err(Taken::InUse(path.to_owned()));
-    }
-    match content(path).map_err(fail)? {
+    let block =
+        FileMedia::superblock_in(file).map_err(|error| fail(io::Error::other(error.trouble.to_string())))?;
+    match descriptor(file).and_then(|file| content_of(&file, block)).map_err(fail)? {
         Some(what) if !force => Err(Taken::Holds { path: path.to_owned(), what }),
         content => Ok(content),
     }
 }
 
-/// Overwrites with zeros what could be taken for what was there before: the first and the last mebibyte.
+/// Overwrites with zeros what could be taken for what was there before: the first and the last mebibyte of the file that is open,
+/// which was inspected.
 ///
 /// # Errors
-/// When it cannot be written.
-pub fn clear(path: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).open(path)?;
+/// When its path leads to something else by now, and when it cannot be written.
+pub fn clear(file: &ElementFile) -> Result<(), Taken> {
+    let path = file.path();
+    if !is_at_its_path(file) {
+        return Err(Taken::Replaced(path.to_owned()));
+    }
+    let cleared = descriptor(file).and_then(|file| overwrite(&file));
+    cleared.map_err(|error| Taken::Uncleared { path: path.to_owned(), error })
+}
+
+fn overwrite(mut file: &File) -> io::Result<()> {
     let bytes = file.seek(SeekFrom::End(0))?;
     let zeros = vec![0; bytes.min(LOOKED_AT) as usize];
     for from in [0, bytes - zeros.len() as u64] {
-        file.seek(SeekFrom::Start(from))?;
-        file.write_all(&zeros)?;
+        file.write_all_at(&zeros, from)?;
     }
     file.sync_all()
+}
+
+fn descriptor(file: &ElementFile) -> io::Result<File> {
+    file.as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Whether the path of a file that is open leads to it still.
+pub fn is_at_its_path(file: &ElementFile) -> bool {
+    let identity = |found: fs::Metadata| match found.file_type().is_block_device() {
+        true => (0, found.rdev()),
+        false => (found.dev(), found.ino()),
+    };
+    let own = descriptor(file).and_then(|file| file.metadata());
+    match (own, fs::metadata(file.path())) {
+        (Ok(own), Ok(named)) => identity(own) == identity(named),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -172,7 +198,7 @@ mod tests {
 
     fn told(bytes: &[u8]) -> Option<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), bytes).unwrap();
+        fs::write(file.path(), bytes).unwrap();
         content(file.path()).unwrap()
     }
 
@@ -202,16 +228,42 @@ mod tests {
     }
 
     #[test]
+    fn what_was_looked_at_is_cleared_and_never_what_took_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, away) = (folder.path().join("a"), folder.path().join("away"));
+        fs::write(&path, vec![7; 8192]).unwrap();
+        let file = ElementFile::open(&path, 4096).unwrap();
+        assert!(matches!(inspect(&file, false), Err(Taken::Holds { .. })));
+        assert!(inspect(&file, true).unwrap().is_some() && is_at_its_path(&file));
+        fs::rename(&path, &away).unwrap();
+        let others = |path: &Path| fs::read(path).unwrap().iter().all(|&byte| byte == 9);
+        for is_link in [false, true] {
+            let other = folder.path().join("other");
+            fs::write(&other, vec![9; 8192]).unwrap();
+            match is_link {
+                true => std::os::unix::fs::symlink(&other, &path).unwrap(),
+                false => fs::rename(&other, &path).unwrap(),
+            }
+            assert!(matches!(clear(&file), Err(Taken::Replaced(_))));
+            assert!(others(&path) && fs::read(&away).unwrap()[0] == 7, "nothing was cleared");
+            fs::remove_file(&path).unwrap();
+        }
+        // By another name it is the same.
+        std::os::unix::fs::symlink(&away, &path).unwrap();
+        clear(&file).unwrap();
+        assert_eq!(content(&path).unwrap(), None);
+    }
+
+    #[test]
     fn what_is_cleared_holds_nothing_at_its_ends_and_all_between() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for bytes in [100, 5 << 20] {
-            std::fs::write(file.path(), vec![7; bytes]).unwrap();
-            clear(file.path()).unwrap();
+            fs::write(file.path(), vec![7; bytes]).unwrap();
+            overwrite(file.as_file()).unwrap();
             assert_eq!(content(file.path()).unwrap(), None);
-            let left = std::fs::read(file.path()).unwrap();
+            let left = fs::read(file.path()).unwrap();
             assert_eq!(left.len(), bytes);
             assert_eq!(left.iter().filter(|&&byte| byte == 7).count(), bytes.saturating_sub(2 << 20));
         }
-        assert!(!is_in_use(file.path()).unwrap(), "a file is no device");
     }
 }

@@ -1,6 +1,5 @@
 //! Writing traces, in every format that is read.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use serde::Serialize;
 
 use crate::format::{Chosen, FormatName, LineFormat, Record};
 use crate::input::Compression;
+use crate::partial::PartialFile;
 use crate::{Kind, Request, TraceError};
 
 /// How to write a trace.
@@ -50,8 +50,8 @@ pub struct Writer {
     /// For messages.
     path: PathBuf,
     body: Option<Body>,
-    /// The file under its temporary name, and its name.
-    file: Option<(PathBuf, PathBuf)>,
+    /// The file under its temporary name.
+    file: Option<PartialFile>,
     round_times: bool,
     latest_ns: u64,
     report: WriteReport,
@@ -88,26 +88,17 @@ impl Writer {
                 "exists already; it was left as it is",
             )));
         }
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        let sink: Sink = Box::new(BufWriter::with_capacity(1 << 17, File::create(&partial).map_err(io)?));
+        let partial = PartialFile::create(path).map_err(io)?;
+        let file = partial.file().try_clone().map_err(io)?;
+        let sink: Sink = Box::new(BufWriter::with_capacity(1 << 17, file));
         let by_name = match path.extension().and_then(|ending| ending.to_str()) {
             Some("gz") => Compression::Gzip,
             Some("zst") => Compression::Zstd,
             _ => Compression::None,
         };
-        let writer = Self::begin(sink, path, options, by_name);
-        match writer {
-            Ok(mut writer) => {
-                writer.file = Some((partial, path.to_owned()));
-                Ok(writer)
-            }
-            Err(error) => {
-                fs::remove_file(&partial).ok();
-                Err(error)
-            }
-        }
+        let mut writer = Self::begin(sink, path, options, by_name)?;
+        writer.file = Some(partial);
+        Ok(writer)
     }
 
     /// Writes to a stream such as standard output; `name` stands for its path in messages.
@@ -227,22 +218,10 @@ impl Writer {
         };
         sink.flush().map_err(io)?;
         drop(sink);
-        if let Some((partial, path)) = &self.file {
-            // Else a loss of power could leave the name and nothing in it.
-            File::open(partial).and_then(|file| file.sync_data()).map_err(io)?;
-            fs::rename(partial, path).map_err(io)?;
+        if let Some(partial) = self.file.take() {
+            partial.keep().map_err(io)?;
         }
-        self.file = None;
         Ok(std::mem::take(&mut self.report))
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        if let Some((partial, _)) = &self.file {
-            // Nothing useful can be done if it stays.
-            fs::remove_file(partial).ok();
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use stripewise_base::text::visible;
 use stripewise_base::units::Bytes;
 use stripewise_code::Kind;
 
@@ -62,7 +63,8 @@ impl Area {
 
 impl Display for Superblock {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        writeln!(f, "array {}, called \"{}\", of the scheme \"{}\"", self.array, self.name, self.scheme)?;
+        let (name, scheme) = (visible(&self.name), visible(&self.scheme));
+        writeln!(f, "array {}, called \"{name}\", of the scheme \"{scheme}\"", self.array)?;
         for line in self.settings.lines().filter(|line| !line.is_empty()) {
             writeln!(f, "  {line}")?;
         }

@@ -14,6 +14,8 @@ mod superblocks;
 mod walk;
 mod watched;
 
+use stripewise_base::text::{is_plain, visible};
+
 use crate::controller::Array;
 use crate::format::{
     Copy, EPOCHS_MAX, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
@@ -140,6 +142,12 @@ pub fn create(
              fewer settings, or use fewer members",
             scheme.name
         ));
+    }
+    for (what, name) in [("name", &identity.name), ("scheme's name", &scheme.name)] {
+        if !is_plain(name) {
+            let shown = visible(name);
+            return refuse(format!("the {what} \"{shown}\" has control characters; use others"));
+        }
     }
     let geometry = scheme.resolve(&elements, true)?;
     match scheme.placement.policy {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use stripewise_array::{Array, Elements, Opened, Opening, PageMemory};
+use stripewise_base::text::visible;
 use stripewise_study::human::count;
 
 use super::places::Places;
@@ -88,7 +89,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 /// What opening the array found.
 fn describe(opened: &Opened, files: &Files, context: &mut Context<'_>) -> std::io::Result<()> {
     let block = &files.superblock;
-    writeln!(context.out, "array {}, called \"{}\", {}", block.array, block.name, block.level)?;
+    writeln!(context.out, "array {}, called \"{}\", {}", block.array, visible(&block.name), block.level)?;
     for (number, position) in opened.positions.iter().enumerate() {
         match position {
             Some(position) => writeln!(context.out, "element {number} is #{position}")?,

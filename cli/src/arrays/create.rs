@@ -1,12 +1,13 @@
 //! `stripewise create`: an empty array over devices or files.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use stripewise_array::{Elements, Identity, Memory, OpenError, PageMemory, Scheme, create};
 use stripewise_base::units::Bytes;
 use stripewise_engine::{ElementFile, FileMedia, FileTrouble, capabilities, random_uuid};
-use stripewise_serve::signature;
+use stripewise_serve::signature::{self, Taken};
 
 use super::places::{Hint, Places, array_name, make_private};
 use super::scheme_of;
@@ -134,10 +135,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         elements: plan.paths.iter().map(|_| random_uuid()).collect::<Result<_, _>>()?,
         name: name.clone(),
     };
+    let (place, paths) = (plan.place(), plan.paths.clone());
     plan.carry_out(&scheme, &identity, page_bytes)?;
     let array = identity.array;
-    writeln!(context.out, "array {array}, called \"{name}\": {count} elements of {size}{}", plan.place())?;
-    let hint = Hint::new(array.to_string(), &scheme, &plan.paths)?;
+    writeln!(context.out, "array {array}, called \"{name}\": {count} elements of {size}{place}")?;
+    let hint = Hint::new(array.to_string(), &scheme, &paths)?;
     if let Err(Failure::Failed(reason)) = args.places.remember(&name, &hint) {
         context.remark(&format!("{reason}; name its files where a command takes the array's name"));
     }
@@ -163,6 +165,10 @@ struct Plan {
     paths: Vec<PathBuf>,
     /// What they hold now, in words.
     contents: Vec<Option<String>>,
+    /// Those that are there already: open and locked from before they were looked at until the array is written.
+    files: Vec<ElementFile>,
+    /// Those that new files replace.
+    replaced: Vec<Replaced>,
     /// The size of each, or of the smallest.
     bytes: u64,
     /// The folder, where files are to be made.
@@ -174,32 +180,32 @@ impl Plan {
         let digits = count.saturating_sub(1).to_string().len();
         let path = |nth| folder.join(format!("element-{nth:0digits$}"));
         let paths: Vec<PathBuf> = (0..count).map(path).collect();
-        let mut contents = Vec::new();
+        let (mut contents, mut replaced) = (Vec::new(), Vec::new());
         for path in &paths {
-            contents.push(match path.exists() {
-                false => None,
-                true if force => Some(replaceable(path, page_bytes)?),
-                true => {
-                    return Err(Failure::failed(format!(
-                        "`{}` exists already; `--force` replaces it, and what it holds is lost",
-                        path.display()
-                    )));
-                }
-            });
+            let found = Replaced::find(path, page_bytes)?;
+            if found.is_some() && !force {
+                return Err(Failure::failed(format!(
+                    "`{}` exists already; `--force` replaces it, and what it holds is lost",
+                    path.display()
+                )));
+            }
+            contents.push(found.as_ref().map(|_| "a file of this name".to_owned()));
+            replaced.extend(found);
         }
-        Ok(Self { paths, contents, bytes: size.0, folder: Some(folder.to_owned()) })
+        let folder = Some(folder.to_owned());
+        Ok(Self { paths, contents, files: Vec::new(), replaced, bytes: size.0, folder })
     }
 
     fn there_already(paths: Vec<PathBuf>, page_bytes: u32, force: bool) -> Outcome<Self> {
-        let mut contents = Vec::new();
-        for path in &paths {
-            contents
-                .push(signature::inspect(path, force).map_err(|error| Failure::failed(error.to_string()))?);
-        }
-        // Opened as elements are, so that one that is in use or has no whole page is refused before anything is changed.
-        let media = FileMedia::open(&paths, page_bytes)?;
-        let bytes = media.sizes().min().unwrap_or(0);
-        Ok(Self { paths, contents, bytes, folder: None })
+        // Opened as elements are, so that one that is in use or has no whole page is refused before anything is changed; and held
+        // to the end, so that what was looked at is what is cleared and written.
+        let files: Vec<ElementFile> =
+            paths.iter().map(|path| ElementFile::open(path, page_bytes)).collect::<Result<_, _>>()?;
+        let inspect =
+            |file| signature::inspect(file, force).map_err(|error| Failure::failed(error.to_string()));
+        let contents = files.iter().map(inspect).collect::<Outcome<_>>()?;
+        let bytes = files.iter().map(ElementFile::bytes).min().unwrap_or(0);
+        Ok(Self { paths, contents, files, replaced: Vec::new(), bytes, folder: None })
     }
 
     fn elements(&self, page_bytes: u32) -> Outcome<Elements> {
@@ -209,39 +215,44 @@ impl Plan {
     }
 
     /// Makes room, and writes the array.
-    fn carry_out(&self, scheme: &Scheme, identity: &Identity, page_bytes: u32) -> Outcome {
-        let made = match &self.folder {
+    fn carry_out(mut self, scheme: &Scheme, identity: &Identity, page_bytes: u32) -> Outcome {
+        let folder = self.folder.take();
+        let files = match &folder {
             Some(folder) => self.make_files(folder, page_bytes)?,
             None => {
-                for (path, _) in
-                    self.paths.iter().zip(&self.contents).filter(|(_, content)| content.is_some())
-                {
-                    let fail = |error| Failure::failed(format!("cannot clear `{}`: {error}", path.display()));
-                    signature::clear(path).map_err(fail)?;
+                // All of them are where they were before the first is changed.
+                if let Some(file) = self.files.iter().find(|file| !signature::is_at_its_path(file)) {
+                    let error = Taken::Replaced(file.path().to_owned());
+                    return Err(Failure::failed(error.to_string()));
                 }
-                FileMedia::open(&self.paths, page_bytes)?
+                for (file, _) in
+                    self.files.iter().zip(&self.contents).filter(|(_, content)| content.is_some())
+                {
+                    signature::clear(file).map_err(|error| Failure::failed(error.to_string()))?;
+                }
+                std::mem::take(&mut self.files)
             }
         };
-        let mut media = made;
+        let mut media = FileMedia::new(files, page_bytes);
         let written = create(scheme, media.elements(), identity, &mut media);
-        if written.is_err() && self.folder.is_some() {
+        if written.is_err() && folder.is_some() {
             // They were made for this array, and hold nothing.
-            for path in &self.paths {
-                let _ = std::fs::remove_file(path);
+            for file in media.into_files().iter().filter(|file| signature::is_at_its_path(file)) {
+                let _ = std::fs::remove_file(file.path());
             }
         }
         Ok(written?)
     }
 
-    fn make_files(&self, folder: &Path, page_bytes: u32) -> Outcome<FileMedia> {
+    fn make_files(&mut self, folder: &Path, page_bytes: u32) -> Outcome<Vec<ElementFile>> {
         let failed = |what: &str, path: &Path, error| {
             Failure::failed(format!("cannot {what} `{}`: {error}", path.display()))
         };
         make_private(folder).map_err(|error| failed("make folder", folder, error))?;
-        for path in self.paths.iter().filter(|path| path.exists()) {
-            std::fs::remove_file(path).map_err(|error| failed("replace", path, error))?;
+        for found in self.replaced.drain(..) {
+            found.remove()?;
         }
-        Ok(FileMedia::new(ElementFile::create_all(&self.paths, self.bytes, page_bytes)?, page_bytes))
+        Ok(ElementFile::create_all(&self.paths, self.bytes, page_bytes)?)
     }
 
     /// Where it is, for people.
@@ -250,12 +261,35 @@ impl Plan {
     }
 }
 
-/// What is said of a file that may be replaced: nobody may be using it.
-fn replaceable(path: &Path, page_bytes: u32) -> Outcome<String> {
-    match ElementFile::open_to_read(path, page_bytes) {
-        Err(error) if matches!(error.trouble, FileTrouble::Locked) => Err(error.into()),
-        // Whatever else is wrong with it goes with it.
-        _ => Ok("a file of this name".to_owned()),
+/// What a new file replaces.
+struct Replaced {
+    path: PathBuf,
+    /// Device and inode of what has the name: of a link those of the link.
+    identity: (u64, u64),
+    /// Locked, so that no engine takes it meanwhile; none where it is nothing that an engine could take.
+    _file: Option<ElementFile>,
+}
+
+impl Replaced {
+    /// What has the name `path`, if anything has: nobody may be using it.
+    fn find(path: &Path, page_bytes: u32) -> Outcome<Option<Self>> {
+        let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(None) };
+        let file = match ElementFile::open_to_read(path, page_bytes) {
+            Err(error) if matches!(error.trouble, FileTrouble::Locked) => return Err(error.into()),
+            // Whatever else is wrong with it goes with it.
+            opened => opened.ok(),
+        };
+        Ok(Some(Self { path: path.to_owned(), identity: (found.dev(), found.ino()), _file: file }))
+    }
+
+    /// Removes it, and nothing that took its name meanwhile.
+    fn remove(self) -> Outcome {
+        let fail = |error| Failure::failed(format!("cannot replace `{}`: {error}", self.path.display()));
+        let found = std::fs::symlink_metadata(&self.path).map_err(fail)?;
+        if (found.dev(), found.ino()) != self.identity {
+            return Err(Failure::failed(Taken::Replaced(self.path.clone()).to_string()));
+        }
+        std::fs::remove_file(&self.path).map_err(fail)
     }
 }
 
@@ -265,5 +299,67 @@ impl From<OpenError> for Failure {
             OpenError::Scheme(error) => error.into(),
             other => Self::failed(other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use stripewise_array::format::Uuid;
+
+    use super::*;
+
+    const PAGE: u32 = 4096;
+    const BYTES: usize = 8 << 20;
+
+    fn carry_out(plan: Plan) -> Outcome {
+        let scheme = scheme_of("durable-was").unwrap();
+        let elements = (0..5).map(|nth| Uuid([nth + 1; 16])).collect();
+        plan.carry_out(&scheme, &Identity { array: Uuid([9; 16]), elements, name: "x".into() }, PAGE)
+    }
+
+    /// Five files that hold `byte`.
+    fn files(folder: &Path, byte: u8) -> Vec<PathBuf> {
+        let paths: Vec<PathBuf> = (0..5).map(|nth| folder.join(format!("element-{nth}"))).collect();
+        paths.iter().for_each(|path| fs::write(path, vec![byte; BYTES]).unwrap());
+        paths
+    }
+
+    #[test]
+    fn what_takes_the_path_of_a_device_that_was_looked_at_is_neither_cleared_nor_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = files(folder.path(), 7);
+        let plan = Plan::there_already(paths.clone(), PAGE, true).unwrap();
+        assert!(plan.contents.iter().all(Option::is_some));
+        assert!(
+            ElementFile::open_to_read(&paths[0], PAGE).is_err(),
+            "they are locked from the first look on"
+        );
+        fs::rename(&paths[3], folder.path().join("away")).unwrap();
+        fs::write(&paths[3], vec![9; BYTES]).unwrap();
+        let told = carry_out(plan).expect_err("one is another");
+        assert!(told.message().contains("element-3` became another file"), "{}", told.message());
+        assert!(fs::read(&paths[3]).unwrap() == vec![9; BYTES]);
+        assert!(fs::read(&paths[0]).unwrap() == vec![7; BYTES], "and nothing else was changed");
+        let plan = Plan::there_already(paths.clone(), PAGE, true).unwrap();
+        carry_out(plan).unwrap();
+        assert!(FileMedia::superblock(&paths[3]).unwrap().is_some());
+    }
+
+    #[test]
+    fn what_takes_the_name_of_a_file_that_is_to_be_replaced_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = files(folder.path(), 7);
+        let new = |force| Plan::new_files(folder.path(), 5, Bytes(BYTES as u64), PAGE, force);
+        assert!(new(false).is_err());
+        let plan = new(true).unwrap();
+        fs::rename(&paths[0], folder.path().join("away")).unwrap();
+        fs::write(&paths[0], "theirs").unwrap();
+        let told = carry_out(plan).expect_err("one is another");
+        assert!(told.message().contains("element-0` became another file"), "{}", told.message());
+        assert_eq!(fs::read(&paths[0]).unwrap(), b"theirs");
+        carry_out(new(true).unwrap()).unwrap();
+        assert!(FileMedia::superblock(&paths[0]).unwrap().is_some());
     }
 }

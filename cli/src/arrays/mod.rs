@@ -18,6 +18,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::format::Superblock;
 use stripewise_array::placement::Persistence;
 use stripewise_array::{Metadata, Scheme};
+use stripewise_base::text::Visible;
 use stripewise_base::units::Bytes;
 use stripewise_engine::{FileError, FileMedia};
 use stripewise_study::{self as study, SchemeSpec};
@@ -95,7 +96,7 @@ impl Files {
     /// A line for each file: its number as an element that is offered, its name and size.
     fn listed(&self) -> impl Iterator<Item = String> + '_ {
         let sizes = self.media.sizes().map(|bytes| Bytes(bytes).to_string());
-        let names = self.paths.iter().map(|path| path.display());
+        let names = self.paths.iter().map(|path| Visible(path.display()));
         names.zip(sizes).enumerate().map(|(nth, (name, size))| format!("#{nth}: {name}, {size}"))
     }
 }

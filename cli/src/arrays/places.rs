@@ -10,9 +10,12 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use stripewise_array::Scheme;
 use stripewise_array::format::NAME_BYTES_MAX;
+use stripewise_trace::PartialFile;
 
 use crate::failure::{Failure, Outcome};
 
@@ -88,11 +91,22 @@ impl Places {
         Ok(self.runtime()?.join(format!("{name}.sock")))
     }
 
-    /// Makes the folder of sockets, which its user alone may enter.
+    /// Makes the folder of sockets, which its user alone may enter. One that is there must be this user's too, and no others may
+    /// change it: whoever can puts sockets of their own in the place of the server's.
     pub(crate) fn make_runtime(&self) -> Outcome {
         let folder = self.runtime()?;
+        let shown = folder.display();
         make_private(&folder)
-            .map_err(|error| Failure::failed(format!("cannot make folder `{}`: {error}", folder.display())))
+            .map_err(|error| Failure::failed(format!("cannot make folder `{shown}`: {error}")))?;
+        let reason = match private_folder(&folder) {
+            Ok(None) => return Ok(()),
+            Ok(Some(reason)) => reason,
+            Err(error) => format!("cannot be looked at: {error}"),
+        };
+        Err(Failure::failed(format!(
+            "the folder of sockets `{shown}` {reason}\n  make it this user's alone (`chown`, `chmod 700`), remove it, or name another \
+             by --runtime-dir"
+        )))
     }
 
     /// The names of all arrays that are remembered or served, sorted.
@@ -126,15 +140,13 @@ impl Places {
     /// Remembers `hint` under `name`, in place of what was remembered.
     pub(crate) fn remember(&self, name: &str, hint: &Hint) -> Outcome {
         let folder = self.state()?;
-        let (path, partial) =
-            (folder.join(format!("{name}.json")), folder.join(format!(".{name}.json.partial")));
+        let path = folder.join(format!("{name}.json"));
         let text = serde_json::to_vec_pretty(hint).map_err(std::io::Error::other);
         let write = |text: Vec<u8>| -> std::io::Result<()> {
             fs::create_dir_all(&folder)?;
-            let mut file = fs::File::create(&partial)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&partial, &path)
+            let partial = PartialFile::create(&path)?;
+            partial.file().write_all(&text)?;
+            partial.keep()
         };
         text.and_then(write).map_err(|error| {
             Failure::failed(format!("cannot remember the array in `{}`: {error}", path.display()))
@@ -145,6 +157,22 @@ impl Places {
 /// Makes a folder, where there is none, that its user alone may enter.
 pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Why others than this user could change what is in `folder`; none where they cannot. No link is followed.
+fn private_folder(folder: &Path) -> std::io::Result<Option<String>> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+    let opened = match rustix::fs::open(folder, flags, Mode::empty()) {
+        Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Some("is no folder, or a link to one".to_owned())),
+        opened => opened?,
+    };
+    let found = rustix::fs::fstat(&opened)?;
+    let (owner, own) = (found.st_uid, rustix::process::geteuid().as_raw());
+    if owner != own {
+        return Ok(Some(format!("belongs to user {owner}, and this is user {own}")));
+    }
+    let mode = found.st_mode & 0o777;
+    Ok((mode & 0o022 != 0).then(|| format!("has mode {mode:o}: others than its user may change it")))
 }
 
 /// `path` from the root on.
@@ -208,6 +236,52 @@ mod tests {
         for bad in ["", ".", "..", "../x", "a/b", "-x", ".x", "a b", "ä", &long] {
             assert!(array_name(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_folder_of_sockets_that_others_may_change_is_refused_with_a_remedy() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let make = |name: &str| Places { state_dir: None, runtime_dir: Some(at(name)) }.make_runtime();
+        make("new").unwrap();
+        make("new").unwrap();
+        assert_eq!(fs::metadata(at("new")).unwrap().permissions().mode() & 0o777, 0o700);
+        let refused = |name: &str, reason: &str| {
+            let told = make(name).expect_err(name);
+            let message = told.message();
+            assert!(message.contains(reason) && message.contains("--runtime-dir"), "{message}");
+        };
+        for (mode, is_good) in [(0o755, true), (0o775, false), (0o702, false), (0o1777, false)] {
+            fs::set_permissions(at("new"), fs::Permissions::from_mode(mode)).unwrap();
+            match is_good {
+                true => make("new").unwrap(),
+                false => refused("new", "others than its user may change it"),
+            }
+        }
+        fs::set_permissions(at("new"), fs::Permissions::from_mode(0o700)).unwrap();
+        symlink("new", at("link")).unwrap();
+        refused("link", "a link to one");
+        // Root may give a folder away; others have none of another user's that they could try.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(at("new"), Some(1), None).unwrap();
+            refused("new", "belongs to user 1");
+        }
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_partial_hint_leads_nothing_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { state_dir: Some(folder.path().into()), runtime_dir: None };
+        let scheme = Scheme::from_toml("x", "name = \"x\"").unwrap();
+        let hint = Hint::new("u".into(), &scheme, &[]).unwrap();
+        fs::write(folder.path().join("theirs"), "theirs").unwrap();
+        for name in [".pool.json.partial", "pool.json.partial"] {
+            std::os::unix::fs::symlink("theirs", folder.path().join(name)).unwrap();
+        }
+        places.remember("pool", &hint).unwrap();
+        assert_eq!(fs::read(folder.path().join("theirs")).unwrap(), b"theirs");
+        assert_eq!(places.hint("pool").unwrap(), Some(hint));
     }
 
     #[test]

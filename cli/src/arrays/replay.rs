@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use stripewise_base::text::visible;
 use stripewise_engine::transcript::{Head, Replay, ReplayError, Replayed};
 use stripewise_study::human::count;
 
@@ -56,7 +57,10 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     writeln!(
         context.out,
         "array \"{}\", {} over {} elements, scheme \"{}\"",
-        head.name, scheme.geometry.level, head.elements, scheme.name
+        visible(&head.name),
+        scheme.geometry.level,
+        head.elements,
+        visible(&scheme.name)
     )?;
     if let Some(scheme) = &args.scheme {
         replay.use_scheme(scheme_of(scheme)?);

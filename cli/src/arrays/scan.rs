@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use stripewise_array::format::{MemberState, Superblock};
+use stripewise_base::text::{Visible, visible};
 
 use super::places::Places;
 use super::search;
@@ -83,10 +84,11 @@ fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outco
     let newest = newest(found);
     let members = newest.members.len();
     let Superblock { array, name, level, scheme, .. } = &newest;
+    let (name, scheme) = (visible(name), visible(scheme));
     writeln!(context.out, "array {array}, called \"{name}\", {level}, {scheme}, {members} elements")?;
     for (path, block) in &*found {
         let state = state(block, &newest);
-        writeln!(context.out, "  element {:<3} {state:<10}  {}", block.number, path.display())?;
+        writeln!(context.out, "  element {:<3} {state:<10}  {}", block.number, Visible(path.display()))?;
     }
     for number in absent(found, &newest) {
         writeln!(context.out, "  element {number:<3} ABSENT")?;

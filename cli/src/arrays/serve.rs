@@ -62,6 +62,9 @@ pub(crate) struct Args {
     name: String,
 
     /// Where clients connect: unix:PATH or tcp:127.0.0.1:PORT; give several [default: unix:NAME.sock in the runtime folder]
+    ///
+    /// A Unix socket is open to this user alone. TCP on loopback is open to every local account and every program of this machine:
+    /// NBD asks for no password, so each of them can read and write the whole array. Use TCP only where all of them may.
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<Address>,
 
@@ -108,6 +111,11 @@ pub(crate) struct Args {
     /// Where metrics for Prometheus and a status page are served over HTTP
     #[arg(long, value_name = "IP:PORT")]
     metrics: Option<SocketAddr>,
+
+    /// A name by which metrics and the status page may be asked for, beside localhost, the address and the machine's own name; give
+    /// several. Whoever asks by another name is refused, so that no web page reads the status through a browser
+    #[arg(long, value_name = "NAME", requires = "metrics")]
+    metrics_host: Vec<String>,
 
     /// Record what is served as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server may
     /// have begun
@@ -171,6 +179,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         control: args.places.control(&args.name)?,
         name: args.name,
         metrics: args.metrics,
+        metrics_hosts: args.metrics_host,
         record: args.record,
         // Nothing is rebuilt on a read-only array.
         spares: if args.read_only { Vec::new() } else { spares },

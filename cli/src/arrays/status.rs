@@ -2,6 +2,7 @@
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
+use stripewise_base::text::{Visible, visible};
 use stripewise_serve::{Client, ClientError, Health, Progress, Status};
 use stripewise_study::human::{bytes, count, time};
 
@@ -82,11 +83,11 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     writeln!(
         out,
         "{}: {}, {}, {}{used}, {}, served for {}{read_only}",
-        status.name,
+        visible(&status.name),
         status.health.name().to_uppercase(),
         status.level,
         bytes(status.capacity_bytes),
-        status.scheme,
+        visible(&status.scheme),
         time(status.uptime_ns)
     )?;
     if status.starved {
@@ -97,11 +98,12 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     }
     for element in &status.elements {
         let path = element.path.as_deref().unwrap_or_else(|| "-".as_ref()).display();
-        let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let path = Visible(path);
+        let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {}", Visible(reason)));
         writeln!(out, "  element {:<3} {:<10}  {path}{reason}", element.number, element.state)?;
     }
     for spare in &status.spares {
-        writeln!(out, "  spare                   {}", spare.display())?;
+        writeln!(out, "  spare                   {}", Visible(spare.display()))?;
     }
     if let Some(progress) = &status.rebuild {
         writeln!(out, "  rebuild of element {}", progress_line(progress))?;
@@ -133,14 +135,14 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         )?;
     }
     for address in &status.addresses {
-        writeln!(out, "  serves {address}")?;
+        writeln!(out, "  serves {}", visible(address))?;
     }
     if let Some(recording) = &status.recording {
         let (requests, left_out) = (count(recording.requests), count(recording.left_out));
         writeln!(
             out,
             "  records to {}: {requests} requests, {left_out} left out",
-            recording.folder.display()
+            Visible(recording.folder.display())
         )?;
     }
     Ok(())

@@ -173,7 +173,7 @@ impl Engine<Files> {
     /// # Errors
     /// When the file is not that element, or the controller does not take it; see [`RejoinError`].
     pub fn rejoin(&mut self, element: u16, file: ElementFile) -> Result<(), EngineError> {
-        match FileMedia::returning(file.path())? {
+        match FileMedia::returning(&file)? {
             Some(returning) => self.rejoin_as(element, file, &returning),
             None => {
                 let reason = "it has no superblock; replace the element by it".to_owned();

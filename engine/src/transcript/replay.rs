@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use stripewise_array::{
@@ -22,13 +22,31 @@ use crate::engine::with_own_times;
 /// More than any request that an engine gives its controller.
 const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
 
+/// No run is longer: 146 years. Behind it times could no longer be added.
+const NOW_MAX: Nanos = 1 << 62;
+
 /// A transcript that is to be replayed.
 #[derive(Debug)]
 pub struct Replay {
     path: PathBuf,
     head: Head,
     scheme: Scheme,
-    values: Values<BufReader<File>>,
+    values: Values<Input>,
+}
+
+/// Where the bytes come from.
+struct Input(Box<dyn Read + Send>);
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Input")
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
 }
 
 /// Why a transcript cannot be replayed.
@@ -90,13 +108,23 @@ impl Replay {
     /// Opens a transcript.
     ///
     /// # Errors
-    /// When it cannot be read, is none, or names a scheme that is none.
+    /// When it cannot be read, is none, or its head is none that an engine writes.
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         let fail = |reason: String| ReplayError { path: path.into(), reason };
         let file = File::open(path).map_err(|error| fail(error.to_string()))?;
-        let mut values = Values::new(BufReader::new(file)).map_err(|error| fail(error.to_string()))?;
+        Self::of(path, BufReader::new(file))
+    }
+
+    /// Reads a transcript from `from`; errors call it `path`.
+    ///
+    /// # Errors
+    /// Those of [`Replay::open`].
+    pub fn of(path: &Path, from: impl Read + Send + 'static) -> Result<Self, ReplayError> {
+        let fail = |reason: String| ReplayError { path: path.into(), reason };
+        let mut values = Values::new(Input(Box::new(from))).map_err(|error| fail(error.to_string()))?;
         let head: Option<Head> = values.next().map_err(|error| fail(error.to_string()))?;
         let head = head.ok_or_else(|| fail("it ends before it says which array it is of".into()))?;
+        head.check().map_err(fail)?;
         let scheme = head.parse_scheme().map_err(|error| fail(error.to_string()))?;
         Ok(Self { path: path.into(), head, scheme, values })
     }
@@ -141,7 +169,7 @@ impl Replay {
 /// The events of a transcript, one after the other.
 #[derive(Debug)]
 struct Script {
-    values: Values<BufReader<File>>,
+    values: Values<Input>,
     /// The event that comes next, if it was looked at.
     ahead: Option<Event>,
     told: Replayed,
@@ -153,7 +181,7 @@ struct Script {
 }
 
 impl Script {
-    fn new(values: Values<BufReader<File>>) -> Self {
+    fn new(values: Values<Input>) -> Self {
         Self {
             values,
             ahead: None,
@@ -413,7 +441,7 @@ impl Player<'_> {
             let Some(event) = self.stage.script.take() else { return Ok(()) };
             let wrong = || format!("event {nth} is what no engine tells: {event}");
             if let Some(now) = event.now() {
-                if now < self.now {
+                if !(self.now..=NOW_MAX).contains(&now) {
                     return Err(wrong());
                 }
                 self.now = now;
@@ -445,7 +473,7 @@ impl Player<'_> {
                 self.stage.finds(element, page, bytes);
             }
             Event::Completed { now, id, outcome, took_ns } => {
-                if !stage.over(id, outcome, array.memory()) {
+                if took_ns > now || !stage.over(id, outcome, array.memory()) {
                     return false;
                 }
                 let timing = Timing { cell_ns: took_ns, ..Timing::default() };

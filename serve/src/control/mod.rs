@@ -1,7 +1,7 @@
 //! The control socket: what may be asked of a server, as JSON-RPC 2.0, one line a message (docs/control.md).
 
 mod client;
-mod rpc;
+pub(crate) mod rpc;
 mod server;
 
 use std::path::PathBuf;

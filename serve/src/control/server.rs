@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -15,8 +14,9 @@ use super::{Answer, Asked, Command, ControlError};
 use crate::candidate::{Candidate, Place, Vacancy};
 use crate::deadline::Deadline;
 use crate::elements::Refusal;
+use crate::ending::Ending;
 use crate::error::ServeError;
-use crate::listen::UnixSocket;
+use crate::listen::{UnixSocket, next_connection};
 use crate::mailbox::{Sender, Unsent};
 
 /// Connections at a time; more are closed at once.
@@ -40,7 +40,7 @@ pub(crate) struct Control {
 #[derive(Debug)]
 struct Shared {
     socket: UnixSocket,
-    ended: AtomicBool,
+    ending: Ending,
     connections: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
     /// How the server ended, once it is known.
     outcome: Mutex<Option<Answer>>,
@@ -88,7 +88,7 @@ impl Control {
         let socket = UnixSocket::bind(path)?;
         let shared = Arc::new(Shared {
             socket,
-            ended: AtomicBool::new(false),
+            ending: Ending::new()?,
             connections: Mutex::default(),
             outcome: Mutex::default(),
             has_outcome: Condvar::new(),
@@ -110,30 +110,25 @@ impl Drop for Control {
     fn drop(&mut self) {
         // For those who wait for an end that nobody told of.
         self.shared.conclude(Err(ended()));
-        self.shared.ended.store(true, Ordering::Release);
-        // A connection of our own wakes the thread that listens.
-        let woken = UnixStream::connect(self.shared.socket.path()).is_ok();
-        if let Some(listener) = self.listener.take().filter(|_| woken) {
+        self.shared.ending.come();
+        if let Some(listener) = self.listener.take() {
             let _ = listener.join();
         }
-        for (stream, thread) in self.shared.connections().drain(..) {
-            // What is being answered is answered; nothing more is read.
+        let connections: Vec<_> = self.shared.connections().drain(..).collect();
+        // What is being answered is answered; nothing more is read. All of them at once: each may take its time for an answer.
+        for (stream, _) in &connections {
             let _ = stream.shutdown(Shutdown::Read);
+        }
+        for (_, thread) in connections {
             let _ = thread.join();
         }
     }
 }
 
 fn listen<M: From<Asked> + Send + 'static>(shared: &Arc<Shared>, mailbox: &Sender<M>) {
-    for stream in shared.socket.listener().incoming() {
-        if shared.ended.load(Ordering::Acquire) {
-            return;
-        }
-        let Ok(stream) = stream else {
-            // Out of descriptors, most likely: they come back as connections end.
-            std::thread::sleep(Duration::from_millis(100));
-            continue;
-        };
+    let listener = shared.socket.listener();
+    let accept = || listener.accept().map(|(stream, _)| stream);
+    while let Some(stream) = next_connection(listener, &shared.ending, accept) {
         let mut connections = shared.connections();
         connections.retain(|(_, thread)| !thread.is_finished());
         if connections.len() >= CONNECTIONS_MAX {
@@ -243,6 +238,7 @@ mod tests {
 
     use super::super::Client;
     use super::*;
+    use crate::listen::{ends, ends_without_its_path, fill_the_queue};
     use crate::mailbox::mailbox;
 
     /// A loop that answers with what it was asked, until it is told to stop.
@@ -312,6 +308,21 @@ mod tests {
             );
             thread.join().unwrap();
         }
+    }
+
+    #[test]
+    fn the_end_needs_neither_its_path_nor_room_in_its_queue() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ctl");
+        let (sender, inbox) = mailbox::<Asked>().unwrap();
+        let control = Control::start(&path, sender.clone()).unwrap();
+        assert!(ends_without_its_path(control, &path), "the end waits for another program");
+        std::fs::remove_file(&path).unwrap();
+        let control = Control::start(&path, sender).unwrap();
+        // It hangs up on those that are too many; that takes its thread a moment for each.
+        let _queue = fill_the_queue(&path);
+        assert!(ends(control), "the end waits for those that wait for it");
+        drop(inbox);
     }
 
     #[test]

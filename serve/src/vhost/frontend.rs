@@ -5,11 +5,9 @@ use std::fs::File;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use vhost::vhost_user::message::*;
 use vhost::vhost_user::{BackendReqHandler, Error, GpuBackend, Result, VhostUserBackendReqHandler};
@@ -17,8 +15,9 @@ use vhost::vhost_user::{BackendReqHandler, Error, GpuBackend, Result, VhostUserB
 use super::Job;
 use super::device::{Device, REGIONS_MAX};
 use super::disk::{Disk, QUEUES};
+use crate::ending::Ending;
 use crate::error::ServeError;
-use crate::listen::UnixSocket;
+use crate::listen::{UnixSocket, next_connection};
 use crate::mailbox::Sender;
 
 /// A socket that guests' hosts connect to, one at a time; dropped, it hangs up and removes its file. The loop's mailbox must have
@@ -32,7 +31,7 @@ pub(super) struct Frontend {
 #[derive(Debug)]
 struct Shared {
     socket: UnixSocket,
-    ended: AtomicBool,
+    ending: Ending,
     /// Whoever is there.
     stream: Mutex<Option<UnixStream>>,
 }
@@ -55,7 +54,7 @@ impl Frontend {
         mailbox: Sender<M>,
     ) -> std::result::Result<Self, ServeError> {
         let socket = UnixSocket::bind(path)?;
-        let shared = Arc::new(Shared { socket, ended: AtomicBool::new(false), stream: Mutex::default() });
+        let shared = Arc::new(Shared { socket, ending: Ending::new()?, stream: Mutex::default() });
         let inner = shared.clone();
         let remote = Arc::new(Remote { number, disk, mailbox });
         let listen = move || listen(&inner, &remote);
@@ -70,28 +69,26 @@ impl Frontend {
 
 impl Drop for Frontend {
     fn drop(&mut self) {
-        self.shared.ended.store(true, Ordering::Release);
-        // A connection of our own wakes the thread if it waits for one.
-        let woken = UnixStream::connect(self.shared.socket.path()).is_ok();
+        // Before the stream is taken: a thread that keeps one afterwards sees that the end has come.
+        self.shared.ending.come();
         if let Some(stream) = self.shared.keep(None) {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        if let Some(thread) = self.thread.take().filter(|_| woken) {
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
 fn listen<M: From<Job>>(shared: &Shared, remote: &Arc<Remote<M>>) {
-    for stream in shared.socket.listener().incoming() {
-        let kept = stream.and_then(|stream| Ok((stream.try_clone()?, stream)));
-        let Ok((own, stream)) = kept else {
-            // Out of descriptors, most likely: they come back.
-            std::thread::sleep(Duration::from_millis(100));
-            continue;
-        };
+    let listener = shared.socket.listener();
+    let accept = || {
+        let (stream, _) = listener.accept()?;
+        Ok((stream.try_clone()?, stream))
+    };
+    while let Some((own, stream)) = next_connection(listener, &shared.ending, accept) {
         shared.keep(Some(own));
-        if shared.ended.load(Ordering::Acquire) || remote.tell(Device::connect).is_err() {
+        if shared.ending.has_come() || remote.tell(Device::connect).is_err() {
             return;
         }
         let mut requests = BackendReqHandler::from_stream(stream, remote.clone());
@@ -300,5 +297,36 @@ impl<M: From<Job>> VhostUserBackendReqHandler for Remote<M> {
 
     fn set_log_base(&self, _log: &VhostUserLog, _file: File) -> Result<()> {
         not_offered()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::listen::{ends, ends_without_its_path, fill_the_queue};
+    use crate::mailbox::mailbox;
+
+    #[test]
+    fn the_end_needs_neither_its_path_nor_room_in_its_queue() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.vhost");
+        let disk = Disk { bytes: 1 << 30, page_bytes: 4096, read_only: false, name: "x".into() };
+        for is_there in [false, true] {
+            let (sender, inbox) = mailbox::<Job>().unwrap();
+            let frontend = Frontend::start(&path, 0, disk.clone(), sender).unwrap();
+            // One that is there keeps the thread; those behind it fill the queue.
+            let _guest = is_there.then(|| UnixStream::connect(&path).unwrap());
+            let mut device = Device::new(0, disk.clone());
+            while is_there && !device.is_connected() {
+                inbox.take().into_iter().for_each(|job| (job.work)(&mut device));
+            }
+            let _queue = is_there.then(|| fill_the_queue(&path));
+            drop(inbox);
+            match is_there {
+                true => assert!(ends(frontend), "the end waits for those that wait for it"),
+                false => assert!(ends_without_its_path(frontend, &path), "the end waits for another program"),
+            }
+            let _ = std::fs::remove_file(&path);
+        }
     }
 }

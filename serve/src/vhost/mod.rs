@@ -10,6 +10,8 @@ mod chain;
 mod device;
 mod disk;
 mod frontend;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod queue;
 
 use std::fmt;

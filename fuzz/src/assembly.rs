@@ -1,0 +1,137 @@
+//! What holds for the members of an array whose structures have right checksums and say anything: opening, checking, dumping and
+//! writing them ends with an answer.
+
+use std::sync::OnceLock;
+
+use stripewise_array::format::dump::Dump;
+use stripewise_array::format::{SUPERBLOCK_BYTES, crc32c};
+use stripewise_array::{Array, Elements, Opening, PageMemory, RequestKind, Scheme};
+
+use crate::disk::{Disk, Host};
+
+const SCHEMES: [&str; 3] = [
+    "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n",
+    "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n",
+    "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[journal]\npolicy = \"intent-bitmap\"\n",
+];
+
+const PAGE: usize = 1024;
+
+/// The beginnings of structures, how long each is, and where it has its checksum.
+const STRUCTURES: [(&[u8; 8], usize, usize); 7] = [
+    (b"STRIPEWS", SUPERBLOCK_BYTES, SUPERBLOCK_BYTES - 4),
+    (b"SWSUMMRY", PAGE, 28),
+    (b"SWCOMMIT", PAGE, 28),
+    (b"SWCHKPNT", PAGE, 28),
+    (b"SWREDO\0\0", PAGE, 28),
+    (b"SWCHKSUM", PAGE, 28),
+    (b"SWINTENT", PAGE, 28),
+];
+
+/// A structure of a disk: element, page, and which.
+type Structure = (usize, usize, usize);
+
+/// The first byte names the scheme and how the array is opened, the second a member that is missing; the others are changes: which
+/// structure, from which byte on, how many bytes, and these.
+///
+/// # Panics
+/// When something does not hold.
+pub fn check(bytes: &[u8]) {
+    let Some((&[way, missing], mut rest)) = bytes.split_first_chunk() else { return };
+    let which = usize::from(way) % SCHEMES.len();
+    let (disk, structures) = &images()[which];
+    let mut disk = disk.clone();
+    while let Some((&[low, high, at_low, at_high, length], after)) = rest.split_first_chunk() {
+        let bytes = &after[..usize::from(length % 9).min(after.len())];
+        rest = &after[bytes.len()..];
+        let structure = structures[usize::from(u16::from_le_bytes([low, high])) % structures.len()];
+        change(&mut disk, structure, usize::from(u16::from_le_bytes([at_low, at_high])), bytes);
+    }
+    if let Some(element) = disk.elements.get_mut(usize::from(missing)) {
+        element.is_gone = true;
+    }
+    look(SCHEMES[which], &mut disk.clone());
+    if way & 0x80 == 0 {
+        write(SCHEMES[which], &disk, way & 0x40 != 0);
+    }
+}
+
+/// An array of each scheme, written by the controller, and where its structures are.
+fn images() -> &'static [(Disk, Vec<Structure>); 3] {
+    static IMAGES: OnceLock<[(Disk, Vec<Structure>); 3]> = OnceLock::new();
+    IMAGES.get_or_init(|| {
+        SCHEMES.map(|scheme| {
+            let mut host = Host::create(scheme, Disk::new(4, 200, PAGE as u32));
+            (0..20).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
+            host.trim(3, 4);
+            host.flush();
+            let mut host = host.lose_power();
+            (0..20).for_each(|chunk| host.write(chunk, 100));
+            host.trim(9, 2);
+            host.flush();
+            let disk = host.copy_of_disk();
+            let structures = structures(&disk);
+            (disk, structures)
+        })
+    })
+}
+
+fn structures(disk: &Disk) -> Vec<Structure> {
+    let mut found = Vec::new();
+    for (element, pages) in disk.elements.iter().map(|element| &element.pages).enumerate() {
+        for (page, content) in pages.iter().enumerate() {
+            let kind = STRUCTURES.iter().position(|(magic, ..)| content.starts_with(*magic));
+            found.extend(kind.map(|kind| (element, page, kind)));
+        }
+    }
+    found
+}
+
+/// Changes a structure from byte `at` on, and its checksum with it.
+fn change(disk: &mut Disk, (element, page, kind): Structure, at: usize, with: &[u8]) {
+    let (_, length, checksum_at) = STRUCTURES[kind];
+    let pages = &mut disk.elements[element].pages[page..page + length / PAGE];
+    let mut whole: Vec<u8> = pages.iter().flat_map(|page| page.iter().copied()).collect();
+    let at = 8 + at % (length - 8);
+    let end = (at + with.len()).min(length);
+    whole[at..end].copy_from_slice(&with[..end - at]);
+    whole[checksum_at..checksum_at + 4].fill(0);
+    let checksum = crc32c(&whole);
+    whole[checksum_at..checksum_at + 4].copy_from_slice(&checksum.to_le_bytes());
+    for (page, content) in pages.iter_mut().zip(whole.chunks(PAGE)) {
+        page.copy_from_slice(content);
+    }
+}
+
+fn look(scheme: &str, disk: &mut Disk) {
+    let elements = Elements {
+        discard: false,
+        ..Elements::opaque(disk.elements.len() as u32, PAGE as u32, disk.elements[0].pages.len() as u32)
+    };
+    let scheme = Scheme::from_toml("the check", scheme).expect("it is a scheme");
+    for force in [false, true] {
+        let opening = Opening { read_only: true, force };
+        match Array::open(&scheme, elements, PageMemory::new(PAGE as u32), disk, opening) {
+            Ok((array, opened)) => {
+                array.check_all(disk, &opened, &mut |trouble| assert!(!trouble.to_string().is_empty()));
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    for segment in [None, Some(0)] {
+        let _ = Dump { segment }.run(disk, &mut |finding| assert!(!finding.to_string().is_empty()));
+    }
+}
+
+/// Opens the array for writing, and does what every host does.
+fn write(scheme: &str, disk: &Disk, force: bool) {
+    let opening = Opening { force, ..Opening::default() };
+    let Ok(mut host) = Host::try_open_as(scheme, disk.clone(), opening) else { return };
+    host.resume();
+    for (kind, chunk) in [(RequestKind::Write, 5), (RequestKind::Flush, 0), (RequestKind::Read, 5)] {
+        let chunks = u64::from(kind != RequestKind::Flush);
+        let _ = host.ask(kind, chunk, host.chunks(chunks, 7));
+    }
+    host.finish();
+}

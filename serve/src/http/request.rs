@@ -1,0 +1,122 @@
+//! A request, from its head to the bytes of the answer.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use stripewise_base::text::{Visible, visible_json, visible_lines};
+
+use super::host::Hosts;
+use crate::control::Answer;
+use crate::metrics;
+
+/// Longest head of a request that is read, in bytes.
+pub(super) const HEAD_MAX: usize = 16 << 10;
+
+pub(super) const PAGE: &str = include_str!("../page.html");
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// What is answered with.
+#[derive(Debug)]
+pub(super) struct Site<S> {
+    pub(super) hosts: Hosts,
+    /// Tells the status at that moment.
+    pub(super) status: S,
+}
+
+/// The status code, the type of the body, and the body.
+type Reply = (&'static str, &'static str, Cow<'static, str>);
+
+/// Whether the head of a request has its end.
+pub(super) fn is_whole(head: &[u8]) -> bool {
+    let mut lines = head.split(|&byte| byte == b'\n');
+    // What follows the last line break is no line.
+    lines.next_back();
+    lines.any(|line| line.is_empty() || line == b"\r")
+}
+
+impl<S: Fn() -> Answer> Site<S> {
+    /// The answer to a request with this head that came to the address `local`.
+    pub(super) fn answer(&self, head: &[u8], local: Option<IpAddr>) -> Vec<u8> {
+        let head = String::from_utf8_lossy(head);
+        let mut lines = head.lines();
+        let mut words = lines.next().unwrap_or_default().split_whitespace();
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let path = target.split('?').next().unwrap_or_default();
+        let fields = lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':'));
+        let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, value)| value);
+        let (code, kind, body) = match (hosts.next(), hosts.next()) {
+            (_, Some(_)) => ("400 Bad Request", TEXT, "one Host, please\n".into()),
+            // Browsers name it always. Who asks without is a program, which goes where it was sent.
+            (None, None) => self.reply(method, path),
+            (Some(called), None) if self.hosts.answer_to(called, local) => self.reply(method, path),
+            (Some(_), None) => misdirected(),
+        };
+        let mut answer = format!(
+            "HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+             X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        if method != "HEAD" {
+            answer.push_str(&body);
+        }
+        answer.into_bytes()
+    }
+
+    fn reply(&self, method: &str, path: &str) -> Reply {
+        if method != "GET" && method != "HEAD" {
+            return ("405 Method Not Allowed", TEXT, "only GET\n".into());
+        }
+        match path {
+            "/" => ("200 OK", "text/html; charset=utf-8", PAGE.into()),
+            "/metrics" | "/status.json" => match ((self.status)(), path) {
+                (Ok(value), "/status.json") => {
+                    ("200 OK", "application/json", visible_json(&value.to_string()).into_owned().into())
+                }
+                (Ok(value), _) => match serde_json::from_value(value).map(|status| metrics::text(&status)) {
+                    Ok(Ok(text)) => {
+                        ("200 OK", metrics::CONTENT_TYPE, visible_lines(&text).into_owned().into())
+                    }
+                    Ok(Err(error)) => ("500 Internal Server Error", TEXT, format!("{error}\n").into()),
+                    Err(error) => ("500 Internal Server Error", TEXT, format!("{error}\n").into()),
+                },
+                (Err(error), _) => ("503 Service Unavailable", TEXT, format!("{}\n", Visible(error)).into()),
+            },
+            _ => ("404 Not Found", TEXT, "there are /, /metrics and /status.json\n".into()),
+        }
+    }
+}
+
+fn misdirected() -> Reply {
+    let body = "this server does not answer to that name: ask for 127.0.0.1, localhost, its address or the machine's name, or let \
+                it answer to the name by `stripewise serve --metrics-host NAME`\n";
+    ("421 Misdirected Request", TEXT, body.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_name_holds_is_obeyed_by_a_terminal_that_shows_the_answer() {
+        let hostile = "a\u{1b}]0;x\u{7}\u{9b}2J\u{202e}";
+        let status = || Ok(serde_json::json!({ "name": hostile }));
+        let refused = || Err(crate::control::ControlError::refused(hostile));
+        let ask = b"GET /status.json HTTP/1.1\r\n\r\n";
+        let told = Site { hosts: Hosts::default(), status }.answer(ask, None);
+        let text = String::from_utf8(told).unwrap();
+        assert!(text.contains("\\u001b]0;x\\u0007\\u009b2J\\u202e\"}"), "{text}");
+        let told = Site { hosts: Hosts::default(), status: refused }.answer(ask, None);
+        let text = String::from_utf8(told).unwrap();
+        assert!(text.ends_with("a\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{202e}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_head_ends_with_an_empty_line() {
+        for whole in ["GET / HTTP/1.1\r\n\r\n", "GET /\n\n", "GET /\r\nHost: x\r\n\r\nbody"] {
+            assert!(is_whole(whole.as_bytes()), "{whole:?}");
+        }
+        for part in ["", "GET / HTTP/1.1\r\n", "GET /\r\nHost: x\r\n\r", "GET /"] {
+            assert!(!is_whole(part.as_bytes()), "{part:?}");
+        }
+    }
+}

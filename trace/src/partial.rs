@@ -1,0 +1,192 @@
+//! Files that are written beside their place and take it when they are whole.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A file that has its place once it is [kept](PartialFile::keep); dropped before, it is removed.
+///
+/// Its name ends in `.partial`. It is made new, so that no link of that name leads what is written elsewhere, and it is locked as
+/// long as it is written: one that is not is what a program left behind that was killed, and is replaced.
+#[derive(Debug)]
+pub struct PartialFile {
+    file: File,
+    partial: PathBuf,
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl PartialFile {
+    /// Begins the file that is to be `path`.
+    ///
+    /// # Errors
+    /// When another program writes it, and what the operating system refuses.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        // Another one may come in between, but not each time.
+        for _ in 0..4 {
+            match File::create_new(&partial) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => remove_left(&partial)?,
+                made => {
+                    let file = made?;
+                    // An error is that of a file system without locks.
+                    let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+                    // Before it was locked another one may have taken it for one that was left behind.
+                    if is_ours && leads_to(&partial, &file) {
+                        return Ok(Self { file, partial, path: path.to_owned(), is_kept: false });
+                    }
+                }
+            }
+        }
+        Err(busy(&partial))
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Makes what was written durable and gives it its place.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn keep(mut self) -> io::Result<()> {
+        // Else a loss of power could leave the name and nothing in it.
+        self.file.sync_data()?;
+        if !leads_to(&self.partial, &self.file) {
+            self.is_kept = true;
+            return Err(busy(&self.partial));
+        }
+        fs::rename(&self.partial, &self.path)?;
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        if !self.is_kept && leads_to(&self.partial, &self.file) {
+            // Nothing useful can be done if it stays.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// Whether `path` names `file`, and no link to it.
+fn leads_to(path: &Path, file: &File) -> bool {
+    let identity = |found: fs::Metadata| (found.dev(), found.ino());
+    match (fs::symlink_metadata(path), file.metadata()) {
+        (Ok(named), Ok(found)) => identity(named) == identity(found),
+        _ => false,
+    }
+}
+
+/// Removes what is in the way, unless a program writes it. Of a link the link goes, not what it leads to.
+fn remove_left(partial: &Path) -> io::Result<()> {
+    let found = match fs::symlink_metadata(partial) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    // Only a file of ours is opened: anything else might wait.
+    if found.is_file()
+        && let Ok(file) = File::open(partial)
+        && matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    {
+        return Err(busy(partial));
+    }
+    match fs::remove_file(partial) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn busy(partial: &Path) -> io::Error {
+    let message =
+        format!("another program writes it as `{}`; wait for its end, or name another", partial.display());
+    io::Error::new(io::ErrorKind::ResourceBusy, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A folder of a test's own; this crate has no library for that.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("stripewise-partial-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn write(path: &Path, text: &str) -> io::Result<()> {
+        let partial = PartialFile::create(path)?;
+        partial.file().write_all(text.as_bytes())?;
+        partial.keep()
+    }
+
+    #[test]
+    fn a_file_has_its_place_when_it_is_whole_and_not_before() {
+        let folder = Folder::new("whole");
+        let path = folder.0.join("a");
+        let partial = PartialFile::create(&path).unwrap();
+        assert_eq!(folder.names(), ["a.partial"]);
+        drop(partial);
+        assert!(folder.names().is_empty());
+        write(&path, "one").unwrap();
+        write(&path, "two").unwrap();
+        assert_eq!((folder.names(), fs::read(&path).unwrap()), (vec!["a".to_owned()], b"two".to_vec()));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_partial_file_leads_nothing_elsewhere() {
+        let folder = Folder::new("link");
+        let (path, other) = (folder.0.join("a"), folder.0.join("other"));
+        fs::write(&other, "theirs").unwrap();
+        for target in ["other", "gone"] {
+            symlink(target, folder.0.join("a.partial")).unwrap();
+            write(&path, "ours").unwrap();
+            assert_eq!(fs::read(&other).unwrap(), b"theirs");
+            assert_eq!((fs::read(&path).unwrap(), folder.names().len()), (b"ours".to_vec(), 2));
+            assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
+        }
+    }
+
+    #[test]
+    fn what_was_left_behind_is_replaced_and_what_is_being_written_is_not() {
+        let folder = Folder::new("left");
+        let path = folder.0.join("a");
+        fs::write(folder.0.join("a.partial"), "half").unwrap();
+        write(&path, "whole").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        let first = PartialFile::create(&path).unwrap();
+        let error = PartialFile::create(&path).unwrap_err();
+        assert!(error.to_string().contains("another program writes it"), "{error}");
+        first.file().write_all(b"first").unwrap();
+        first.keep().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+    }
+}
