@@ -90,6 +90,13 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// A file for `place`, and what is known of it. Whoever drops it, the serving thread most likely, does not wait for its device.
+    fn ready(place: Place, mut file: ElementFile, returned: Option<Superblock>, made: Option<NewFile>) -> Self {
+        file.close_aside();
+        file.forget_cache();
+        Self { place, file, returned, made }
+    }
+
     /// Opens what `path` names for `place`, and clears it if it held something and is forced. A file that is not there is
     /// made where the array's elements are files. `vacancy` asks the array, and is asked once more before anything is cleared.
     ///
@@ -105,12 +112,12 @@ impl Candidate {
         if !is_there(path)? {
             refuse_to_make(path, &living)?;
             let file = ElementFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
-            return Ok(Self { place, file, returned: None, made: Some(NewFile(Some(path.into()))) });
+            return Ok(Self::ready(place, file, None, Some(NewFile(Some(path.into())))));
         }
         let is_own = |block: &Superblock| own == Some((block.array, block.element));
         if let Some(block) = FileMedia::superblock(path)?.filter(is_own) {
             let file = ElementFile::open(path, page_bytes)?;
-            return Ok(Self { place, file, returned: Some(block), made: None });
+            return Ok(Self::ready(place, file, Some(block), None));
         }
         let holds = inspect(path, force)?;
         // Locked before it is cleared: another engine may have it.
@@ -123,7 +130,7 @@ impl Candidate {
             vacancy()?;
             clear(path).map_err(|error| Unfit::Io { what: "clear", path: path.into(), error })?;
         }
-        Ok(Self { place, file, returned: None, made: None })
+        Ok(Self::ready(place, file, None, None))
     }
 }
 

@@ -98,7 +98,8 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     for element in &status.elements {
         let path = element.path.as_deref().unwrap_or_else(|| "-".as_ref()).display();
         let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        writeln!(out, "  element {:<3} {:<10}  {path}{reason}", element.number, element.state)?;
+        let slow = if element.slow { ": does not answer, reads go around it" } else { "" };
+        writeln!(out, "  element {:<3} {:<10}  {path}{reason}{slow}", element.number, element.state)?;
     }
     for spare in &status.spares {
         writeln!(out, "  spare                   {}", spare.display())?;

@@ -141,6 +141,15 @@ pub enum Event {
         /// The element.
         element: u16,
     },
+    /// An element had not answered for some time, or did so again.
+    Slow {
+        /// When.
+        now: Nanos,
+        /// The element.
+        element: u16,
+        /// Whether it had not.
+        is_slow: bool,
+    },
 }
 
 impl Event {
@@ -160,6 +169,7 @@ impl Event {
             | Self::Scrub { now }
             | Self::Allowed { now, .. }
             | Self::Starved { now, .. }
+            | Self::Slow { now, .. }
             | Self::Drained { now }
             | Self::Checkpoint { now }
             | Self::Resumed { now } => Some(now),
@@ -210,6 +220,8 @@ impl fmt::Display for Event {
             Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
             Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
             Self::GaveUp { element } => write!(f, "element {element} was given up"),
+            Self::Slow { element, is_slow: true, .. } => write!(f, "element {element} did not answer"),
+            Self::Slow { element, .. } => write!(f, "element {element} answered again"),
         }
     }
 }

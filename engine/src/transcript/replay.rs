@@ -475,6 +475,12 @@ impl Player<'_> {
                 self.stage.held.retain(|&(its, _), _| its != element);
                 return self.array.rejoin(now, element, how, &mut self.stage).is_ok();
             }
+            Event::Slow { now, element, is_slow } => {
+                if !self.has(element) {
+                    return false;
+                }
+                self.array.element_slow(now, element, is_slow, &mut self.stage);
+            }
             Event::Scrub { now } => array.scrub(now, stage),
             Event::StopScrub => array.stop_scrub(),
             Event::Allowed { now, pages } => array.allow(now, pages, stage),
