@@ -71,7 +71,7 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
 }
 
 /// What makes a case simpler as a whole.
-const SIMPLER: [fn(&mut Case); 14] = [
+const SIMPLER: [fn(&mut Case); 15] = [
     |case| case.volatile_elements = false,
     |case| case.faults = Faults::default(),
     |case| case.faults.lost_ppm = 0,

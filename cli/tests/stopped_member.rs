@@ -43,10 +43,21 @@ impl Fuse {
     fn mount(sandbox: &Sandbox) -> Option<Self> {
         let mount = sandbox.path().join("fuse");
         std::fs::create_dir(&mount).expect("the sandbox can be written");
-        File::create(sandbox.path().join("image")).and_then(|file| file.set_len(16 << 20)).expect("it has room");
+        File::create(sandbox.path().join("image"))
+            .and_then(|file| file.set_len(16 << 20))
+            .expect("it has room");
         let mut command = Command::new("nbdfuse");
-        command.arg(mount.join("member")).args(["[", "qemu-nbd", "-f", "raw", "--discard=unmap", "image", "]"]);
-        let server = command.current_dir(sandbox.path()).stdin(Stdio::null()).spawn().expect("nbdfuse starts");
+        command.arg(mount.join("member")).args([
+            "[",
+            "qemu-nbd",
+            "-f",
+            "raw",
+            "--discard=unmap",
+            "image",
+            "]",
+        ]);
+        let server =
+            command.current_dir(sandbox.path()).stdin(Stdio::null()).spawn().expect("nbdfuse starts");
         let mut fuse = Self { server, mount };
         let until = Instant::now() + Duration::from_secs(10);
         while std::fs::metadata(fuse.member()).is_err() {
@@ -177,7 +188,11 @@ fn check(scheme: &str) {
     // Were it any later, reads may have waited for the member until it was out.
     assert!(read < Duration::from_millis(1800), "the test came to this too late: {read:?}");
     assert!(took[took.len() - 1] < 4 * SOON && took[took.len() - 2] < SOON, "{took:?}");
-    assert_eq!((&told["health"], &told["elements"][2]["state"]), (&"clean".into(), &"active".into()), "{told}");
+    assert_eq!(
+        (&told["health"], &told["elements"][2]["state"]),
+        (&"clean".into(), &"active".into()),
+        "{told}"
+    );
     assert_eq!(told["elements"][2]["slow"], true, "{told}");
     assert!(answered < Duration::from_secs(1), "{answered:?}");
 

@@ -123,7 +123,16 @@ impl ElementFile {
         let takes_direct = takes_direct(&file, page_bytes);
         let path = path.to_path_buf();
         let file_system = file_system(&file);
-        Self { file: Handle::new(file), file_system, path, page_bytes, pages, discards, trims: Trims::Zeros, takes_direct }
+        Self {
+            file: Handle::new(file),
+            file_system,
+            path,
+            page_bytes,
+            pages,
+            discards,
+            trims: Trims::Zeros,
+            takes_direct,
+        }
     }
 
     /// Opens the elements of one array.

@@ -170,7 +170,8 @@ mod tests {
         assert!(watch.is_slow(0) && !watch.is_slow(1));
         watch.moved(0);
         assert_eq!(look(&mut watch, 130, 170), [(130, 0, false)]);
-        let news: Vec<_> = std::iter::from_fn(|| watch.take()).map(|news| (news.element, news.change)).collect();
+        let news: Vec<_> =
+            std::iter::from_fn(|| watch.take()).map(|news| (news.element, news.change)).collect();
         let expected = [
             (0, MemberChange::Slow { for_ns: 50_000_000 }),
             (0, MemberChange::Answers { after_ns: 120_000_000 }),

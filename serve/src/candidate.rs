@@ -91,7 +91,12 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// A file for `place`, and what is known of it. Whoever drops it, the serving thread most likely, does not wait for its device.
-    fn ready(place: Place, mut file: ElementFile, returned: Option<Superblock>, made: Option<NewFile>) -> Self {
+    fn ready(
+        place: Place,
+        mut file: ElementFile,
+        returned: Option<Superblock>,
+        made: Option<NewFile>,
+    ) -> Self {
         file.close_aside();
         file.forget_cache();
         Self { place, file, returned, made }

@@ -276,7 +276,11 @@ impl Server {
         while let Some(MemberNews { element: member, change, .. }) = self.service.engine.take_member_news() {
             match change {
                 MemberChange::Slow { for_ns } => {
-                    tracing::warn!(member, for_ms = for_ns / 1_000_000, "does not answer: reads go around it");
+                    tracing::warn!(
+                        member,
+                        for_ms = for_ns / 1_000_000,
+                        "does not answer: reads go around it"
+                    );
                 }
                 MemberChange::Answers { after_ns } => {
                     tracing::info!(member, after_ms = after_ns / 1_000_000, "answers again");

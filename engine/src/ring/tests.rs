@@ -2,7 +2,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
-use stripewise_array::{Class, Memory};
+use stripewise_array::{Class, Memory, PageId};
 
 use super::*;
 use crate::store::outcome_of;
