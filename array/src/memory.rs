@@ -98,6 +98,8 @@ pub struct PagePool<H> {
     /// Parts of the slabs, each owned on its own, so that pages can be lent to a code one by one.
     pages: Vec<BytesMut>,
     free: Vec<PageId>,
+    /// Names of pages whose buffers were withdrawn.
+    withdrawn: Vec<PageId>,
     /// Their addresses.
     slabs: Vec<Range<usize>>,
     /// The change of a member while parity takes it in.
@@ -113,6 +115,7 @@ impl<H> PagePool<H> {
             page_bytes,
             pages: Vec::new(),
             free: Vec::new(),
+            withdrawn: Vec::new(),
             slabs: Vec::new(),
             change: vec![0; page_bytes].into(),
             host: PhantomData,
@@ -139,14 +142,23 @@ impl<H> PagePool<H> {
         &self.slabs
     }
 
-    /// Gives `page` another buffer with the same content, and the buffer that it had another name, under which it is taken:
-    /// for whoever cannot have an operation on it back, but must go on.
-    pub fn exchange(&mut self, page: PageId) -> PageId {
+    /// Gives `page` another buffer with the same content and returns the buffer that it had: for a caller that cannot have an
+    /// operation on it back, but must continue. The memory stays valid as long as that buffer is not dropped, even without the
+    /// pool.
+    pub fn withdraw(&mut self, page: PageId) -> BytesMut {
         let other = self.grab();
         let [one, two] = self.pages.get_disjoint_mut([page as usize, other as usize]).expect("two pages");
         two.copy_from_slice(one);
         std::mem::swap(one, two);
-        other
+        self.withdrawn.push(other);
+        std::mem::take(two)
+    }
+
+    /// Takes a buffer back that was withdrawn from this pool.
+    pub fn take_back(&mut self, buffer: BytesMut) {
+        let page = self.withdrawn.pop().expect("no more buffers come back than were withdrawn");
+        self.pages[page as usize] = buffer;
+        self.free.push(page);
     }
 
     fn grab(&mut self) -> PageId {
@@ -297,16 +309,28 @@ mod tests {
     }
 
     #[test]
-    fn an_exchanged_page_keeps_its_content_and_not_its_place() {
+    fn a_page_whose_buffer_is_withdrawn_keeps_its_content_and_not_its_place() {
         let mut memory = PageMemory::new(512);
         let page = memory.take();
         memory.page_mut(page).fill(7);
         let before = memory.page(page).as_ptr();
-        let other = memory.exchange(page);
-        assert_eq!((memory.page(other).as_ptr(), memory.page(page)), (before, &[7; 512][..]));
+        let mut buffer = memory.withdraw(page);
+        assert_eq!((buffer.as_ptr(), memory.page(page)), (before, &[7; 512][..]));
         assert_ne!(memory.page(page).as_ptr(), before);
-        memory.page_mut(other).fill(1);
+        buffer.fill(1);
         assert_eq!(memory.page(page), [7; 512]);
         assert_eq!(memory.in_use(), 2);
+        memory.take_back(buffer);
+        assert_eq!((memory.in_use(), memory.page(page)), (1, &[7; 512][..]));
+    }
+
+    #[test]
+    fn a_withdrawn_buffer_outlives_its_pool() {
+        let mut memory = PageMemory::new(512);
+        let page = memory.take();
+        let mut buffer = memory.withdraw(page);
+        drop(memory);
+        buffer.fill(3);
+        assert_eq!(buffer, [3; 512][..]);
     }
 }

@@ -218,6 +218,8 @@ pub(crate) struct Path {
     pub(crate) returned: u64,
     /// Members that its second side decodes.
     pub(crate) hedged: u64,
+    /// Members that its second side does without: those, and what is lost or slow.
+    pub(crate) without: u64,
     /// The first operation of the second side, and how many it has.
     pub(crate) second_first: u16,
     pub(crate) second_count: u16,

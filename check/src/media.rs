@@ -33,6 +33,9 @@ pub struct Faults {
     /// By as much at most.
     #[serde(skip_serializing_if = "is_none")]
     pub late: Span,
+    /// Before an event an element is reported slow, or to answer again, whatever it does.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub slow_ppm: u32,
 }
 
 fn is_zero(ppm: &u32) -> bool {
@@ -158,6 +161,11 @@ impl PageMedia {
     pub(crate) fn spoil(&mut self, element: u32, page: u32) {
         let at = self.at(element, page);
         self.states[at] = State::Lost;
+    }
+
+    /// How often an element is reported slow, or to answer again.
+    pub(crate) fn slow_ppm(&self) -> u32 {
+        self.faults.slow_ppm
     }
 
     /// The rates of faults, which may be changed for a while.

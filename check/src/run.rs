@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use stripewise_array::placement::{Commit, Persistence, PlacementPolicy};
 use stripewise_array::{Class, PageMemory, Scheme};
 use stripewise_base::Nanos;
+use stripewise_base::prng::Prng;
 use stripewise_flash::Flash;
 use stripewise_sim::Simulation;
 
@@ -135,6 +136,8 @@ struct Run<'a> {
     /// What became of each chunk under elastic striping.
     history: LogHistory,
     power: Power,
+    /// Decides which elements are reported slow.
+    slow: Prng,
 }
 
 impl<'a> Run<'a> {
@@ -213,6 +216,7 @@ impl<'a> Run<'a> {
             lost: BTreeMap::new(),
             history: LogHistory::default(),
             power: Power::default(),
+            slow: Prng::stream(case.seed, 0x736c_6f77 ^ event.get()),
         })
     }
 
@@ -265,6 +269,7 @@ impl<'a> Run<'a> {
             if self.power.is_due(self.event.get()) {
                 return Ok(());
             }
+            self.report_slow();
             self.event.set(self.event.get() + 1);
             let host = &mut self.simulation.world.host;
             host.event = self.event.get();
@@ -289,6 +294,19 @@ impl<'a> Run<'a> {
                 Err(format!("the array stands still with {left} requests left: {oldest}"))
             }
         }
+    }
+
+    /// An element may be reported slow, or to answer again.
+    fn report_slow(&mut self) {
+        let ppm = self.media().slow_ppm();
+        if ppm == 0 || !self.slow.chance(ppm.into(), 1_000_000) {
+            return;
+        }
+        let element = self.slow.below(self.simulation.array.elements().into()) as u16;
+        // A report may be repeated.
+        let is_slow = !self.simulation.array.is_slow(element) || self.slow.chance(1, 4);
+        self.simulation.world.host.trace(|| format!("element {element} is reported slow: {is_slow}"));
+        self.simulation.report_slow(element, is_slow);
     }
 
     fn lose(&mut self, loss: Loss) {

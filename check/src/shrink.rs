@@ -71,7 +71,7 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
 }
 
 /// What makes a case simpler as a whole.
-const SIMPLER: [fn(&mut Case); 14] = [
+const SIMPLER: [fn(&mut Case); 15] = [
     |case| case.volatile_elements = false,
     |case| case.faults = Faults::default(),
     |case| case.faults.lost_ppm = 0,
@@ -79,6 +79,7 @@ const SIMPLER: [fn(&mut Case); 14] = [
     |case| case.faults.failed_reads.clear(),
     |case| case.faults.failed_read_ppm = 0,
     |case| case.faults.late_ppm = 0,
+    |case| case.faults.slow_ppm = 0,
     |case| case.faults.corrupt_read_ppm = 0,
     |case| case.fail_each = false,
     |case| case.depth = (case.depth / 2).max(1),

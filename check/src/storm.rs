@@ -64,6 +64,7 @@ pub fn case(seed: u64) -> Case {
             case.scheme.coordination = coordination(seed, case.scheme.geometry.level);
             late_answers(&mut Draw(Prng::stream(seed, 0x6C61_7465)), &mut case.faults);
             case.scheme.read = reading::reading(seed, case.scheme.geometry.level);
+            slow_elements(&mut Draw(Prng::stream(seed, 0x736c_6f77)), &mut case.faults);
             power::power(seed, &mut case);
             return case;
         }
@@ -477,6 +478,12 @@ pub(crate) fn late_answers(draw: &mut Draw, faults: &mut Faults) {
     if draw.percent(40) {
         faults.late_ppm = draw.one_of(&[10_000, 100_000, 500_000]);
         faults.late = Span(draw.one_of(&[20_000, 500_000, 10_000_000]));
+    }
+}
+
+fn slow_elements(draw: &mut Draw, faults: &mut Faults) {
+    if draw.percent(25) {
+        faults.slow_ppm = draw.one_of(&[1_000, 20_000, 200_000]);
     }
 }
 

@@ -4,6 +4,7 @@
 mod small;
 
 use small::{Before, PAGE, ask, case, check};
+use stripewise_array::Class;
 use stripewise_array::read::{HedgeMode, ReadPolicy, ReadSection, StateSource};
 use stripewise_array::update::Update;
 use stripewise_base::units::Span;
@@ -41,6 +42,24 @@ fn race(read: ReadSection, update: Update, written: u64, gap_ns: u64) -> Case {
         case.requests.push(one);
     }
     case
+}
+
+#[test]
+fn elements_may_be_reported_slow_at_any_moment_of_an_update_and_of_reads_beside_it() {
+    let mut around = 0;
+    for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
+        for written in 0..3 {
+            for step in 0..STEPS {
+                let mut case = race(ReadSection::default(), update, written, step * STEP_NS);
+                case.seed = step;
+                case.faults.slow_ppm = 300_000;
+                let summary = check(&case);
+                assert_eq!(summary.seen.failed, 0);
+                around += summary.operations[Class::Decode as usize];
+            }
+        }
+    }
+    assert!(around > 500, "{around} pages were read to decode others");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use stripewise_base::Nanos;
 use crate::backend::{Backend, Pages, Payload};
 use crate::jobs::Jobs;
 use crate::starved::{Waiting, bits};
+use crate::still::Watch;
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
 
@@ -80,8 +81,9 @@ pub struct ElementCounts {
 /// One element's side of the desk.
 #[derive(Debug, Default)]
 struct Element {
-    /// Operations started and not over.
+    /// Operations started and not over, and how many of them are flushes.
     in_flight: u32,
+    flushes: u32,
     /// Whether it refused an operation since it was last reported ready.
     refused: bool,
     failure: Option<Failure>,
@@ -110,6 +112,8 @@ pub(crate) struct Desk<B> {
     counts: Counts,
     /// Writes that found no space.
     starved: Waiting,
+    /// Elements that stand still.
+    pub(crate) watch: Watch,
 }
 
 impl<B: Backend> fmt::Debug for Desk<B> {
@@ -121,7 +125,7 @@ impl<B: Backend> fmt::Debug for Desk<B> {
 impl<B: Backend> Desk<B> {
     /// Over `backend`; each element admits at most `window` operations at once, at least one. What finds no space waits
     /// in `starved`.
-    pub(crate) fn new(backend: B, window: u32, jobs: Jobs, starved: Waiting) -> Self {
+    pub(crate) fn new(backend: B, window: u32, jobs: Jobs, starved: Waiting, watch: Watch) -> Self {
         Self {
             elements: (0..backend.count()).map(|_| Element::default()).collect(),
             backend,
@@ -132,6 +136,7 @@ impl<B: Backend> Desk<B> {
             scribe: None,
             counts: Counts::default(),
             starved,
+            watch,
         }
     }
 
@@ -182,6 +187,8 @@ impl<B: Backend> Desk<B> {
             let ended = self.backend.take(memory)?;
             let element = &mut self.elements[ended.operation.element as usize];
             element.in_flight -= 1;
+            element.flushes -= u32::from(ended.operation.kind == OperationKind::Flush);
+            self.watch.moved(ended.operation.element);
             if ended.result.is_ok() && !self.starved.is_any() {
                 break ended;
             }
@@ -249,6 +256,7 @@ impl<B: Backend> Desk<B> {
     /// Takes an element out of service: what it was given and has not done ends as gone.
     pub(crate) fn fail(&mut self, element: u16, why: Failure) {
         self.elements[element as usize].failure.get_or_insert(why);
+        self.watch.forget(element);
         self.backend.close(element);
     }
 
@@ -256,12 +264,19 @@ impl<B: Backend> Desk<B> {
     pub(crate) fn restore(&mut self, element: u16, store: B::Element) {
         let place = &mut self.elements[element as usize];
         (place.failure, place.last_error) = (None, None);
+        self.watch.forget(element);
         self.backend.put(element, store);
     }
 
     /// Why an element is out of service; `None` while it serves.
     pub(crate) fn failure(&self, element: u16) -> Option<&Failure> {
         self.elements[element as usize].failure.as_ref()
+    }
+
+    /// Whether the element is to answer a read or a write, or a trim. A flush may take long by right.
+    pub(crate) fn is_awaited(&self, element: u16) -> bool {
+        let element = &self.elements[element as usize];
+        element.in_flight > element.flushes && element.failure.is_none()
     }
 
     /// Operations that the element was given and has not done.
@@ -296,7 +311,9 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
 
     #[inline]
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
-        self.elements[operation.element as usize].in_flight += 1;
+        let element = &mut self.elements[operation.element as usize];
+        element.in_flight += 1;
+        element.flushes += u32::from(operation.kind == OperationKind::Flush);
         if let Some(scribe) = &mut self.scribe {
             let has_bytes = operation.kind == OperationKind::Write;
             scribe.start(id, operation, if has_bytes { memory.page(page) } else { &[] });
@@ -325,6 +342,7 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
             Some((operation, error)) => Failure::Error { operation, error },
             None => Failure::Asked,
         });
+        self.watch.forget(element);
         self.backend.close(element);
         self.told(|| Event::GaveUp { element });
     }

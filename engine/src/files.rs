@@ -18,12 +18,13 @@ use stripewise_array::Memory;
 use crate::backend::Pages;
 use crate::discards::{Discards, Trims};
 use crate::error::{FileError, FileTrouble};
+use crate::handle::{Handle, Kind, file_system};
 use crate::store::Store;
 
 /// A file or block device as an element, locked for this engine alone.
 #[derive(Debug)]
 pub struct ElementFile {
-    file: File,
+    file: Handle,
     path: PathBuf,
     page_bytes: u32,
     pages: u32,
@@ -33,6 +34,8 @@ pub struct ElementFile {
     trims: Trims,
     /// Whether it takes pages without a copy.
     takes_direct: bool,
+    /// What its space comes from.
+    file_system: Option<u64>,
 }
 
 impl ElementFile {
@@ -119,7 +122,17 @@ impl ElementFile {
     fn over(file: File, path: &Path, page_bytes: u32, pages: u32, discards: Discards) -> Self {
         let takes_direct = takes_direct(&file, page_bytes);
         let path = path.to_path_buf();
-        Self { file, path, page_bytes, pages, discards, trims: Trims::Zeros, takes_direct }
+        let file_system = file_system(&file);
+        Self {
+            file: Handle::new(file),
+            file_system,
+            path,
+            page_bytes,
+            pages,
+            discards,
+            trims: Trims::Zeros,
+            takes_direct,
+        }
     }
 
     /// Opens the elements of one array.
@@ -160,35 +173,49 @@ impl ElementFile {
         self.trims = trims;
     }
 
-    /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
-    /// aligned like those of [`Pages`]. What cannot wait is told so instead of being given to a thread of the kernel.
-    ///
-    /// It touches no device: elements come while the array serves.
-    pub(crate) fn go_direct(&mut self) {
-        let Some(before) = fcntl_getfl(&self.file).ok().filter(|_| self.takes_direct) else { return };
-        if fcntl_setfl(&self.file, before | OFlags::DIRECT | OFlags::NONBLOCK).is_err() {
-            return;
-        }
-        // What was read while the array was opened would only take memory.
-        let _ = fadvise(&self.file, 0, None, Advice::DontNeed);
+    /// What an operation on it may wait for.
+    pub(crate) fn kind(&self) -> Kind {
+        self.file.kind()
     }
 
-    /// Undoes [`Self::go_direct`].
-    pub(crate) fn go_buffered(&mut self) {
-        if let Ok(flags) = fcntl_getfl(&self.file) {
-            let _ = fcntl_setfl(&self.file, flags - OFlags::DIRECT - OFlags::NONBLOCK);
+    /// What its space comes from, if that is a file system.
+    pub(crate) fn file_system(&self) -> Option<u64> {
+        self.file_system
+    }
+
+    /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
+    /// aligned like those of [`Pages`]. What is memory is read and written in the calling thread: to the kernel such a file is one
+    /// that never waits. And another thread closes what is none.
+    ///
+    /// It touches no device: elements come while the array serves.
+    pub(crate) fn serve(&mut self) {
+        self.close_aside();
+        let Ok(before) = fcntl_getfl(&*self.file) else { return };
+        let direct = if self.takes_direct { OFlags::DIRECT } else { OFlags::empty() };
+        let at_once = if self.kind() == Kind::Memory { OFlags::NONBLOCK } else { OFlags::empty() };
+        let _ = fcntl_setfl(&*self.file, before | direct | at_once);
+    }
+
+    /// Undoes [`Self::serve`].
+    pub(crate) fn serve_no_more(&mut self) {
+        self.file.close_aside(false);
+        if let Ok(flags) = fcntl_getfl(&*self.file) {
+            let _ = fcntl_setfl(&*self.file, flags - OFlags::DIRECT - OFlags::NONBLOCK);
         }
+    }
+
+    /// From now on whoever drops it does not wait until it is closed, which an element that does not answer may never be.
+    pub fn close_aside(&mut self) {
+        self.file.close_aside(true);
+    }
+
+    /// Lets go of what memory has of its content: that would only take room from now on. It may wait for the device.
+    pub fn forget_cache(&self) {
+        let _ = fadvise(&*self.file, 0, None, Advice::DontNeed);
     }
 
     fn offset(&self, page: u32) -> u64 {
         u64::from(page) * u64::from(self.page_bytes)
-    }
-}
-
-impl Drop for ElementFile {
-    fn drop(&mut self) {
-        // The kernel may hold the file a moment longer, of what was in flight; the lock is for others now.
-        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -214,7 +241,7 @@ impl Store for ElementFile {
     fn trim(&mut self, page: u32) -> io::Result<()> {
         if self.discards.makes_zeros() {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            match fallocate(&self.file, flags, self.offset(page), u64::from(self.page_bytes)) {
+            match fallocate(&*self.file, flags, self.offset(page), u64::from(self.page_bytes)) {
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.discards = Discards::Never,
                 other => return Ok(other?),
             }
@@ -256,10 +283,19 @@ fn open_alone(path: &Path, page_bytes: u32) -> Result<File, FileTrouble> {
         // Of a block device the kernel takes this for: nobody else, be it a mounted file system.
         options.custom_flags(OFlags::EXCL.bits().cast_signed());
     }
-    let file = options.open(path).map_err(|error| match Errno::from_io_error(&error) {
-        Some(Errno::BUSY) => FileTrouble::Busy,
-        _ => missing_or(error),
-    })?;
+    let until = Instant::now() + LOCKED_TIME;
+    let file = loop {
+        match options.open(path) {
+            // A device that has left the array is closed by another thread, a moment later.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
+                if Instant::now() >= until {
+                    return Err(FileTrouble::Busy);
+                }
+                thread::sleep(Duration::from_millis(2));
+            }
+            result => break result.map_err(missing_or)?,
+        }
+    };
     // What the path led to before decided how it was opened.
     if file.metadata()?.file_type().is_block_device() != is_device {
         return Err(io::Error::other("it became something else while it was opened; try again").into());
@@ -294,7 +330,7 @@ fn missing_or(error: io::Error) -> FileTrouble {
 
 /// How long a file may be locked before that is believed. The kernel keeps the files of an engine that was killed until nothing
 /// is under way for it, a moment after the process is gone; and before that nobody else may write.
-const LOCKED_TIME: Duration = if cfg!(test) { Duration::from_millis(20) } else { Duration::from_secs(2) };
+const LOCKED_TIME: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(2) };
 
 /// Takes the file for this engine, or for those that read. The lock goes with the last handle, however the program ends.
 fn lock(file: &File, how: FlockOperation) -> Result<(), FileTrouble> {

@@ -108,6 +108,14 @@ impl Backend for Files {
         either!(self, way => way.path(element))
     }
 
+    fn file_system(&self, element: u16) -> Option<u64> {
+        either!(self, way => way.file_system(element))
+    }
+
+    fn let_go(&mut self, memory: &mut Pages) {
+        either!(self, way => way.let_go(memory));
+    }
+
     fn close(&mut self, element: u16) {
         either!(self, way => way.close(element));
     }

@@ -90,6 +90,18 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// A file for `place`, and what is known of it. Whoever drops it, the serving thread most likely, does not wait for its device.
+    fn ready(
+        place: Place,
+        mut file: ElementFile,
+        returned: Option<Returning>,
+        made: Option<NewFile>,
+    ) -> Self {
+        file.close_aside();
+        file.forget_cache();
+        Self { place, file, returned, made }
+    }
+
     /// Opens what `path` names for `place`, and clears it if it held something and is forced. A file that is not there is
     /// made where the array's elements are files. `vacancy` asks the array, and is asked once more before anything is cleared.
     ///
@@ -106,13 +118,13 @@ impl Candidate {
             refuse_to_make(path, &living)?;
             let file = ElementFile::create(path, u64::from(pages) * u64::from(page_bytes), page_bytes)?;
             let made = Some(NewFile::of(&file));
-            return Ok(Self { place, file, returned: None, made });
+            return Ok(Self::ready(place, file, None, made));
         }
         // Locked before it is looked at, and held until it is taken: another engine may have it, and its path may change.
         let file = ElementFile::open(path, page_bytes)?;
         let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.element));
         if let Some(returned) = FileMedia::returning(&file)?.filter(is_own) {
-            return Ok(Self { place, file, returned: Some(returned), made: None });
+            return Ok(Self::ready(place, file, Some(returned), None));
         }
         let holds = inspect(&file, force)?;
         if file.pages() < pages {
@@ -123,7 +135,7 @@ impl Candidate {
             vacancy()?;
             clear(&file)?;
         }
-        Ok(Self { place, file, returned: None, made: None })
+        Ok(Self::ready(place, file, None, None))
     }
 }
 

@@ -110,12 +110,12 @@ impl Elements {
         })
     }
 
-    /// Puts a candidate in its place.
+    /// Puts a candidate in its place. What was made for it is not kept by this.
     ///
     /// # Errors
     /// Why the array does not take it.
     pub(crate) fn take(&mut self, candidate: Candidate, engine: &mut Engine) -> Result<(), Refusal> {
-        let Candidate { place, file, returned, made } = candidate;
+        let Candidate { place, file, returned, made: _ } = candidate;
         match (place, returned) {
             (Place::Element(element), Some(returned)) => engine.rejoin_as(element, file, &returned)?,
             (Place::Element(element), None) => engine.replace(element, file)?,
@@ -125,7 +125,6 @@ impl Elements {
                 self.spares.push(path);
             }
         }
-        made.into_iter().for_each(crate::candidate::NewFile::keep);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_base::Nanos;
 use stripewise_base::text::visible;
-use stripewise_engine::Engine;
+use stripewise_engine::{Engine, MemberChange, MemberNews};
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
@@ -241,6 +241,7 @@ impl Server {
             self.sessions.values_mut().for_each(Session::begin_turn);
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
+            self.tell_of_members();
             self.exchange();
             // Replies that went out may have made room for requests, which the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
@@ -277,6 +278,27 @@ impl Server {
             }
         }
         is_any
+    }
+
+    /// Logs what became of members.
+    fn tell_of_members(&mut self) {
+        while let Some(MemberNews { element: member, change, .. }) = self.service.engine.take_member_news() {
+            match change {
+                MemberChange::Slow { for_ns } => {
+                    tracing::warn!(
+                        member,
+                        for_ms = for_ns / 1_000_000,
+                        "does not answer: reads go around it"
+                    );
+                }
+                MemberChange::Answers { after_ns } => {
+                    tracing::info!(member, after_ms = after_ns / 1_000_000, "answers again");
+                }
+                MemberChange::TimedOut => {
+                    tracing::error!(member, "did not answer in time, and is out of service");
+                }
+            }
+        }
     }
 
     /// Sends replies, and takes the requests that had no room before; ends connections that are over.

@@ -115,6 +115,9 @@ pub struct Element {
     pub state: String,
     /// Why it is out of service.
     pub reason: Option<String>,
+    /// Whether it has not answered for a while: reads go around it. Absent in the status of older servers.
+    #[serde(default)]
+    pub slow: bool,
     /// Operations in its queue.
     pub queued: u64,
     /// Bytes read from it.

@@ -196,6 +196,7 @@ impl Tally {
                 path: element.path.clone(),
                 state: element_state(element.state).to_owned(),
                 reason: element.failure.clone(),
+                slow: element.is_slow,
                 queued: element.queued.into(),
                 read_bytes: element.counts.reads * page_bytes,
                 written_bytes: element.counts.writes * page_bytes,

@@ -514,6 +514,11 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
         self.array.element_failed(self.world.now, element, &mut self.world);
     }
 
+    /// The controller hears that an element has not answered for some time, or answers again. Nothing else happens to it.
+    pub fn report_slow(&mut self, element: u16, is_slow: bool) {
+        self.array.element_slow(self.world.now, element, is_slow, &mut self.world);
+    }
+
     /// Writes out what waits in controller memory, and runs until nothing is under way.
     pub fn drain(&mut self) {
         self.array.drain(self.world.now, &mut self.world);

@@ -252,7 +252,7 @@ impl<M: Memory> Array<M> {
         }
         let slot = &self.plans[plan as usize];
         let (place, wanted, missing) = (slot.place, slot.wanted, slot.path.hedged);
-        let sources = self.sources(missing);
+        let sources = self.sources(slot.path.without);
         let keeps = self.has_bug(Bug::HedgeKeepsReads);
         let mut row = [NONE; MEMBERS_MAX as usize];
         let (mut lost_indices, mut wanted_indices) = (0, 0);

@@ -69,25 +69,28 @@ impl<M: Memory> Array<M> {
 
     /// Begins the second side: everything that it decodes from is read anew, with the row held, for what the first side has
     /// read may be older than an update that is over by now.
-    fn begin_second<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
+    pub(super) fn begin_second<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let slot = &mut self.plans[plan as usize];
         slot.path.race = Race::None;
         let late = slot.wanted & !slot.path.returned;
-        let chunks = late.count_ones();
-        let is_lost = if self.elastic.is_some() {
-            self.slots_on_failed(plan, self.present(plan)) != 0
+        let lost = if self.elastic.is_some() {
+            self.slots_on_failed(plan, self.present(plan))
         } else {
             // What the plan itself could not read is among what is late.
-            self.lost_members(plan) & !self.plans[plan as usize].lost != 0
+            self.lost_members(plan) & !self.plans[plan as usize].lost
         };
-        if late == 0 || chunks > self.geometry.parity() || is_lost || !self.is_decodable(plan) {
+        let without = late | lost | self.slow_members(plan);
+        // Of what is back, that too whose element has been lost or slow since: all of it is made anew.
+        let hedged = without & self.plans[plan as usize].wanted;
+        let chunks = hedged.count_ones();
+        if late == 0 || without.count_ones() > self.geometry.parity() || !self.is_decodable(plan) {
             return;
         }
         if !self.hold_to_decode(plan) {
             self.reads.counts.not_held += u64::from(chunks);
             return;
         }
-        let mut sources = self.sources_of(plan, late);
+        let mut sources = self.sources_of(plan, without);
         if self.has_bug(Bug::HedgeKeepsReads) {
             sources &= !self.plans[plan as usize].wanted;
         }
@@ -102,7 +105,8 @@ impl<M: Memory> Array<M> {
         let (first, count) = slot.take_step();
         slot.path.race = Race::Running;
         slot.path.is_first_spoilt = slot.trouble;
-        slot.path.hedged = late;
+        slot.path.hedged = hedged;
+        slot.path.without = without;
         slot.path.second_first = first;
         slot.path.second_count = count;
         slot.path.second_left = count;

@@ -4,7 +4,7 @@
 //! - [`Array::submit`]: a host request arrived;
 //! - [`Array::completed`]: an element operation ended; [`Array::computed`]: a parity computation ended;
 //! - [`Array::timer`]: a time that it asked for has come;
-//! - [`Array::element_failed`], [`Array::element_ready`]: news of elements.
+//! - [`Array::element_failed`], [`Array::element_ready`], [`Array::element_slow`]: news of elements.
 //!
 //! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the elements. What the
 //! controller wants done it asks of the [`Driver`]. The controller owns every queue: one of host requests, one for
@@ -35,6 +35,7 @@ mod redirect;
 mod rejoin;
 mod restart;
 mod run;
+mod slow;
 mod stop;
 mod updates;
 mod walks;
@@ -75,6 +76,7 @@ use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
 use crate::window::Window;
 use restart::Resync;
+use slow::Slow;
 
 /// Bytes of a sector, the grain of hosts.
 pub const SECTOR_BYTES: u32 = 512;
@@ -136,6 +138,7 @@ pub struct Array<M: Memory> {
 
     failed: Vec<bool>,
     any_failed: bool,
+    slow: Slow,
     /// Whether nothing is written to elements, whatever is found on them.
     read_only: bool,
     gather: Option<Gather>,
@@ -258,6 +261,7 @@ impl<M: Memory> Array<M> {
             woken: VecDeque::with_capacity(plans as usize),
             failed: vec![false; elements.count as usize],
             any_failed: false,
+            slow: Slow::new(elements.count),
             read_only: false,
             gather,
             encode: (scheme.placement.first_writes == FirstWrites::Encode)

@@ -56,6 +56,7 @@ impl<M: Memory> Array<M> {
             }
             return self.build_read(plan, driver);
         }
+        lost |= self.around_slow(plan, lost);
         if lost == 0 {
             lost = self.redirect(plan, driver);
         }

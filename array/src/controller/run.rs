@@ -84,6 +84,7 @@ impl<M: Memory> Array<M> {
         if self.reads.is_active {
             slot.path.race = Race::None;
             slot.path.around = None;
+            slot.path.returned = 0;
         }
         let built = match slot.purpose {
             Purpose::Read if self.elastic.is_some() => self.build_log_read(plan, driver).map(|_| ()),
@@ -417,6 +418,7 @@ impl<M: Memory> Array<M> {
             return;
         }
         self.any_failed = true;
+        self.slow.set(element, false);
         // Rows on the element bear no other loss: none of them is left late.
         self.window.settling = !self.window.is_empty();
         if let Some(log) = &mut self.log {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args as ClapArgs;
 use stripewise_array::Opening;
 use stripewise_array::format::{Member, MemberState, Superblock};
-use stripewise_base::units::{Bytes, Span};
+use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
 use stripewise_serve::{Address, ServeError, Server, Settings, signature};
@@ -104,6 +104,12 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
 
+    /// How long a member may take for an operation before it is out of service: 100ms to 1h
+    ///
+    /// Reads do not wait for it so long: they go around a member that has answered nothing for 50 ms.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = timeout, overrides_with = "timeout")]
+    timeout: Span,
+
     /// How fast rebuilds and scrubs may go, in bytes a second [default: as fast as can be]
     #[arg(long, value_name = "SIZE")]
     rate: Option<Bytes>,
@@ -145,7 +151,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         false => FileMedia::open(&paths, block.page_bytes)?,
     };
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
-    let options = Options { page_bytes: block.page_bytes, rate, ..Options::default() };
+    let timeout = Duration::from_nanos(args.timeout.0);
+    let options = Options { page_bytes: block.page_bytes, rate, timeout, ..Options::default() };
     let opening = Opening { read_only: args.read_only, force: args.force };
     let scribe = args.transcript.as_deref().map(Scribe::create).transpose()?;
     let (engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;
@@ -223,6 +230,14 @@ fn spares(known: &Hint) -> Vec<PathBuf> {
 /// Where elements were that cannot be looked at now: one that is away is found there when it is back.
 fn away(known: &Hint) -> impl Iterator<Item = PathBuf> {
     known.paths.iter().filter(|path| FileMedia::superblock(path).is_err()).cloned()
+}
+
+/// A timeout of members. A shorter one would take them out for a pause that devices make, a longer one would leave writes waiting
+/// for nothing.
+fn timeout(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: UnitError| error.to_string())?;
+    let bounds = 100_000_000..=3_600_000_000_000;
+    if bounds.contains(&span.0) { Ok(span) } else { Err("expected 100ms to 1h".to_owned()) }
 }
 
 /// The path of `unix:PATH`.

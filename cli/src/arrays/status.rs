@@ -100,7 +100,8 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         let path = element.path.as_deref().unwrap_or_else(|| "-".as_ref()).display();
         let path = Visible(path);
         let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {}", Visible(reason)));
-        writeln!(out, "  element {:<3} {:<10}  {path}{reason}", element.number, element.state)?;
+        let slow = if element.slow { ": does not answer, reads go around it" } else { "" };
+        writeln!(out, "  element {:<3} {:<10}  {path}{reason}{slow}", element.number, element.state)?;
     }
     for spare in &status.spares {
         writeln!(out, "  spare                   {}", Visible(spare.display()))?;

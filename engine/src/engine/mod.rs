@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
-    Array, HostRequest, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+    Array, HostRequest, Opened, Outcome, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -22,6 +22,7 @@ use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::plain::Order;
 use crate::starved::{GRACE, Waiting, bits};
+use crate::still::{MemberNews, Watch};
 use crate::transcript::Event;
 use crate::ways::Files;
 use elements::Spares;
@@ -55,6 +56,8 @@ pub struct Options {
     pub rate: Rate,
     /// How long an operation on a file may take; then its element is given up.
     pub timeout: Duration,
+    /// How long an element may answer nothing before reads go around it, where operations do not keep their caller waiting.
+    pub slow: Duration,
 }
 
 /// How operations reach files.
@@ -77,6 +80,7 @@ impl Default for Options {
             way: Way::default(),
             rate: Rate::default(),
             timeout: Duration::from_secs(30),
+            slow: Duration::from_millis(50),
         }
     }
 }
@@ -111,8 +115,9 @@ impl<B: Backend> Engine<B> {
         let borne = array.geometry().parity();
         let is_log = array.scheme().placement.policy == PlacementPolicy::Elastic;
         let jobs = Jobs::new(array.scheme().queues.requests, page_bytes, is_log);
+        let watch = Watch::new(backend.count(), options.slow);
         Self {
-            desk: Desk::new(backend, options.window, jobs, Waiting::new(options.timeout, borne)),
+            desk: Desk::new(backend, options.window, jobs, Waiting::new(options.timeout, borne), watch),
             array,
             clock: Clock::new(options.time),
             pace: Pace::new(options.rate),
@@ -241,6 +246,7 @@ impl<B: Backend> Engine<B> {
         }
         is_anything |= self.fire_timers();
         is_anything |= self.keep_pace();
+        is_anything |= self.tell_of_still();
         if is_anything {
             self.use_spares();
             self.pump();
@@ -262,12 +268,16 @@ impl<B: Backend> Engine<B> {
                 now = self.clock.now();
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
-            let Over { id, outcome, .. } = over;
+            let Over { id, element, outcome, .. } = over;
+            let served = self.desk.failure(element).is_none();
             self.desk.told(|| Event::Completed { now, id, outcome, took_ns });
             self.array.completed(now, id, outcome, timing, &mut self.desk);
-            if self.desk.take_refusal(over.element) {
-                self.desk.told(|| Event::Ready { element: over.element });
-                self.array.element_ready(over.element);
+            if served && outcome == Outcome::Timeout && self.desk.failure(element).is_some() {
+                self.desk.watch.timed_out(now, element);
+            }
+            if self.desk.take_refusal(element) {
+                self.desk.told(|| Event::Ready { element });
+                self.array.element_ready(element);
             }
             is_anything = true;
         }
@@ -309,6 +319,14 @@ impl<B: Backend> Engine<B> {
     /// Those of [`Engine::flush`], when elements have no space for what is to be made durable, and when a transcript could not be
     /// written to its end.
     pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
+        let ended = self.end();
+        // What stands still must not keep the program from ending.
+        self.desk.backend.let_go(self.array.memory());
+        ended?;
+        Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
+    }
+
+    fn end(&mut self) -> Result<(), EngineError> {
         self.set_rate(Rate::BytesPerSecond(0));
         self.finish()?;
         if !self.is_read_only {
@@ -328,7 +346,7 @@ impl<B: Backend> Engine<B> {
         }
         self.desk.told(|| Event::Closed);
         self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish())?;
-        Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
+        Ok(())
     }
 
     /// Does what is left to do.
@@ -356,6 +374,36 @@ impl<B: Backend> Engine<B> {
             self.array.starve(now, is_starved, &mut self.desk);
         }
         is_news
+    }
+
+    /// Tells the controller which elements stand still, and which do so no more. Whether it is news.
+    fn tell_of_still(&mut self) -> bool {
+        if !self.watches() {
+            return false;
+        }
+        let now = self.clock.now();
+        let Desk { watch, .. } = &self.desk;
+        if now < watch.next_look() {
+            return false;
+        }
+        let awaited: Vec<bool> =
+            (0..self.desk.backend.count()).map(|element| self.desk.is_awaited(element)).collect();
+        let told = self.desk.watch.look(now, |element| awaited[usize::from(element)]);
+        for &(element, is_slow) in &told {
+            self.desk.told(|| Event::Slow { now, element, is_slow });
+            self.array.element_slow(now, element, is_slow, &mut self.desk);
+        }
+        !told.is_empty()
+    }
+
+    /// Whether elements can be seen to stand still: not where this thread itself waits for each, or where time is counted.
+    fn watches(&self) -> bool {
+        self.desk.backend.is_over_before_taken() && !self.clock.is_counted()
+    }
+
+    /// What became of elements since this was last asked: the oldest of it that was not taken.
+    pub fn take_member_news(&mut self) -> Option<MemberNews> {
+        self.desk.watch.take()
     }
 
     /// Offers operations that wait to their elements.
@@ -462,7 +510,10 @@ impl<B: Backend> Engine<B> {
     fn next_wake(&self) -> Option<Nanos> {
         let grant = self.pace.next_grant(&self.array, self.page_bytes());
         let retry = self.desk.retry_in().map(|wait| self.clock.now() + wait.as_nanos() as Nanos);
-        self.desk.next_timer().into_iter().chain(grant).chain(retry).min()
+        let is_awaited = |element| self.desk.is_awaited(element);
+        let looks = self.watches() && (0..self.desk.backend.count()).any(is_awaited);
+        let look = looks.then(|| self.desk.watch.next_look());
+        self.desk.next_timer().into_iter().chain(grant).chain(retry).chain(look).min()
     }
 
     /// Tells the controller of times that have come. Whether any had.

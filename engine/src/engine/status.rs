@@ -33,6 +33,8 @@ pub struct ElementStatus {
     pub path: Option<PathBuf>,
     /// Why it is out of service.
     pub failure: Option<String>,
+    /// Whether it has operations and has answered none for [`crate::Options::slow`].
+    pub is_slow: bool,
     /// What it did.
     pub counts: ElementCounts,
     /// Operations that it was given and has not done.
@@ -175,6 +177,7 @@ impl<B: Backend> Engine<B> {
             uuid: self.known.as_ref().map(|known| known.elements[usize::from(element)]),
             path: self.desk.backend.path(element).map(Into::into),
             failure: self.desk.failure(element).map(ToString::to_string),
+            is_slow: self.desk.watch.is_slow(element),
             counts: self.desk.counts_of(element),
             in_flight: self.desk.in_flight(element),
             queued: self.array.loads().total(element.into()),

@@ -1,24 +1,29 @@
 //! The ring itself: what io_uring is told, and what it answers. All code of the engine that is not safe is here.
 #![allow(unsafe_code, reason = "the kernel reads and writes memory that it is given by address")]
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
-use io_uring::{EnterFlags, IoUring, Probe, opcode};
+use io_uring::{EnterFlags, IoUring, Probe, cqueue, opcode};
+
+use super::crew::Answers;
 
 /// Entries that are handed on at once.
 const ENTRIES: u32 = 512;
 /// Answers that there is room for; what the windows of elements let be in flight should fit.
 const ANSWERS: u32 = 8192;
-/// `_IO(0x12, 0)` of the kernel's `linux/blkdev.h`: of as many bytes as `addr3` says, from `addr` on.
-const BLOCK_URING_CMD_DISCARD: u32 = 0x12 << 8;
 /// Files and slabs that may be registered.
 const FILES_MAX: u32 = 256;
 const SLABS_MAX: u32 = 1024;
+
+/// The tag of the bell of crews.
+const BELL: u64 = u64::MAX;
 
 /// Bytes in memory; as the system's `iovec`.
 #[repr(C)]
@@ -42,6 +47,13 @@ pub(super) struct Target {
     is_registered: bool,
 }
 
+impl Target {
+    /// A file that the ring does not know beforehand.
+    pub(super) fn unknown(file: BorrowedFd<'_>) -> Self {
+        Self { fd: file.as_raw_fd(), is_registered: false }
+    }
+}
+
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
@@ -49,14 +61,30 @@ pub(super) enum Action {
     Write,
     /// Make a hole of so many bytes.
     Trim(u64),
-    /// Tell a block device that nobody needs so many bytes, whatever is read there then. Kernels before 6.12 know no such thing.
+    /// Tell a block device that nobody needs so many bytes, whatever is read there then: by a crew.
     Discard(u64),
     Flush,
+}
+
+/// Where an operation is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Issue {
+    /// In the thread that hands it on, which it does not keep waiting.
+    Here,
+    /// There too, unless it would wait: then the answer says so.
+    NoWait,
+    /// By a thread of the kernel.
+    Worker,
 }
 
 /// A ring.
 pub(super) struct Kernel {
     ring: IoUring,
+    /// What crews answer; those of their answers that were taken.
+    answers: Arc<Answers>,
+    taken: VecDeque<(u64, i32)>,
+    /// Whether the ring is told when crews have answers.
+    hears: bool,
     /// Places of the table of files that are taken; empty where files cannot be registered.
     files: Vec<bool>,
     slabs: Vec<Range<usize>>,
@@ -87,12 +115,32 @@ impl Kernel {
         }
         let files = submitter.register_files_sparse(FILES_MAX).map(|()| vec![false; FILES_MAX as usize]);
         Ok(Self {
+            answers: Arc::new(Answers::new()?),
+            taken: VecDeque::new(),
+            hears: false,
             files: files.unwrap_or_default(),
             slabs: Vec::new(),
             registers_slabs: submitter.register_buffers_sparse(SLABS_MAX).is_ok(),
             has_fixed_vectors: probe.is_supported(opcode::ReadvFixed::CODE),
             ring,
         })
+    }
+
+    /// What crews answer becomes answers of the ring.
+    pub(super) fn hear_crews(&mut self) -> Arc<Answers> {
+        self.hear();
+        self.answers.clone()
+    }
+
+    /// Has the ring told of answers of crews, unless it is; if it cannot be now, with the next call.
+    fn hear(&mut self) {
+        if self.hears || self.ring.submission().is_full() && self.enter(false).is_err() {
+            return;
+        }
+        let bell = Fd(self.answers.as_fd().as_raw_fd());
+        let entry = opcode::PollAdd::new(bell, libc::POLLIN as u32).multi(true).build().user_data(BELL);
+        // SAFETY: the entry names no memory, and the descriptor is this ring's own.
+        self.hears = unsafe { self.ring.submission().push(&entry) }.is_ok();
     }
 
     /// Makes a file known; it must stay open until [`Self::forget_file`].
@@ -106,7 +154,7 @@ impl Kernel {
         if let Some(slot) = slot {
             self.files[slot] = true;
         }
-        Target { fd: slot.map_or(raw, |slot| slot as RawFd), is_registered: slot.is_some() }
+        slot.map_or(Target::unknown(file), |slot| Target { fd: slot as RawFd, is_registered: true })
     }
 
     /// Forgets a file, of which nothing is in flight.
@@ -149,7 +197,6 @@ impl Kernel {
     }
 
     /// Prepares what is to be done with `pieces`, one behind the other, at `offset` of the file. Its answer will say `tag`.
-    /// `may_block` lets the kernel use a thread at once.
     ///
     /// # Errors
     /// When the system does not take what was prepared before.
@@ -164,13 +211,15 @@ impl Kernel {
         action: Action,
         offset: u64,
         pieces: &[Piece],
-        may_block: bool,
+        issue: Issue,
     ) -> io::Result<()> {
         let slab = self.slab_of(pieces);
         let mut flags = Flags::empty();
         flags.set(Flags::FIXED_FILE, target.is_registered);
-        flags.set(Flags::ASYNC, may_block);
-        let entry = self.entry(Fd(target.fd), action, offset, pieces, slab).user_data(tag).flags(flags);
+        flags.set(Flags::ASYNC, issue == Issue::Worker);
+        let rw_flags = if issue == Issue::NoWait { libc::RWF_NOWAIT } else { 0 };
+        let entry = self.entry(Fd(target.fd), action, offset, pieces, (slab, rw_flags));
+        let entry = entry.user_data(tag).flags(flags);
         if self.ring.submission().is_full() {
             self.enter(false)?;
         }
@@ -179,43 +228,47 @@ impl Kernel {
         pushed.map_err(|_| io::ErrorKind::WouldBlock.into())
     }
 
-    fn entry(&self, file: Fd, action: Action, offset: u64, pieces: &[Piece], slab: Option<u16>) -> Entry {
+    fn entry(
+        &self,
+        file: Fd,
+        action: Action,
+        offset: u64,
+        pieces: &[Piece],
+        (slab, rw_flags): (Option<u16>, i32),
+    ) -> Entry {
         let vector = pieces.as_ptr().cast::<libc::iovec>();
         let count = pieces.len() as u32;
+        // Of one piece no address of the list is told: only of several it has to stay where it is.
+        macro_rules! transfer {
+            ($code:ident, $($argument:expr),*) => {
+                opcode::$code::new(file, $($argument),*).offset(offset).rw_flags(rw_flags).build()
+            };
+        }
         match (action, pieces, slab) {
             (Action::Read, &[Piece { at, bytes }], Some(slab)) => {
-                opcode::ReadFixed::new(file, at as *mut u8, bytes as u32, slab).offset(offset).build()
+                transfer!(ReadFixed, at as *mut u8, bytes as u32, slab)
             }
             (Action::Write, &[Piece { at, bytes }], Some(slab)) => {
-                opcode::WriteFixed::new(file, at as *const u8, bytes as u32, slab).offset(offset).build()
+                transfer!(WriteFixed, at as *const u8, bytes as u32, slab)
             }
-            // Of one piece no address of the list is told: only of several it has to stay where it is.
-            (Action::Read, &[Piece { at, bytes }], None) => {
-                opcode::Read::new(file, at as *mut u8, bytes as u32).offset(offset).build()
-            }
-            (Action::Write, &[Piece { at, bytes }], None) => {
-                opcode::Write::new(file, at as *const u8, bytes as u32).offset(offset).build()
-            }
+            (Action::Read, &[Piece { at, bytes }], None) => transfer!(Read, at as *mut u8, bytes as u32),
+            (Action::Write, &[Piece { at, bytes }], None) => transfer!(Write, at as *const u8, bytes as u32),
             (Action::Read, _, Some(slab)) if self.has_fixed_vectors => {
-                opcode::ReadvFixed::new(file, vector, count, slab).offset(offset).build()
+                transfer!(ReadvFixed, vector, count, slab)
             }
             (Action::Write, _, Some(slab)) if self.has_fixed_vectors => {
-                opcode::WritevFixed::new(file, vector, count, slab).offset(offset).build()
+                transfer!(WritevFixed, vector, count, slab)
             }
-            (Action::Read, ..) => opcode::Readv::new(file, vector, count).offset(offset).build(),
-            (Action::Write, ..) => opcode::Writev::new(file, vector, count).offset(offset).build(),
+            (Action::Read, ..) => transfer!(Readv, vector, count),
+            (Action::Write, ..) => transfer!(Writev, vector, count),
             (Action::Trim(bytes), ..) => {
                 let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 opcode::Fallocate::new(file, bytes).offset(offset).mode(mode).build()
             }
-            (Action::Discard(bytes), ..) => {
-                let mut command = [0; 16];
-                command[..8].copy_from_slice(&bytes.to_ne_bytes());
-                opcode::UringCmd16::new(file, BLOCK_URING_CMD_DISCARD).addr(Some(offset)).cmd(command).build()
-            }
             (Action::Flush, ..) => {
                 opcode::Fsync::new(file).flags(io_uring::types::FsyncFlags::DATASYNC).build()
             }
+            (Action::Discard(_), ..) => unreachable!("crews discard"),
         }
     }
 
@@ -264,12 +317,23 @@ impl Kernel {
 
     /// Whether there are answers.
     pub(super) fn has_answers(&mut self) -> bool {
-        !self.ring.completion().is_empty()
+        !self.taken.is_empty() || !self.ring.completion().is_empty()
     }
 
     /// The next answer: its tag, and bytes or a negative error number.
     pub(super) fn pop(&mut self) -> Option<(u64, i32)> {
-        self.ring.completion().next().map(|answer| (answer.user_data(), answer.result()))
+        loop {
+            if let Some(taken) = self.taken.pop_front() {
+                return Some(taken);
+            }
+            let answer = self.ring.completion().next()?;
+            if answer.user_data() != BELL {
+                return Some((answer.user_data(), answer.result()));
+            }
+            self.hears = cqueue::more(answer.flags());
+            self.answers.take(&mut self.taken);
+            self.hear();
+        }
     }
 
     /// What becomes readable when there is an answer.

@@ -3,9 +3,11 @@
 
 #![allow(
     unsafe_code,
-    reason = "pages are lent to the kernel: two calls of `kernel`, whose promises are kept here"
+    reason = "pages are lent to the kernel: calls of `kernel` and of a crew, whose promises are kept here"
 )]
 
+mod backend;
+mod crew;
 mod kernel;
 mod runs;
 #[cfg(test)]
@@ -13,18 +15,20 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use stripewise_array::{Operation, OperationId, OperationKind, PageId};
+use stripewise_array::{Operation, OperationKind};
 use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Ended, Pages};
 use crate::discards::{Cut, Discards, Trims};
 use crate::files::ElementFile;
-use kernel::{Action, Kernel, Target};
+use crate::handle::Kind;
+use crew::Crew;
+use kernel::{Action, Issue, Kernel, Target};
 use runs::{Runs, Started};
 
 /// Most pages of one run.
@@ -39,6 +43,8 @@ const SOON: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// And while much is under way, after how many turns the clock is looked at for that.
 const TURNS: u32 = 64;
+/// How long the end of a ring waits for what timed out.
+const FAREWELL: Duration = Duration::from_millis(100);
 /// What is written where a file system makes no holes; as long as the longest page.
 static ZEROS: Zeros = Zeros([0; 32 << 10]);
 
@@ -46,10 +52,17 @@ static ZEROS: Zeros = Zeros([0; 32 << 10]);
 struct Zeros([u8; 32 << 10]);
 
 /// A file, and what the ring knows it by.
+///
+/// What is not memory may make its caller wait, and the thread that serves must not: a device is asked by the ring only what it
+/// does at once, and everything else is done by threads of the file's own.
 #[derive(Debug)]
 struct Open {
+    // Before the file: what its threads have not begun never is, when its number is free for another file.
+    crew: Option<Crew>,
     file: ElementFile,
     target: Target,
+    /// Whether it is a device that does not say beforehand when an operation would wait.
+    always_waits: bool,
     /// Runs in flight.
     in_flight: u32,
     /// What it makes of trims, as far as is known.
@@ -129,6 +142,7 @@ impl Ring {
         };
         for (element, file) in (0..).zip(files) {
             if let Some(file) = file {
+                file.forget_cache();
                 ring.put(element, file);
             }
         }
@@ -200,7 +214,7 @@ impl Ring {
     /// Hands a run on, from the first page of it that is not done.
     fn push(&mut self, number: u32) {
         let run = self.runs.get(number);
-        let Some(open) = &self.open[run.open] else { return };
+        let Some(open) = &mut self.open[run.open] else { return };
         let offset = u64::from(run.page()) * u64::from(self.page_bytes);
         let action = match run.kind {
             OperationKind::Read => Action::Read,
@@ -216,12 +230,30 @@ impl Ring {
             OperationKind::Trim => Action::Write,
             OperationKind::Flush => Action::Flush,
         };
-        // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come. Their
-        // memory is pages that the controller gave away until their operations are reported as over, or that were exchanged
-        // for others when they timed out; or zeros that nobody writes. The memory outlives the ring: `Engine` drops it
-        // later, and dropping a ring waits for all answers.
+        let issue = match (open.file.kind(), action) {
+            (Kind::Memory, Action::Discard(_)) => None,
+            (Kind::Memory, _) if run.tries > 0 => Some(Issue::Worker),
+            (Kind::Memory, _) => Some(Issue::Here),
+            (Kind::Device, Action::Read | Action::Write) if run.tries == 0 && !open.always_waits => {
+                Some(Issue::NoWait)
+            }
+            (Kind::Device | Kind::Other, _) => None,
+        };
+        // SAFETY: several pieces are a vector of the run's own, which is left alone until its answer has come; a crew has a copy.
+        // Their memory is pages that the controller gave away until their operations are reported as over, or that were
+        // withdrawn from it when they timed out; or zeros that nobody writes. The memory outlives the ring: `Engine` drops it
+        // later, and dropping a ring waits for all answers, or leaves what was withdrawn to the kernel for ever. The file is
+        // open as long as a run of it is under way.
         let pushed = unsafe {
-            self.kernel.push(number.into(), open.target, action, offset, run.pieces_left(), run.tries > 0)
+            match issue {
+                Some(issue) => {
+                    self.kernel.push(number.into(), open.target, action, offset, run.pieces_left(), issue)
+                }
+                None => {
+                    let crew = open.crew.get_or_insert_with(|| Crew::new(self.kernel.hear_crews()));
+                    crew.push(number.into(), open.file.as_fd(), action, offset, run.pieces_left())
+                }
+            }
         };
         if pushed.is_err() {
             self.again.push(number);
@@ -288,11 +320,19 @@ impl Ring {
         let errno = Errno::from_raw_os_error(errno);
         let is_passing = matches!(errno, Errno::AGAIN | Errno::INTR | Errno::NOMEM);
         if is_passing && run.tries < TRIES && run.kind != OperationKind::Flush {
-            // The next time a thread of the kernel may wait for it.
+            // The next time another thread may wait for it.
             run.tries += 1;
             return self.push(number);
         }
-        let makes_none = matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL);
+        let is_transfer = !run.pieces_left().is_empty();
+        if errno == Errno::OPNOTSUPP
+            && is_transfer
+            && let Some(open) = self.open[run.open].as_mut().filter(|open| open.file.kind() == Kind::Device)
+            && !std::mem::replace(&mut open.always_waits, true)
+        {
+            return self.push(number);
+        }
+        let makes_none = matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NOTTY);
         if run.kind == OperationKind::Trim && makes_none && run.pieces_left().is_empty() {
             if let Some(open) = &mut self.open[run.open] {
                 open.discards = Discards::Never;
@@ -361,10 +401,15 @@ impl Ring {
         }
     }
 
-    /// Gives up what has taken too long: its operations have timed out, and their pages are exchanged for others, because the
-    /// kernel may use them yet.
+    /// How often it is looked for what has taken too long.
+    fn pause(&self) -> Duration {
+        PATIENCE.min(self.limit / 8)
+    }
+
+    /// Gives up what has taken too long: its operations have timed out, and their pages get other memory, because the kernel
+    /// may use what they had.
     fn give_up(&mut self, memory: &mut Pages) {
-        if self.now.duration_since(self.asked_at) < PATIENCE.min(self.limit) {
+        if self.now.duration_since(self.asked_at) < self.pause() {
             return;
         }
         self.asked_at = self.now;
@@ -376,145 +421,10 @@ impl Ring {
             }
         }
     }
-}
 
-impl Backend for Ring {
-    type Element = ElementFile;
-
-    const BATCH: usize = 256;
-
-    #[inline]
-    fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, _memory: &mut Pages) {
-        self.in_flight += 1;
-        self.started.push(Started { id, operation: *operation, page });
-    }
-
-    fn submit(&mut self, memory: &mut Pages) {
-        // What has timed out is in flight no more, but the kernel has it yet: its answer is taken as any other.
-        if self.in_flight == 0 && self.runs.count() == 0 {
-            return;
-        }
+    /// Makes the memory known that pages lie in.
+    fn add_slabs(&mut self, memory: &Pages) {
         // SAFETY: pages never move, and the memory outlives the ring, see above.
         unsafe { self.kernel.add_slabs(memory.slabs()) };
-        for number in std::mem::take(&mut self.again) {
-            self.push(number);
-        }
-        if !self.started.is_empty() {
-            self.make_runs(memory);
-        }
-        for _ in 0..ROUNDS {
-            if let Err(error) = self.kernel.enter(true) {
-                // Without its ring nothing can be done; what is in flight times out, and its elements are given up.
-                debug_assert!(false, "the ring takes nothing: {error}");
-            }
-            self.reap(memory);
-            // What is tried again does not wait for the next turn: nothing might wake whoever waits for that.
-            if !self.kernel.is_prepared() {
-                break;
-            }
-        }
-        self.is_behind = self.kernel.is_prepared() || !self.again.is_empty();
-        self.turns = self.turns.wrapping_add(1);
-        if self.turns.is_multiple_of(TURNS) || self.ended.is_empty() {
-            self.now = Instant::now();
-            self.give_up(memory);
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, _memory: &mut Pages) -> Option<Ended> {
-        let ended = self.ended.pop_front()?;
-        self.in_flight -= 1;
-        Some(ended)
-    }
-
-    fn is_over_before_taken(&self) -> bool {
-        true
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    fn wait(&mut self, at_most: Option<Duration>) {
-        if !self.ended.is_empty() {
-            return;
-        }
-        let at_most = at_most.map_or(PATIENCE, |at_most| at_most.min(PATIENCE));
-        if self.kernel.wait(Some(at_most)).is_err() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn patience(&self) -> Option<Duration> {
-        let patience = if self.is_behind { SOON } else { PATIENCE };
-        (self.in_flight > 0).then_some(patience)
-    }
-
-    fn fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.kernel.fd())
-    }
-
-    fn count(&self) -> u16 {
-        self.elements.len() as u16
-    }
-
-    fn path(&self, element: u16) -> Option<&Path> {
-        self.paths[usize::from(element)].as_deref()
-    }
-
-    fn close(&mut self, element: u16) {
-        let Some(open) = self.elements[usize::from(element)].take() else { return };
-        if let Some(place) = &mut self.open[open] {
-            place.is_wanted = false;
-        }
-        self.forget(open);
-    }
-
-    fn put(&mut self, element: u16, mut file: ElementFile) {
-        self.close(element);
-        file.go_direct();
-        self.paths[usize::from(element)] = Some(file.path().into());
-        let target = self.kernel.add_file(file.as_fd());
-        let discards = file.discards();
-        let open = Some(Open { file, target, in_flight: 0, discards, is_wanted: true });
-        let place = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
-        if place == self.open.len() {
-            self.open.push(None);
-        }
-        self.open[place] = open;
-        self.elements[usize::from(element)] = Some(place);
-    }
-
-    fn into_elements(mut self) -> Vec<Option<ElementFile>> {
-        let elements = std::mem::take(&mut self.elements);
-        let mut take = |place: usize| {
-            let mut open = self.open[place].take()?;
-            self.kernel.forget_file(open.target);
-            open.file.go_buffered();
-            Some(open.file)
-        };
-        elements.into_iter().map(|place| take(place?)).collect()
-    }
-
-    fn name(&self) -> &'static str {
-        "io_uring"
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // Pages that the kernel has must not be given to anybody else; there is nothing to do but wait for them.
-        while self.runs.count() > self.again.len() {
-            if self.kernel.wait(Some(PATIENCE)).is_err() {
-                std::thread::sleep(PATIENCE);
-            }
-            while let Some((tag, _)) = self.kernel.pop() {
-                self.runs.drop_one(tag as u32);
-            }
-        }
-        for open in self.open.iter().flatten() {
-            self.kernel.forget_file(open.target);
-        }
     }
 }

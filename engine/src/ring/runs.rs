@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use stripewise_array::{Memory, Operation, OperationId, OperationKind, PageId};
+use bytes::BytesMut;
+use stripewise_array::{Operation, OperationId, OperationKind, PageId};
 use stripewise_base::Nanos;
 
 use super::kernel::Piece;
@@ -32,8 +33,8 @@ pub(super) struct Run {
     /// How often it was tried since it last made progress.
     pub(super) tries: u32,
     begun: Instant,
-    /// Pages that the kernel has yet, of a run that has timed out.
-    kept: Vec<PageId>,
+    /// Buffers that the kernel has yet, of a run that has timed out.
+    kept: Vec<BytesMut>,
     is_abandoned: bool,
     is_taken: bool,
 }
@@ -79,7 +80,7 @@ impl Run {
     pub(super) fn abandon(&mut self, memory: &mut Pages) -> Vec<Started> {
         self.is_abandoned = true;
         if self.has_pages() {
-            self.kept.extend(self.started.iter().map(|one| memory.exchange(one.page)));
+            self.kept.extend(self.started.iter().map(|one| memory.withdraw(one.page)));
         }
         self.started.clone()
     }
@@ -153,12 +154,12 @@ impl Runs {
     pub(super) fn give(&mut self, number: u32, memory: &mut Pages) {
         self.drop_one(number);
         let mut kept = std::mem::take(&mut self.runs[number as usize].kept);
-        for page in kept.drain(..) {
-            let at = memory.page_mut(page).as_mut_ptr() as usize;
+        for buffer in kept.drain(..) {
+            let at = buffer.as_ptr() as usize;
             let has_it = |run: &&mut Run| run.is_taken && run.pieces.iter().any(|piece| piece.at == at);
             match self.runs.iter_mut().find(has_it) {
-                Some(run) => run.kept.push(page),
-                None => memory.give(page),
+                Some(run) => run.kept.push(buffer),
+                None => memory.take_back(buffer),
             }
         }
         self.runs[number as usize].kept = kept;
@@ -168,6 +169,18 @@ impl Runs {
     pub(super) fn drop_one(&mut self, number: u32) {
         self.runs[number as usize].is_taken = false;
         self.free.push(number);
+    }
+
+    /// Leaves the memory of what has timed out to the kernel for ever: it may use it yet, and nothing waits for it any more.
+    pub(super) fn leave(&mut self) {
+        for run in self.runs.iter_mut().filter(|run| run.is_taken && run.is_abandoned) {
+            run.kept.drain(..).for_each(std::mem::forget);
+        }
+    }
+
+    /// Runs that are under way and wanted.
+    pub(super) fn wanted(&self) -> usize {
+        self.runs.iter().filter(|run| run.is_taken && !run.is_abandoned).count()
     }
 
     /// Runs that are under way.

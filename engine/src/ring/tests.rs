@@ -2,16 +2,25 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
-use stripewise_array::{Class, Memory};
+use stripewise_array::{Class, Memory, PageId};
 
 use super::*;
 use crate::store::outcome_of;
 
 const PAGE: usize = 4096;
 
-/// A ring over one file of so many pages; none, with a message, where the system has no ring.
+/// A ring over one file of so many pages; none, with a message, where the system has no ring. The folder of temporary files may lie
+/// on a disk.
 fn ring(pages: u64, limit: Duration) -> Option<(tempfile::TempDir, Ring, Pages)> {
-    let folder = tempfile::tempdir().unwrap();
+    ring_in(tempfile::tempdir().unwrap(), pages, limit)
+}
+
+/// The same over a file in this folder.
+fn ring_in(
+    folder: tempfile::TempDir,
+    pages: u64,
+    limit: Duration,
+) -> Option<(tempfile::TempDir, Ring, Pages)> {
     let file = ElementFile::create(&folder.path().join("element"), pages * PAGE as u64, PAGE as u32).unwrap();
     match Ring::new(vec![Some(file)], PAGE as u32, limit, Trims::Zeros) {
         Ok(ring) => Some((folder, ring, Pages::new(PAGE as u32))),
@@ -53,7 +62,17 @@ fn all(
 
 #[test]
 fn pages_side_by_side_in_any_order_and_apart_keep_their_content() {
-    let Some((_folder, mut ring, mut memory)) = ring(2000, LONG) else { return };
+    // On a disk most likely, and in memory.
+    for folder in [tempfile::tempdir(), tempfile::tempdir_in("/dev/shm")] {
+        if let Some((_folder, mut ring, mut memory)) =
+            folder.ok().and_then(|folder| ring_in(folder, 2000, LONG))
+        {
+            check_places(&mut ring, &mut memory);
+        }
+    }
+}
+
+fn check_places(ring: &mut Ring, memory: &mut Pages) {
     // Every second page of a part, all of another, and more than a run takes.
     let places: Vec<u32> = (0..40).map(|nth| nth * 2).chain(100..140).chain(500..1900).rev().collect();
     let writes: Vec<_> = places
@@ -64,11 +83,11 @@ fn pages_side_by_side_in_any_order_and_apart_keep_their_content() {
             (OperationKind::Write, page, buffer)
         })
         .collect();
-    assert!(all(&mut ring, &mut memory, &writes).iter().all(Result::is_ok));
-    assert!(all(&mut ring, &mut memory, &[(OperationKind::Flush, 0, 0)])[0].is_ok());
+    assert!(all(ring, memory, &writes).iter().all(Result::is_ok));
+    assert!(all(ring, memory, &[(OperationKind::Flush, 0, 0)])[0].is_ok());
     writes.iter().for_each(|&(_, _, buffer)| memory.give(buffer));
     let reads: Vec<_> = places.iter().map(|&page| (OperationKind::Read, page, memory.take())).collect();
-    assert!(all(&mut ring, &mut memory, &reads).iter().all(Result::is_ok));
+    assert!(all(ring, memory, &reads).iter().all(Result::is_ok));
     for &(_, page, buffer) in &reads {
         assert!(memory.page(buffer).iter().all(|&byte| byte == (page % 251) as u8), "page {page}");
     }
@@ -158,13 +177,7 @@ fn of_a_log_whole_pieces_become_holes_and_the_rest_stays() {
 /// A loop device makes holes in its file, in pieces that sysfs tells; discards, as of a device that makes no zeros, do the same.
 #[test]
 fn of_a_device_whole_pieces_become_holes() {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let numbers: Vec<u32> = release.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
     check_pieces_of_a_device(true);
-    if numbers < vec![6, 12] {
-        println!("skipped: this kernel knows no discards by the ring");
-        return;
-    }
     check_pieces_of_a_device(false);
 }
 
@@ -360,4 +373,48 @@ fn memory_that_several_runs_have_is_free_when_the_last_of_them_is_over() {
     assert_eq!(memory.in_use(), 2, "the other one is read from it yet");
     runs.give(other, &mut memory);
     assert_eq!(memory.in_use(), 1);
+}
+
+/// How operations on the file are carried out, and whether they have to be.
+fn issued(ring: &Ring) -> (Kind, bool, bool) {
+    let open = ring.open[0].as_ref().unwrap();
+    let flags = fcntl_getfl(&open.file).unwrap();
+    (open.file.kind(), flags.contains(OFlags::NONBLOCK), open.crew.is_some())
+}
+
+/// To the kernel a file without `O_NONBLOCK` may wait, and one with it is read and written in the thread that asks.
+#[test]
+fn only_files_that_are_memory_are_read_and_written_in_the_serving_thread() {
+    let folders = [("/dev/shm", Kind::Memory), ("/tmp", Kind::Other), ("/var/tmp", Kind::Other)];
+    for (place, expected) in folders {
+        let Ok(folder) = tempfile::tempdir_in(place) else { continue };
+        let Some((_folder, mut ring, mut memory)) = ring_in(folder, 8, LONG) else { return };
+        let page = memory.take();
+        assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, page)])[0].is_ok());
+        let is_memory = issued(&ring).0 == Kind::Memory;
+        // Where temporary files are memory too, they are told from others all the same.
+        assert!(is_memory == (expected == Kind::Memory) || place != "/dev/shm", "{place}");
+        assert_eq!(issued(&ring), (issued(&ring).0, is_memory, !is_memory), "{place}");
+    }
+}
+
+/// What a crew has not begun is not done to an element that is out of service, which may be given to somebody else.
+#[test]
+fn what_no_thread_has_begun_is_not_done_after_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("element");
+    std::fs::write(&path, vec![1; PAGE]).unwrap();
+    let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    let answers = std::sync::Arc::new(crew::Answers::new().unwrap());
+    let mut crew = Crew::new(answers.clone());
+    crew.hold();
+    let piece = kernel::Piece { at: ZEROS.0.as_ptr() as usize, bytes: PAGE };
+    // SAFETY: what is written is never changed, and the file is open until the end.
+    unsafe { crew.push(7, file.as_fd(), Action::Write, 0, &[piece]) }.unwrap();
+    crew.cancel();
+    let mut taken = VecDeque::new();
+    answers.take(&mut taken);
+    assert_eq!(taken, [(7, -libc::ECANCELED)]);
+    drop(crew);
+    assert_eq!(std::fs::read(&path).unwrap(), vec![1; PAGE]);
 }

@@ -158,6 +158,15 @@ pub enum Event {
         /// When.
         now: Nanos,
     },
+    /// An element had not answered for some time, or did so again.
+    Slow {
+        /// When.
+        now: Nanos,
+        /// The element.
+        element: u16,
+        /// Whether it had not.
+        is_slow: bool,
+    },
 }
 
 /// What came into an array, as [`Event::Rejoined`] has it.
@@ -205,6 +214,7 @@ impl Event {
             | Self::Scrub { now }
             | Self::Allowed { now, .. }
             | Self::Starved { now, .. }
+            | Self::Slow { now, .. }
             | Self::Drained { now }
             | Self::Checkpoint { now }
             | Self::Resumed { now } => Some(now),
@@ -263,6 +273,8 @@ impl fmt::Display for Event {
             Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
             Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
             Self::GaveUp { element } => write!(f, "element {element} was given up"),
+            Self::Slow { element, is_slow: true, .. } => write!(f, "element {element} did not answer"),
+            Self::Slow { element, .. } => write!(f, "element {element} answered again"),
         }
     }
 }

@@ -498,6 +498,12 @@ impl Player<'_> {
             Event::Returned { now, element, pages, stamp } => {
                 return self.rejoin(now, element, Rejoining::Returned { pages, stamp });
             }
+            Event::Slow { now, element, is_slow } => {
+                if !self.has(element) {
+                    return false;
+                }
+                self.array.element_slow(now, element, is_slow, &mut self.stage);
+            }
             Event::Scrub { now } => array.scrub(now, stage),
             Event::StopScrub => array.stop_scrub(),
             Event::Allowed { now, pages } => array.allow(now, pages, stage),

@@ -1,8 +1,10 @@
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{
@@ -31,10 +33,14 @@ fn created(scheme: &Scheme, folder: &Path) -> Vec<PathBuf> {
 }
 
 fn open(scheme: &Scheme, paths: &[PathBuf], transcript: Option<&Path>) -> Engine {
+    open_with(scheme, paths, transcript, Options::default())
+}
+
+fn open_with(scheme: &Scheme, paths: &[PathBuf], transcript: Option<&Path>, options: Options) -> Engine {
     let media = FileMedia::open(paths, PAGE as u32).unwrap();
     let scribe = transcript.map(|path| Scribe::create(path).unwrap());
     let opening = Opening::default();
-    Engine::resume_transcribed(scheme, media, Options::default(), opening, scribe).unwrap().0
+    Engine::resume_transcribed(scheme, media, options, opening, scribe).unwrap().0
 }
 
 /// A page like no other, so that no parity is that of other pages.
@@ -161,6 +167,55 @@ fn a_run_that_several_clients_and_a_lost_element_made_replays_operation_by_opera
         if text == LOG {
             assert!(scrub.repaired > 0, "the damage was found, in the run and so in the replay: {scrub:?}");
         }
+    }
+}
+
+/// Every element is reported slow as soon as it has not answered for a microsecond, and answers again a moment later.
+#[test]
+fn reads_that_go_around_slow_elements_are_right_and_replay_operation_by_operation() {
+    for text in [LOG, IN_PLACE] {
+        let folder = tempfile::tempdir().unwrap();
+        let scheme = Scheme::from_toml("test", text).unwrap();
+        let paths = created(&scheme, folder.path());
+        let transcript = folder.path().join("run.transcript");
+        let options = Options { slow: Duration::from_micros(1), ..Options::default() };
+        let mut engine = open_with(&scheme, &paths, Some(&transcript), options);
+        let mut prng = Prng::new(3);
+        let pages = 64;
+        let mut contents: Vec<Vec<u8>> = (0..pages).map(|_| content(&mut prng)).collect();
+        for (page, content) in (0..).zip(&contents) {
+            engine.write(page * PAGE, content).unwrap();
+        }
+        engine.flush().unwrap();
+        for _ in 0..40 {
+            // Some pages are written while their neighbours are read.
+            let mut reads = BTreeMap::new();
+            for page in 0..pages {
+                let offset = page * PAGE;
+                if prng.chance(1, 8) {
+                    contents[page as usize] = content(&mut prng);
+                    engine.submit(Request::write(offset, &contents[page as usize])).unwrap();
+                } else {
+                    reads.insert(engine.submit(Request::read(offset, PAGE as usize)).unwrap(), page);
+                }
+            }
+            while let Some(completion) = engine.poll() {
+                assert_eq!(completion.result, Ok(()));
+                if let Some(page) = reads.remove(&completion.ticket) {
+                    assert!(completion.payload == contents[page as usize], "{text}: page {page}");
+                }
+            }
+        }
+        let counts = engine.array().read_counts();
+        let reported = std::iter::from_fn(|| engine.take_member_news()).count();
+        engine.close().unwrap();
+        if reported == 0 {
+            println!("skipped: nothing is slow where every call waits");
+            return;
+        }
+        assert!(counts.redirected > 0 && counts.hedged > 0, "{text}: {counts:?}");
+        let told = replayed(&transcript);
+        assert_eq!((told.difference, told.is_cut), (None, false), "{text}");
     }
 }
 

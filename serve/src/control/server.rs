@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::rpc::{self, LINE_MAX};
 use super::{Answer, Asked, Command, ControlError};
-use crate::candidate::{Candidate, Place, Vacancy};
+use crate::candidate::{Candidate, NewFile, Place, Vacancy};
 use crate::deadline::Deadline;
 use crate::elements::Refusal;
 use crate::ending::Ending;
@@ -29,6 +29,8 @@ const ANSWER_TIME: Duration = if cfg!(test) { Duration::from_millis(200) } else 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How soon it is asked again for the place of an element that has not yet returned what it was given.
 const RETRY: Duration = Duration::from_millis(50);
+/// How long the end of a server waits for an answer that is being made.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// A control socket that listens; dropped, it answers what was asked, closes and removes its file.
 #[derive(Debug)]
@@ -119,8 +121,15 @@ impl Drop for Control {
         for (stream, _) in &connections {
             let _ = stream.shutdown(Shutdown::Read);
         }
+        // One that waits for a device which does not answer must not keep the server from ending.
+        let until = Instant::now() + FAREWELL;
         for (_, thread) in connections {
-            let _ = thread.join();
+            while !thread.is_finished() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if thread.is_finished() {
+                let _ = thread.join();
+            }
         }
     }
 }
@@ -185,8 +194,14 @@ pub(crate) fn ask<M: From<Asked>>(command: Command, mailbox: &Sender<M>) -> Answ
 
 /// Brings the array a file or device for `place`.
 fn bring<M: From<Asked>>(place: Place, path: &Path, force: bool, mailbox: &Sender<M>) -> Answer {
-    let candidate = Candidate::prepare(place, path, force, || vacancy(place, mailbox))?;
-    put(mailbox, |answer| Asked::Candidate { candidate: Box::new(candidate), answer })?
+    let mut candidate = Candidate::prepare(place, path, force, || vacancy(place, mailbox))?;
+    // If it is not taken it is removed, which may wait for its file system: on this thread.
+    let made = candidate.made.take();
+    let answer = put(mailbox, |answer| Asked::Candidate { candidate: Box::new(candidate), answer })?;
+    if answer.is_ok() {
+        made.into_iter().for_each(NewFile::keep);
+    }
+    answer
 }
 
 /// What the array wants for `place`, as soon as the element that was there has returned what it was given.

@@ -6,7 +6,7 @@ use crate::format::crc32c;
 use crate::geometry::MEMBERS_MAX;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
-use crate::plan::{Plan, Trust};
+use crate::plan::{Path, Plan, Trust};
 
 impl<M: Memory> Array<M> {
     /// Where the buffer of new content of a member is noted; behind all of these come those of old content.
@@ -84,9 +84,9 @@ impl<M: Memory> Array<M> {
     /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read
     /// into. Whether it is right.
     pub(in super::super) fn decode_stripe_again(&mut self, plan: u32) -> bool {
-        let hedged = self.plans[plan as usize].path.hedged;
-        self.decode_slots(plan, hedged, 0);
-        self.is_right(plan, hedged & self.plans[plan as usize].wanted, 0)
+        let Path { hedged, without, .. } = self.plans[plan as usize].path;
+        self.decode_slots(plan, without, 0);
+        self.is_right(plan, hedged, 0)
     }
 
     /// Decodes those in `missing` that are wanted, in the buffers of which the first is the plan's `offset`-th.

@@ -147,6 +147,7 @@ impl<M: Memory> Array<M> {
             Purpose::Collect => Class::ArrayGcRead,
             _ => Class::HostRead,
         };
+        lost |= self.around_slow(plan, lost);
         if lost == 0 {
             lost = self.redirect(plan, driver);
         }

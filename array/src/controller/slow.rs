@@ -1,0 +1,113 @@
+//! Elements that do not answer in time: reads go around them as long as that lasts.
+//!
+//! The driver reports an element slow when it has had reads or writes for some time and has answered none. New reads then decode what lies
+//! there, and reads that wait for it ask the other elements as well. Neither waits for a row that an update holds: such a read
+//! is answered by the element, or is repeated for every further report.
+
+use super::{Array, members};
+use crate::driver::Driver;
+use crate::memory::Memory;
+use crate::plan::{Plan, Purpose, Race, Step};
+use crate::read::Way;
+
+/// Elements that were reported slow.
+#[derive(Debug)]
+pub(super) struct Slow {
+    elements: Vec<bool>,
+    /// Whether there is one: nothing else is looked at where there is none.
+    is_any: bool,
+}
+
+impl Slow {
+    pub(super) fn new(elements: u32) -> Self {
+        Self { elements: vec![false; elements as usize], is_any: false }
+    }
+
+    pub(super) fn set(&mut self, element: u16, is_slow: bool) {
+        self.elements[element as usize] = is_slow;
+        self.is_any = self.elements.contains(&true);
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// An element has not answered for some time, or answers again. While it does not answer, a further report repeats the attempt for reads
+    /// that could not be decoded before.
+    pub fn element_slow<D: Driver<M>>(&mut self, now: u64, element: u16, is_slow: bool, driver: &mut D) {
+        self.advance(now);
+        let is_slow = is_slow && !self.failed[element as usize];
+        self.slow.set(element, is_slow);
+        if is_slow {
+            for plan in 0..self.plans.len() as u32 {
+                if self.waits_for(plan, element) {
+                    self.note_returned(plan);
+                    self.begin_second(plan, driver);
+                }
+            }
+            self.reads.is_active = true;
+        }
+        self.settle(driver);
+    }
+
+    /// Whether an element was last reported slow.
+    pub fn is_slow(&self, element: u16) -> bool {
+        self.slow.elements[element as usize]
+    }
+
+    /// The members of the plan's stripe that lie on slow elements.
+    pub(super) fn slow_members(&self, plan: u32) -> u64 {
+        if !self.slow.is_any {
+            return 0;
+        }
+        let all = if self.elastic.is_some() { self.present(plan) } else { self.geometry.all_members() };
+        let is_slow = |&member: &u32| self.is_slow(self.home_of(plan, member).0);
+        members(all).filter(is_slow).fold(0, |mask, member| mask | 1 << member)
+    }
+
+    /// The members of the read `plan` beside those in `lost` that it is to decode because their elements are slow. Its row is
+    /// held then.
+    #[inline]
+    pub(super) fn around_slow(&mut self, plan: u32, lost: u64) -> u64 {
+        if !self.slow.is_any || self.plans[plan as usize].purpose != Purpose::Read {
+            return 0;
+        }
+        let slow = self.slow_members(plan) & !lost;
+        let wanted = (slow & self.plans[plan as usize].wanted).count_ones();
+        if wanted == 0 || (slow | lost).count_ones() > self.geometry.parity() || !self.is_decodable(plan) {
+            return 0;
+        }
+        if !self.hold_to_decode(plan) {
+            self.reads.counts.not_held += u64::from(wanted);
+            return 0;
+        }
+        self.reads.counts.redirected += u64::from(wanted);
+        self.plans[plan as usize].path.around = Some(Way { avoided: slow, cost: 0, direct: 0 });
+        slow
+    }
+
+    /// Whether `plan` reads what hosts want as it lies on the elements, and has begun to wait for `element`.
+    fn waits_for(&self, plan: u32, element: u16) -> bool {
+        let slot = &self.plans[plan as usize];
+        let is_direct = slot.is_under_way
+            && slot.purpose == Purpose::Read
+            && slot.outstanding > 0
+            && slot.overlaid == 0
+            && slot.wanted & slot.missing == 0
+            && !slot.trouble
+            && (!self.reads.is_active || slot.path.race <= Race::Armed)
+            && matches!(slot.steps(), [Step::Operations { .. }]);
+        is_direct && members(slot.wanted).any(|member| self.home_of(plan, member).0 == element)
+    }
+
+    /// Notes what is back of the read `plan`, where that was not noted all along.
+    fn note_returned(&mut self, plan: u32) {
+        if self.reads.is_active {
+            return;
+        }
+        let Plan { operations, lost, .. } = self.plans[plan as usize];
+        let first = (plan * self.stride) as usize;
+        let slots = &self.slots[first..first + operations as usize];
+        let back = slots.iter().filter(|slot| slot.started_at == crate::plan::OVER);
+        let returned = back.fold(0, |mask, slot| mask | 1 << slot.operation.member);
+        self.plans[plan as usize].path.returned = returned & !lost;
+    }
+}

@@ -1,0 +1,225 @@
+//! A member whose file system stops to answer: a FUSE mount whose server is stopped and continued. Needs root, FUSE, nbdfuse and
+//! qemu-nbd, and says what is missing where it is skipped.
+
+mod support;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::Sandbox;
+use support::disk::Disk;
+use support::served::Served;
+
+/// How long an operation may take, in these tests.
+const TIMEOUT: &str = "2s";
+/// Reads go around a member that does not answer within a twentieth of a second, and the machine may be busy.
+const SOON: Duration = Duration::from_millis(100);
+const PAGE: u64 = 4096;
+const PAGES: u64 = 512;
+
+/// What keeps these tests from being run.
+fn missing() -> Option<String> {
+    if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
+        return Some(format!("/dev/fuse: {error}"));
+    }
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |program: &&str| std::env::split_paths(&paths).any(|folder| folder.join(program).exists());
+    let programs = ["nbdfuse", "qemu-nbd", "fusermount3", "kill"];
+    programs.iter().find(|program| !is_there(program)).map(|program| format!("{program} is not installed"))
+}
+
+/// A file in a file system of FUSE, unmounted with its handle.
+struct Fuse {
+    server: Child,
+    mount: PathBuf,
+}
+
+impl Fuse {
+    /// One of 16 MiB in folder `fuse` of the sandbox, called `member`; none where FUSE mounts nothing.
+    fn mount(sandbox: &Sandbox) -> Option<Self> {
+        let mount = sandbox.path().join("fuse");
+        std::fs::create_dir(&mount).expect("the sandbox can be written");
+        File::create(sandbox.path().join("image"))
+            .and_then(|file| file.set_len(16 << 20))
+            .expect("it has room");
+        let mut command = Command::new("nbdfuse");
+        command.arg(mount.join("member")).args([
+            "[",
+            "qemu-nbd",
+            "-f",
+            "raw",
+            "--discard=unmap",
+            "image",
+            "]",
+        ]);
+        let server =
+            command.current_dir(sandbox.path()).stdin(Stdio::null()).spawn().expect("nbdfuse starts");
+        let mut fuse = Self { server, mount };
+        let until = Instant::now() + Duration::from_secs(10);
+        while std::fs::metadata(fuse.member()).is_err() {
+            if Instant::now() > until || fuse.server.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(fuse)
+    }
+
+    fn member(&self) -> PathBuf {
+        self.mount.join("member")
+    }
+
+    #[track_caller]
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.server.id().to_string()]).status();
+        assert!(status.expect("kill starts").success());
+    }
+}
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        // Whatever waits for it ends when its server is gone: a killed server ends the connection of its file system.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = Command::new("fusermount3").arg("-uz").arg(&self.mount).stderr(Stdio::null()).status();
+    }
+}
+
+/// Kills these processes if the test has not ended in a minute: what hangs then fails.
+struct Watchdog(#[expect(dead_code, reason = "its end is what the watchdog waits for")] Sender<()>);
+
+impl Watchdog {
+    fn over(processes: [u32; 2]) -> Self {
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            if receiver.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("the test takes too long, and is ended");
+                let processes = processes.map(|process| process.to_string());
+                let _ = Command::new("kill").arg("-KILL").args(processes).status();
+            }
+        });
+        Self(sender)
+    }
+}
+
+/// What is ended with a test, in this order: a server that has a file of a stopped file system open cannot end.
+struct Setup {
+    _watchdog: Watchdog,
+    fuse: Fuse,
+    served: Served,
+    sandbox: Sandbox,
+}
+
+fn content(page: u64) -> Vec<u8> {
+    page.to_le_bytes().repeat(PAGE as usize / 8)
+}
+
+#[track_caller]
+fn status(sandbox: &Sandbox) -> (Value, Duration) {
+    let begun = Instant::now();
+    let told = sandbox.run("status pool --json").stdout;
+    let took = begun.elapsed();
+    (serde_json::from_str::<Value>(&told).expect("it says JSON")[0].clone(), took)
+}
+
+#[track_caller]
+fn wait_until(sandbox: &Sandbox, what: impl Fn(&Value) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let (status, _) = status(sandbox);
+        if what(&status) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{status}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Reads every page once, one after the other, each of them right; how long each took, the longest last.
+#[track_caller]
+fn read_all(disk: &mut Disk) -> Vec<Duration> {
+    let mut took: Vec<Duration> = (0..PAGES)
+        .map(|page| {
+            let begun = Instant::now();
+            assert_eq!(disk.read(page * PAGE, PAGE as u32), content(page), "page {page}");
+            begun.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    took
+}
+
+/// An array of this scheme whose third member is stopped while it serves.
+fn check(scheme: &str) {
+    if let Some(missing) = missing() {
+        eprintln!("skipped: {missing}");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let Some(fuse) = Fuse::mount(&sandbox) else {
+        eprintln!("skipped: nbdfuse mounts nothing here");
+        return;
+    };
+    for name in ["a", "b", "d", "e"] {
+        File::create(sandbox.path().join(name)).and_then(|file| file.set_len(16 << 20)).expect("it has room");
+    }
+    sandbox.run(&format!("create pool a b fuse/member d e --scheme {scheme}")).success();
+    let served = Served::start(&sandbox, "pool", &format!("--timeout {TIMEOUT}"));
+    let _watchdog = Watchdog::over([fuse.server.id(), served.pid()]);
+    let setup = Setup { _watchdog, fuse, served, sandbox };
+    let Setup { fuse, served, sandbox, .. } = &setup;
+    let mut disk = served.disk();
+    for page in 0..PAGES {
+        disk.write(page * PAGE, &content(page));
+    }
+    disk.flush();
+    read_all(&mut disk);
+
+    fuse.signal("-STOP");
+    let stopped = Instant::now();
+    let took = read_all(&mut disk);
+    let (told, answered) = status(sandbox);
+    let read = stopped.elapsed();
+    println!("{scheme}: longest read {:?}, all {read:?}; status {answered:?}", took[took.len() - 1]);
+    // Were it any later, reads may have waited for the member until it was out.
+    assert!(read < Duration::from_millis(1800), "the test came to this too late: {read:?}");
+    assert!(took[took.len() - 1] < 4 * SOON && took[took.len() - 2] < SOON, "{took:?}");
+    assert_eq!(
+        (&told["health"], &told["elements"][2]["state"]),
+        (&"clean".into(), &"active".into()),
+        "{told}"
+    );
+    assert_eq!(told["elements"][2]["slow"], true, "{told}");
+    assert!(answered < Duration::from_secs(1), "{answered:?}");
+
+    wait_until(sandbox, |status| status["health"] == "degraded");
+    let (told, _) = status(sandbox);
+    assert_eq!(told["elements"][2]["state"], "failed", "{told}");
+    assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
+    disk.write(0, &content(0));
+    disk.flush();
+    assert!(read_all(&mut disk)[PAGES as usize - 1] < 4 * SOON);
+
+    fuse.signal("-CONT");
+    sandbox.run("replace pool 2 fuse/member --wait").success();
+    let (told, _) = status(sandbox);
+    assert_eq!(told["health"], "clean", "{told}");
+    read_all(&mut disk);
+    drop(disk);
+    sandbox.run("stop pool").success();
+    sandbox.run("check pool").success();
+}
+
+#[test]
+fn reads_of_a_log_go_around_a_member_that_is_stopped_and_it_returns_when_it_is_continued() {
+    check("durable-was");
+}
+
+#[test]
+fn reads_in_place_go_around_a_member_that_is_stopped_and_it_returns_when_it_is_continued() {
+    check("durable-raid5");
+}

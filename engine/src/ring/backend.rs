@@ -1,0 +1,182 @@
+//! The ring as the engine uses it.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use stripewise_array::{Operation, OperationId, PageId};
+
+use super::kernel::Target;
+use super::runs::Started;
+use super::{FAREWELL, Open, ROUNDS, Ring, SOON, TURNS};
+use crate::backend::{Backend, Ended, Pages};
+use crate::files::ElementFile;
+use crate::handle::Kind;
+
+impl Backend for Ring {
+    type Element = ElementFile;
+
+    const BATCH: usize = 256;
+
+    #[inline]
+    fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, _memory: &mut Pages) {
+        self.in_flight += 1;
+        self.started.push(Started { id, operation: *operation, page });
+    }
+
+    fn submit(&mut self, memory: &mut Pages) {
+        // What has timed out is in flight no more, but the kernel has it yet: its answer is taken as any other.
+        if self.in_flight == 0 && self.runs.count() == 0 && !self.kernel.has_answers() {
+            return;
+        }
+        self.add_slabs(memory);
+        for number in std::mem::take(&mut self.again) {
+            self.push(number);
+        }
+        if !self.started.is_empty() {
+            self.make_runs(memory);
+        }
+        for _ in 0..ROUNDS {
+            if let Err(error) = self.kernel.enter(true) {
+                // Without its ring nothing can be done; what is in flight times out, and its elements are given up.
+                debug_assert!(false, "the ring takes nothing: {error}");
+            }
+            self.reap(memory);
+            // What is tried again does not wait for the next turn: nothing might wake whoever waits for that.
+            if !self.kernel.is_prepared() {
+                break;
+            }
+        }
+        self.is_behind = self.kernel.is_prepared() || !self.again.is_empty();
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(TURNS) || self.ended.is_empty() {
+            self.now = Instant::now();
+            self.give_up(memory);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, _memory: &mut Pages) -> Option<Ended> {
+        let ended = self.ended.pop_front()?;
+        self.in_flight -= 1;
+        Some(ended)
+    }
+
+    fn is_over_before_taken(&self) -> bool {
+        true
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn wait(&mut self, at_most: Option<Duration>) {
+        if !self.ended.is_empty() {
+            return;
+        }
+        let at_most = at_most.map_or(self.pause(), |at_most| at_most.min(self.pause()));
+        if self.kernel.wait(Some(at_most)).is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        let patience = if self.is_behind { SOON } else { self.pause() };
+        (self.in_flight > 0).then_some(patience)
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.kernel.fd())
+    }
+
+    fn count(&self) -> u16 {
+        self.elements.len() as u16
+    }
+
+    fn path(&self, element: u16) -> Option<&Path> {
+        self.paths[usize::from(element)].as_deref()
+    }
+
+    fn close(&mut self, element: u16) {
+        let Some(open) = self.elements[usize::from(element)].take() else { return };
+        if let Some(place) = &mut self.open[open] {
+            place.is_wanted = false;
+            if let Some(crew) = &mut place.crew {
+                crew.cancel();
+            }
+        }
+        self.forget(open);
+    }
+
+    fn file_system(&self, element: u16) -> Option<u64> {
+        self.open[self.elements[usize::from(element)]?].as_ref()?.file.file_system()
+    }
+
+    fn put(&mut self, element: u16, mut file: ElementFile) {
+        self.close(element);
+        file.serve();
+        self.paths[usize::from(element)] = Some(file.path().into());
+        // The ring lets a file that it knows go when it likes, and must not be the last that has one whose end may wait.
+        let target = match file.kind() {
+            Kind::Memory => self.kernel.add_file(file.as_fd()),
+            Kind::Device | Kind::Other => Target::unknown(file.as_fd()),
+        };
+        let discards = file.discards();
+        let always_waits = false;
+        let open =
+            Some(Open { crew: None, file, target, always_waits, in_flight: 0, discards, is_wanted: true });
+        let place = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
+        if place == self.open.len() {
+            self.open.push(None);
+        }
+        self.open[place] = open;
+        self.elements[usize::from(element)] = Some(place);
+    }
+
+    fn into_elements(mut self) -> Vec<Option<ElementFile>> {
+        let elements = std::mem::take(&mut self.elements);
+        let mut take = |place: usize| {
+            // What an element has yet that stands still keeps its file.
+            let mut open = self.open[place].take_if(|open| open.in_flight == 0)?;
+            self.kernel.forget_file(open.target);
+            open.file.serve_no_more();
+            Some(open.file)
+        };
+        elements.into_iter().map(|place| take(place?)).collect()
+    }
+
+    fn let_go(&mut self, memory: &mut Pages) {
+        let until = Instant::now() + self.limit;
+        while self.runs.wanted() > self.again.len() && Instant::now() < until {
+            self.wait(None);
+            self.reap(memory);
+        }
+        for number in self.runs.older_than(Instant::now(), Duration::ZERO) {
+            self.runs.get_mut(number).abandon(memory);
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "io_uring"
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // Pages that the kernel has must not be given to anybody else; there is nothing to do but wait for them, unless they were
+        // withdrawn. For those an element that stands still is not waited for.
+        let until = Instant::now() + FAREWELL;
+        while self.runs.count() > self.again.len() && (self.runs.wanted() > 0 || Instant::now() < until) {
+            if self.kernel.wait(Some(FAREWELL)).is_err() {
+                std::thread::sleep(FAREWELL);
+            }
+            while let Some((tag, _)) = self.kernel.pop() {
+                self.runs.drop_one(tag as u32);
+            }
+        }
+        self.runs.leave();
+        for open in self.open.iter().flatten() {
+            self.kernel.forget_file(open.target);
+        }
+    }
+}

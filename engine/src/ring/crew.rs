@@ -1,0 +1,210 @@
+//! Threads that carry out the operations of one file whose file system may make its caller wait.
+//!
+//! The kernel has workers for that too, but one pool of them for all files of a thread: a file that does not answer takes them
+//! all, and its writes stop those to other files whose inodes have the same hash (`IO_WQ_HASH_ORDER` of io_uring/io-wq.c). An element that
+//! stands still must not stop another, so each file has threads of its own.
+
+#![allow(unsafe_code, reason = "the kernel reads and writes memory that it is given by address")]
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::kernel::{Action, Piece};
+
+/// Threads of a file: as many operations does it work on at once.
+const THREADS: usize = 16;
+/// `_IO(0x12, 119)` of the kernel's `linux/fs.h`.
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+/// What crews have done and nobody has taken, and what becomes readable when there is something.
+#[derive(Debug)]
+pub(super) struct Answers {
+    list: Mutex<Vec<(u64, i32)>>,
+    bell: OwnedFd,
+}
+
+impl Answers {
+    /// # Errors
+    /// When the system gives no descriptor.
+    pub(super) fn new() -> io::Result<Self> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { list: Mutex::default(), bell })
+    }
+
+    /// It rings once for all answers that come before they are taken, so after it has rung they must be.
+    fn put(&self, tag: u64, answer: i32) {
+        let mut list = locked(&self.list);
+        list.push((tag, answer));
+        if list.len() == 1 {
+            // The counter is far from full: it is emptied before the list is.
+            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// All answers that are there, behind those of `into`; tags, and bytes or negative error numbers.
+    pub(super) fn take(&self, into: &mut VecDeque<(u64, i32)>) {
+        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+        into.extend(locked(&self.list).drain(..));
+    }
+}
+
+impl AsFd for Answers {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+/// An operation.
+#[derive(Debug)]
+struct Task {
+    tag: u64,
+    file: RawFd,
+    action: Action,
+    offset: u64,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    tasks: VecDeque<Task>,
+    /// Threads that wait for one.
+    idle: usize,
+    is_over: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    news: Condvar,
+}
+
+/// The threads of one file. They end with it, each when it has done what it does.
+#[derive(Debug)]
+pub(super) struct Crew {
+    shared: Arc<Shared>,
+    answers: Arc<Answers>,
+    threads: usize,
+}
+
+impl Crew {
+    pub(super) fn new(answers: Arc<Answers>) -> Self {
+        Self { shared: Arc::default(), answers, threads: 0 }
+    }
+
+    /// Lets a thread do what is to be done with `pieces`, one behind the other, at `offset` of the file. Its answer will have `tag`.
+    ///
+    /// # Errors
+    /// When there is no thread and the system gives none.
+    ///
+    /// # Safety
+    /// The file is open, the memory that `pieces` name stays where it is, and nobody else writes to it, nor reads what is being
+    /// read into it, until the answer has come.
+    pub(super) unsafe fn push(
+        &mut self,
+        tag: u64,
+        file: BorrowedFd<'_>,
+        action: Action,
+        offset: u64,
+        pieces: &[Piece],
+    ) -> io::Result<()> {
+        let mut queue = locked(&self.shared.queue);
+        if queue.tasks.len() >= queue.idle && self.threads < THREADS {
+            let (shared, answers) = (self.shared.clone(), self.answers.clone());
+            let spawned =
+                thread::Builder::new().name("element".into()).spawn(move || work(&shared, &answers));
+            match spawned {
+                Ok(_) => self.threads += 1,
+                Err(error) if self.threads == 0 => return Err(error),
+                Err(_) => {}
+            }
+        }
+        queue.tasks.push_back(Task { tag, file: file.as_raw_fd(), action, offset, pieces: pieces.to_vec() });
+        drop(queue);
+        self.shared.news.notify_one();
+        Ok(())
+    }
+}
+
+impl Crew {
+    /// Lets it have no threads, so that nothing is begun.
+    #[cfg(test)]
+    pub(super) fn hold(&mut self) {
+        self.threads = THREADS;
+    }
+
+    /// What no thread has begun never is: its answers say so.
+    pub(super) fn cancel(&mut self) {
+        let tasks = std::mem::take(&mut locked(&self.shared.queue).tasks);
+        tasks.iter().for_each(|task| self.answers.put(task.tag, -libc::ECANCELED));
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        let mut queue = locked(&self.shared.queue);
+        // The file is closed next, and another one may have its number.
+        queue.tasks.clear();
+        queue.is_over = true;
+        drop(queue);
+        self.shared.news.notify_all();
+    }
+}
+
+fn work(shared: &Shared, answers: &Answers) {
+    loop {
+        let task = {
+            let mut queue = locked(&shared.queue);
+            loop {
+                if let Some(task) = queue.tasks.pop_front() {
+                    break task;
+                }
+                if queue.is_over {
+                    return;
+                }
+                queue.idle += 1;
+                queue = shared.news.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue.idle -= 1;
+            }
+        };
+        answers.put(task.tag, carry_out(&task));
+    }
+}
+
+/// Bytes, or a negative error number.
+fn carry_out(task: &Task) -> i32 {
+    let Task { file, action, offset, ref pieces, .. } = *task;
+    let vector = pieces.as_ptr().cast::<libc::iovec>();
+    let (count, at) = (pieces.len() as i32, offset as i64);
+    loop {
+        // SAFETY: whoever pushed the task promised that the file is open, and that the memory which the pieces name is there and
+        // is not used otherwise until the answer has come. A piece is laid out as the system's `iovec`, and the list lives here.
+        let done = unsafe {
+            match action {
+                Action::Read => libc::preadv64(file, vector, count, at),
+                Action::Write => libc::pwritev64(file, vector, count, at),
+                Action::Trim(bytes) => {
+                    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                    libc::fallocate64(file, mode, at, bytes as i64) as isize
+                }
+                Action::Discard(bytes) => libc::ioctl(file, BLKDISCARD, [offset, bytes].as_ptr()) as isize,
+                Action::Flush => libc::fdatasync(file) as isize,
+            }
+        };
+        let error = io::Error::last_os_error();
+        match usize::try_from(done) {
+            Ok(bytes) => return bytes as i32,
+            Err(_) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return -error.raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+}
+
+/// Nobody panics with one of these locks held, but for want of memory.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
