@@ -149,28 +149,33 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     Case { seed, shape, eras: all, mends, ruin }
 }
 
-/// What comes back of the past in an era. By a stream of its own: what was drawn for a seed before stays.
-fn past(draw: &mut Draw, shape: &Shape, era: &mut Era) {
-    let events = 8 * era.asks.len() as u64 + 1;
-    let element = |draw: &mut Draw| draw.below(shape.elements.into()) as u16;
-    if draw.percent(60) {
-        let moment = |draw: &mut Draw| Moment { event: draw.below(events), element: element(draw) };
-        era.moments = (0..draw.one_of(&[1, 2, 4])).map(|_| moment(draw)).collect();
-    }
-    for one in &mut era.comebacks {
-        one.is_older = draw.percent(50);
-        if one.is_older && draw.percent(70) {
-            // It may have been absent from the beginning: then that moment is of an earlier era.
-            era.moments.push(Moment { event: draw.below(events), element: one.element });
+/// What comes back of the past in the eras of a life. By a stream of its own: what was drawn for a seed before stays.
+fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
+    let mut draw = Draw(Prng::stream(seed, 0x7061_7374));
+    let mut remembered: Vec<u16> = Vec::new();
+    for era in eras {
+        let events = 8 * era.asks.len() as u64 + 1;
+        if draw.percent(40) && !remembered.is_empty() {
+            era.older.push(PutBack { element: draw.one_of(&remembered), choice: draw.seed() });
         }
-    }
-    era.stops = draw.percent(20);
-    if draw.percent(30) {
-        era.older.push(PutBack { element: element(draw), choice: draw.seed() });
-    }
-    if shape.kind.has_checksums() && draw.percent(12) {
-        let (event, element, choice) = (draw.below(events), element(draw), draw.seed());
-        era.strikes.push(Strike { event, element, wrong: Wrong::RolledBack, choice });
+        for _ in 0..draw.one_of(&[0, 1, 2, 4]) {
+            let element = draw.below(shape.elements.into()) as u16;
+            era.moments.push(Moment { event: draw.below(events), element });
+        }
+        for one in &mut era.comebacks {
+            one.is_older = draw.percent(60);
+            // It may have been absent from the beginning: then what counts is of an earlier era.
+            let event = draw.below(one.event + 1);
+            era.moments.extend(one.is_older.then_some(Moment { event, element: one.element }));
+        }
+        era.stops = draw.percent(20);
+        if shape.kind.has_checksums() && draw.percent(12) {
+            let (event, choice) = (draw.below(events), draw.seed());
+            let element = draw.below(shape.elements.into()) as u16;
+            era.moments.push(Moment { event: draw.below(event + 1), element });
+            era.strikes.push(Strike { event, element, wrong: Wrong::RolledBack, choice });
+        }
+        remembered.extend(era.moments.iter().map(|moment| moment.element));
     }
 }
 
