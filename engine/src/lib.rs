@@ -40,6 +40,7 @@ mod discards;
 mod engine;
 mod error;
 mod files;
+mod incidents;
 mod jobs;
 mod media;
 mod plain;
@@ -48,6 +49,7 @@ mod ring;
 mod starved;
 mod store;
 pub mod transcript;
+mod troubles;
 mod ways;
 
 pub use backend::{Backend, Ended, Pages, Payload};
@@ -60,10 +62,12 @@ pub use engine::{
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::ElementFile;
+pub use incidents::Incident;
 pub use jobs::{Completion, Request, Ticket};
 pub use media::FileMedia;
 pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;
 pub use store::{Store, outcome_of};
+pub use troubles::Troubles;
 pub use ways::Files;

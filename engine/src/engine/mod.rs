@@ -1,5 +1,6 @@
 //! The engine: the controller, its elements and a clock, behind requests.
 
+mod edges;
 mod elements;
 mod opening;
 mod pace;
@@ -24,6 +25,7 @@ use crate::plain::Order;
 use crate::starved::{GRACE, Waiting, bits};
 use crate::transcript::Event;
 use crate::ways::Files;
+use edges::Edges;
 use elements::Spares;
 use opening::Known;
 use pace::Pace;
@@ -104,6 +106,7 @@ pub struct Engine<B: Backend = Files> {
     /// Bytes that were trimmed since the last turn began.
     trimmed_bytes: u64,
     opened: Opened,
+    edges: Edges,
 }
 
 impl<B: Backend> Engine<B> {
@@ -123,6 +126,7 @@ impl<B: Backend> Engine<B> {
             has_news: false,
             trimmed_bytes: 0,
             opened: Opened::default(),
+            edges: Edges::default(),
         }
     }
 
@@ -244,6 +248,7 @@ impl<B: Backend> Engine<B> {
         if is_anything {
             self.use_spares();
             self.pump();
+            self.watch_edges();
         }
         is_anything
     }
