@@ -12,15 +12,18 @@ use sd_notify::NotifyState;
 use serde_json::Value;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_base::Nanos;
-use stripewise_engine::Engine;
+use stripewise_engine::{Engine, Failed};
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
 use crate::elements::Elements;
 use crate::error::ServeError;
+use crate::events::EventFile;
 use crate::http::Responder;
 use crate::listen::{Address, Listener};
+use crate::lookout::Notice;
 use crate::mailbox::{Mailbox, Sender, mailbox};
+use crate::monitor::Monitor;
 use crate::record::{Recorder, UUID_NOTE};
 use crate::service::{Asker, Done, Service, SessionId};
 use crate::session::{Over, Session};
@@ -55,6 +58,12 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// Hot spares. What cannot be one is told in the log, and left.
     pub spares: Vec<PathBuf>,
+    /// Where events are written.
+    pub events: Option<EventFile>,
+    /// A program that is started for each event.
+    pub on_event: Option<PathBuf>,
+    /// Recent errors beyond which a member is failed where redundancy allows; never where it is zero or none.
+    pub error_limit: Option<u64>,
 }
 
 /// A message of another thread.
@@ -64,6 +73,8 @@ enum Message {
     Asked(Asked),
     /// What the host of a guest asks for.
     Job(Job),
+    /// What was found out of a member.
+    Noticed(Notice),
 }
 
 impl From<Asked> for Message {
@@ -93,6 +104,7 @@ enum Source {
 pub struct Server {
     service: Service,
     elements: Elements,
+    monitor: Monitor,
     name: String,
     export: Arc<Export>,
     listeners: Vec<Listener>,
@@ -155,6 +167,12 @@ impl Server {
             name: settings.name.clone(),
         };
         let guests = Guests::start(&settings.vhost_user, &disk, &sender)?;
+        let monitor = {
+            let sender = sender.clone();
+            Monitor::start(&engine, settings, move |notice| {
+                sender.send_patiently(Message::Noticed(notice)).is_ok()
+            })?
+        };
         let mut elements = Elements::default();
         for path in &settings.spares {
             if let Err(error) = elements.add_spare(path, &mut engine) {
@@ -164,6 +182,7 @@ impl Server {
         Ok(Self {
             service: Service::new(engine, recorder),
             elements,
+            monitor,
             name: settings.name.clone(),
             export: Arc::new(export),
             listeners,
@@ -217,15 +236,18 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let Self { service, sessions, listeners, guests, mailbox, http, control, .. } = self;
+        let Self { service, monitor, sessions, listeners, guests, mailbox, http, control, .. } = self;
         drop((mailbox, sessions, listeners, guests));
         let Service { engine, recorder, .. } = service;
         let closed = engine.close().map(drop).map_err(ServeError::from);
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
         let ended = served.and(closed).and_then(|()| recorded.map(drop));
         let told = ended.as_ref().map(|()| Value::Null);
+        // What is told is in the file before `stripewise stop` returns.
+        let programs = monitor.finish();
         control.ended(told.map_err(|error| ControlError::refused(error.to_string())));
         drop((http, control));
+        programs.wait();
         ended
     }
 
@@ -237,6 +259,7 @@ impl Server {
             // Replies that went out may have made room for requests, which the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
             self.service.look_at_the_recorder();
+            self.watch_members();
             if is_busy {
                 self.service.tally.sample(self.service.now(), &self.service.engine);
             }
@@ -258,6 +281,9 @@ impl Server {
         self.service.look_at_the_clock();
         while let Some(Done { asker, result, payload }) = self.service.take_done() {
             is_any = true;
+            if result == Err(Failed::NoSpace) {
+                self.monitor.no_space();
+            }
             let buffers = &mut self.service.buffers;
             match asker {
                 Asker::Nbd(id, pending) => match self.sessions.get_mut(&id) {
@@ -268,6 +294,13 @@ impl Server {
             }
         }
         is_any
+    }
+
+    /// Turns what happened into events, and into what the health of members demands.
+    fn watch_members(&mut self) {
+        let now = self.service.now();
+        let Service { engine, tally, .. } = &mut self.service;
+        self.monitor.look(now, engine, tally.dropped_connections);
     }
 
     /// Sends replies, and takes the requests that had no room before; ends connections that are over.
@@ -292,7 +325,8 @@ impl Server {
             Over::Left => tracing::debug!(connection = id.0, "a client left"),
             why => {
                 self.service.tally.dropped_connections += 1;
-                tracing::warn!(connection = id.0, reason = %why, "a connection was dropped");
+                tracing::debug!(connection = id.0, reason = %why, "a connection was dropped");
+                self.monitor.refused(why.to_string());
             }
         }
     }
@@ -353,7 +387,8 @@ impl Server {
         let until = |time: u64| Duration::from_nanos(time.saturating_sub(self.service.now()));
         let (stranger, recorded) = (strangers.map(until), recorded.map(until));
         let wake = self.service.engine.wake_in();
-        [wake, farewell, stranger, recorded, self.accepts_in()].into_iter().flatten().min()
+        let watched = self.monitor.wake_in(self.service.now(), &self.service.engine);
+        [wake, watched, farewell, stranger, recorded, self.accepts_in()].into_iter().flatten().min()
     }
 
     /// How long no connection is accepted, if so.
@@ -386,7 +421,7 @@ impl Server {
         match accepted {
             Ok(Some(_)) if self.sessions.len() >= SESSIONS_MAX => {
                 self.service.tally.dropped_connections += 1;
-                tracing::warn!(connections = SESSIONS_MAX, "a connection was refused: there are too many");
+                self.monitor.refused(format!("there are {SESSIONS_MAX} already"));
             }
             Ok(Some(session)) => {
                 self.next_session += 1;
@@ -403,6 +438,7 @@ impl Server {
         match message {
             Message::Asked(asked) => self.obey(asked),
             Message::Job(job) => self.guests.obey(job),
+            Message::Noticed(notice) => self.monitor.notice(notice, &self.service.engine),
         }
     }
 
@@ -459,7 +495,7 @@ impl Server {
             recording: self.service.recorder.as_ref().map(|recorder| recorder.told().clone()),
         };
         let now = self.service.now();
-        let status = self.service.tally.status(now, &self.service.engine, surroundings);
+        let status = self.service.tally.status(now, &self.service.engine, &self.monitor, surroundings);
         serde_json::to_value(status).map_err(|error| ControlError::refused(error.to_string()))
     }
 }
