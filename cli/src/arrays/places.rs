@@ -6,14 +6,15 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde::{Deserialize, Serialize};
 use stripewise_array::Scheme;
 use stripewise_array::format::NAME_BYTES_MAX;
+use stripewise_serve::events::EventFile;
 
+use super::private::make_own;
 use crate::failure::{Failure, Outcome};
 
 /// Folders, as options.
@@ -88,11 +89,24 @@ impl Places {
         Ok(self.runtime()?.join(format!("{name}.sock")))
     }
 
+    /// Where the events of the array called `name` are.
+    pub(crate) fn events(&self, name: &str) -> Outcome<EventFile> {
+        Ok(EventFile::of(&self.state()?, name))
+    }
+
+    /// Where a server in the background logs.
+    pub(crate) fn log(&self, name: &str) -> Outcome<EventFile> {
+        Ok(EventFile::log_of(&self.state()?, name))
+    }
+
     /// Makes the folder of sockets, which its user alone may enter.
     pub(crate) fn make_runtime(&self) -> Outcome {
-        let folder = self.runtime()?;
-        make_private(&folder)
-            .map_err(|error| Failure::failed(format!("cannot make folder `{}`: {error}", folder.display())))
+        make_own(&self.runtime()?)
+    }
+
+    /// Makes the folder of state, which its user alone may enter.
+    pub(crate) fn make_state(&self) -> Outcome {
+        make_own(&self.state()?)
     }
 
     /// The names of all arrays that are remembered or served, sorted.
@@ -129,8 +143,8 @@ impl Places {
         let (path, partial) =
             (folder.join(format!("{name}.json")), folder.join(format!(".{name}.json.partial")));
         let text = serde_json::to_vec_pretty(hint).map_err(std::io::Error::other);
+        make_own(&folder)?;
         let write = |text: Vec<u8>| -> std::io::Result<()> {
-            fs::create_dir_all(&folder)?;
             let mut file = fs::File::create(&partial)?;
             file.write_all(&text)?;
             file.sync_all()?;
@@ -140,11 +154,6 @@ impl Places {
             Failure::failed(format!("cannot remember the array in `{}`: {error}", path.display()))
         })
     }
-}
-
-/// Makes a folder, where there is none, that its user alone may enter.
-pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// `path` from the root on.
