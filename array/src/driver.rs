@@ -132,6 +132,9 @@ pub trait Driver<M: Memory>: ElementState {
     /// The controller gave up an element that did not answer or could not be written.
     fn gave_up(&mut self, _element: u16) {}
 
+    /// What `element` answered a read of `page` with has not its checksum.
+    fn mismatched(&mut self, _element: u16, _page: u32) {}
+
     /// The routine of a parity update under the policy `custom`; `None` takes Baseline's.
     fn choose(&mut self, _choice: &Choice<'_>) -> Option<Routine> {
         None

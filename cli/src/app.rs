@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::arrays::{check, create, dump, manage, replay, scan, serve, status};
+use crate::arrays::{check, create, dump, events, manage, replay, scan, serve, status};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
@@ -54,6 +54,7 @@ enum Command {
     Serve(serve::Args),
     Replay(replay::Args),
     Status(status::Args),
+    Events(events::Args),
     Scan(scan::Args),
     Fail(manage::Fail),
     Replace(manage::Replace),
@@ -111,6 +112,7 @@ impl App {
             Command::Serve(args) => serve::run(args, context),
             Command::Replay(args) => replay::run(&args, context),
             Command::Status(args) => status::run(args, context),
+            Command::Events(args) => events::run(args, context),
             Command::Scan(args) => scan::run(args, context),
             Command::Fail(args) => manage::fail(args),
             Command::Replace(args) => manage::replace(args, context),

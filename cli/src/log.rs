@@ -1,45 +1,63 @@
-//! What a server tells while it runs: lines on the standard error, for people or as JSON.
+//! What a server tells while it runs: lines on the standard error, for people or as JSON. A server in the background writes them to
+//! a bounded file too.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use stripewise_base::text::visible;
+use stripewise_serve::events::RotatingFile;
 use tracing::Level;
+use tracing_subscriber::fmt::MakeWriter;
 
-/// Sends what the crates below tell to the standard error, from now on. Under systemd the journal adds the time.
-pub(crate) fn install(is_json: bool, quiet: bool) {
+/// Sends what the crates below tell to the standard error and to `file`, from now on. Under systemd the journal adds the time.
+pub(crate) fn install(is_json: bool, quiet: bool, file: Option<RotatingFile>) {
     let level = if quiet { Level::WARN } else { Level::INFO };
-    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let to = tracing_subscriber::fmt().with_max_level(level).with_writer(stderr).with_target(false);
+    let colours = file.is_none() && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let is_journal = file.is_none() && std::env::var_os("JOURNAL_STREAM").is_some();
+    let to = tracing_subscriber::fmt().with_max_level(level).with_writer(Output(file.map(Mutex::new)));
+    let to = to.with_target(false);
     // Only the first of a program counts, and this is it.
     let _ = match is_json {
         true => to.json().flatten_event(true).try_init(),
-        false if std::env::var_os("JOURNAL_STREAM").is_some() => {
-            to.with_ansi(false).without_time().try_init()
-        }
+        false if is_journal => to.with_ansi(false).without_time().try_init(),
         false => to.with_ansi(colours).try_init(),
     };
 }
 
-/// The standard error, where an event is a line whatever its fields hold.
-fn stderr() -> Lines<io::Stderr> {
-    Lines(io::stderr())
+/// Where events go, each as a line whatever its fields hold.
+struct Output(Option<Mutex<RotatingFile>>);
+
+impl<'a> MakeWriter<'a> for Output {
+    type Writer = &'a Self;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        self
+    }
 }
 
-/// A writer that is given an event at a time.
-struct Lines<W>(W);
-
-impl<W: io::Write> io::Write for Lines<W> {
+impl Write for &Output {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(event);
-        let (line, end) = text.strip_suffix('\n').map_or((&*text, ""), |line| (line, "\n"));
-        self.0.write_all(shown(line).as_bytes())?;
-        self.0.write_all(end.as_bytes())?;
+        let line = line(event);
+        if let Some(file) = &self.0 {
+            // A log that cannot be written is no reason to end; nor is a standard error that leads nowhere.
+            let _ = file.lock().unwrap_or_else(PoisonError::into_inner).append(line.as_bytes());
+            let _ = io::stderr().write_all(line.as_bytes());
+            return Ok(event.len());
+        }
+        io::stderr().write_all(line.as_bytes())?;
         Ok(event.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        io::stderr().flush()
     }
+}
+
+/// An event as one line, with its end.
+fn line(event: &[u8]) -> String {
+    let text = String::from_utf8_lossy(event);
+    let (line, end) = text.strip_suffix('\n').map_or((&*text, ""), |line| (line, "\n"));
+    shown(line) + end
 }
 
 /// A line that stays one. Colours are the log's own: escape characters of fields have been made harmless by then.
@@ -63,8 +81,7 @@ fn shown(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     use super::*;
 
@@ -72,8 +89,9 @@ mod tests {
     struct Kept(Arc<Mutex<Vec<u8>>>);
 
     impl io::Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
+        fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(line(event).bytes());
+            Ok(event.len())
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -87,7 +105,7 @@ mod tests {
         for (ansi, json) in [(false, false), (true, false), (false, true)] {
             let kept = Kept::default();
             let to = kept.clone();
-            let make = move || Lines(to.clone());
+            let make = move || to.clone();
             let builder = tracing_subscriber::fmt().with_writer(make).with_ansi(ansi);
             let log = || tracing::warn!(array = hostile, path = %hostile, "{hostile}");
             match json {

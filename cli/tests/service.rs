@@ -9,7 +9,11 @@ use support::Sandbox;
 use support::served::Served;
 
 fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/stripewise@.service")
+    packaged("stripewise@.service")
+}
+
+fn packaged(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging").join(name)
 }
 
 /// What `systemd-analyze verify` has to say of the unit, with lines of an administrator beside it; none without systemd.
@@ -40,6 +44,50 @@ fn systemd_finds_nothing_wrong_with_the_unit_and_the_options_that_it_suggests() 
     assert_eq!(found, (true, String::new()));
     let (is_right, said) = said(&unit.replace("RestartSec=", "RestartSex="), "").unwrap();
     assert!(!is_right && said.contains("RestartSex"), "{said}");
+}
+
+/// What `systemd-analyze verify` says of the timer and the service of scrubs, with `dropped_in` for the timer; none without systemd.
+fn said_of_scrubs(service: &str, timer: &str, dropped_in: &str) -> Option<(bool, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let service = service.replace("/usr/bin/stripewise", env!("CARGO_BIN_EXE_stripewise"));
+    std::fs::write(at("stripewise-scrub@pool.service"), service).unwrap();
+    std::fs::write(at("stripewise-scrub@pool.timer"), timer).unwrap();
+    std::fs::create_dir(at("stripewise-scrub@pool.timer.d")).unwrap();
+    std::fs::write(at("stripewise-scrub@pool.timer.d/override.conf"), dropped_in).unwrap();
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no", "--recursive-errors=no"]);
+    verify.args([at("stripewise-scrub@pool.service"), at("stripewise-scrub@pool.timer")]);
+    let output = verify.output().ok()?;
+    Some((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+#[test]
+fn systemd_finds_nothing_wrong_with_the_timer_of_scrubs_and_its_service() {
+    let read = |name: &str| std::fs::read_to_string(packaged(name)).unwrap();
+    let (service, timer) = (read("stripewise-scrub@.service"), read("stripewise-scrub@.timer"));
+    let suggested: Vec<&str> = timer.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    assert!(suggested.iter().any(|line| line.starts_with("OnCalendar=Sun")), "{suggested:?}");
+    let Some(found) = said_of_scrubs(&service, &timer, &suggested.join("\n")) else {
+        eprintln!("skipped: no systemd-analyze");
+        return;
+    };
+    assert_eq!(found, (true, String::new()));
+    let wrong = timer.replace("OnCalendar=monthly", "OnCalendar=sometimes");
+    let (_, said) = said_of_scrubs(&service, &wrong, "").unwrap();
+    assert!(said.contains("sometimes"), "{said}");
+}
+
+#[test]
+fn the_service_of_scrubs_asks_the_server_and_fails_with_the_scrub() {
+    let unit = std::fs::read_to_string(packaged("stripewise-scrub@.service")).unwrap();
+    let command = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/stripewise ")).unwrap();
+    let command = command.replace("%i", "pool");
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    sandbox.run(&command).failure(1);
+    let _served = Served::start(&sandbox, "pool", "");
+    assert!(sandbox.run(&command).success().contains("0 damaged"));
 }
 
 /// The values of a setting of the unit.

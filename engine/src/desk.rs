@@ -13,11 +13,13 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
+use crate::incidents::{Incident, Incidents};
 use crate::jobs::Jobs;
 use crate::starved::{Waiting, bits};
 use crate::still::Watch;
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
+use crate::troubles::{Ledger, SLOW_NS, Troubles};
 
 /// Is shown every plan that the controller makes.
 pub type Observer = Box<dyn FnMut(&PlanView<'_>) + Send>;
@@ -36,12 +38,15 @@ pub enum Failure {
         /// What the operating system said.
         error: io::Error,
     },
+    /// [`crate::Engine::fail_for`] said so, for this reason.
+    Unreliable(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (operation, error) = match self {
             Self::Asked => return f.write_str("it was taken out of service"),
+            Self::Unreliable(reason) => return f.write_str(reason),
             Self::Absent => return f.write_str("it was absent or stale when the array was opened"),
             Self::Error { operation, error } => (operation, error),
         };
@@ -89,6 +94,7 @@ struct Element {
     failure: Option<Failure>,
     last_error: Option<(Operation, io::Error)>,
     counts: ElementCounts,
+    troubles: Ledger,
 }
 
 /// An operation that is over, as the controller wants to hear of it.
@@ -114,6 +120,13 @@ pub(crate) struct Desk<B> {
     starved: Waiting,
     /// Elements that stand still.
     pub(crate) watch: Watch,
+    pub(crate) incidents: Incidents,
+    /// Grows with each trouble of an element.
+    pub(crate) trouble_count: u64,
+    /// Whether the operation that was taken last ended well: what is wrong with its content, the checksum found.
+    was_answered: bool,
+    /// The element that is being rebuilt: what is written to it repairs no damage.
+    pub(crate) rebuilt: Option<u16>,
 }
 
 impl<B: Backend> fmt::Debug for Desk<B> {
@@ -137,6 +150,10 @@ impl<B: Backend> Desk<B> {
             counts: Counts::default(),
             starved,
             watch,
+            incidents: Incidents::default(),
+            trouble_count: 0,
+            was_answered: false,
+            rebuilt: None,
         }
     }
 
@@ -206,6 +223,11 @@ impl<B: Backend> Desk<B> {
             }
         };
         let operation = ended.operation;
+        let page_bytes = self.jobs.page_bytes();
+        self.was_answered = ended.result.is_ok();
+        if ended.took_ns > SLOW_NS && !self.watch.is_long(operation.element) {
+            self.note_slow(operation.element, ended.took_ns);
+        }
         let element = &mut self.elements[operation.element as usize];
         let outcome = match ended.result {
             // Whatever it says: nobody counts on it any more.
@@ -219,6 +241,11 @@ impl<B: Backend> Desk<B> {
                     OperationKind::Flush => &mut counts.flushes,
                 } += 1;
                 self.counts.done[operation.class as usize] += 1;
+                let is_rebuilt = self.rebuilt == Some(operation.element);
+                if operation.class == Class::Repair && operation.kind == OperationKind::Write && !is_rebuilt {
+                    element.troubles.counts.repairs += 1;
+                    self.trouble_count += 1;
+                }
                 if let Some(scribe) = self.scribe.as_mut().filter(|_| operation.kind == OperationKind::Read) {
                     scribe.read(&operation, memory.page(ended.page));
                 }
@@ -228,6 +255,8 @@ impl<B: Backend> Desk<B> {
                 self.counts.errors += 1;
                 element.counts.errors += 1;
                 let outcome = outcome_of(&error);
+                element.troubles.failed(operation.kind, outcome, operation.page, page_bytes);
+                self.trouble_count += 1;
                 element.last_error = Some((operation, error));
                 outcome
             }
@@ -255,7 +284,11 @@ impl<B: Backend> Desk<B> {
 
     /// Takes an element out of service: what it was given and has not done ends as gone.
     pub(crate) fn fail(&mut self, element: u16, why: Failure) {
-        self.elements[element as usize].failure.get_or_insert(why);
+        let place = &mut self.elements[element as usize];
+        if place.failure.is_none() {
+            self.incidents.note(Incident::Failed { element, reason: why.to_string(), is_timeout: false });
+        }
+        place.failure.get_or_insert(why);
         self.watch.forget(element);
         self.backend.close(element);
     }
@@ -290,6 +323,21 @@ impl<B: Backend> Desk<B> {
 
     pub(crate) fn counts_of(&self, element: u16) -> ElementCounts {
         self.elements[element as usize].counts
+    }
+
+    pub(crate) fn troubles_of(&self, element: u16) -> Troubles {
+        self.elements[element as usize].troubles.counts
+    }
+
+    /// An element takes long with an operation, or has stood still for long.
+    pub(crate) fn note_slow(&mut self, element: u16, took_ns: Nanos) {
+        let counts = &mut self.elements[element as usize].troubles.counts;
+        counts.slow += 1;
+        self.trouble_count += 1;
+        // The rest of a burst is in the counter.
+        if counts.slow.is_power_of_two() {
+            self.incidents.note(Incident::Slow { element, took_ns });
+        }
     }
 }
 
@@ -338,13 +386,26 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
 
     fn gave_up(&mut self, element: u16) {
         let place = &mut self.elements[element as usize];
-        place.failure = Some(match place.last_error.take() {
+        let why = match place.last_error.take() {
             Some((operation, error)) => Failure::Error { operation, error },
             None => Failure::Asked,
-        });
+        };
+        let is_timeout =
+            matches!(&why, Failure::Error { error, .. } if outcome_of(error) == Outcome::Timeout);
+        self.incidents.note(Incident::Failed { element, reason: why.to_string(), is_timeout });
+        place.failure = Some(why);
         self.watch.forget(element);
         self.backend.close(element);
         self.told(|| Event::GaveUp { element });
+    }
+
+    fn mismatched(&mut self, element: u16, page: u32) {
+        // What an element itself says to be wrong was counted when it said so.
+        if self.was_answered {
+            let page_bytes = self.jobs.page_bytes();
+            self.elements[element as usize].troubles.mismatched(page, page_bytes);
+            self.trouble_count += 1;
+        }
     }
 
     #[inline]

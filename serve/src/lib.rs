@@ -9,20 +9,25 @@ mod deadline;
 mod elements;
 mod ending;
 mod error;
+pub mod events;
 mod extents;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzed;
+mod health;
 mod http;
 mod latency;
 mod listen;
+mod lookout;
 mod mailbox;
 mod metrics;
+mod monitor;
 mod record;
 mod server;
 mod service;
 mod session;
 mod signals;
 pub mod signature;
+mod smart;
 mod status;
 mod tally;
 #[cfg(feature = "vhost-user")]
@@ -34,8 +39,15 @@ mod watch;
 
 pub use control::{Client, ClientError, Command, ControlError};
 pub use error::ServeError;
+pub use health::ERROR_LIMIT;
 pub use latency::Quantiles;
 pub use listen::Address;
 pub use record::Recording;
 pub use server::{Server, Settings};
-pub use status::{Element, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status};
+pub use status::{
+    Element, Errors, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status,
+};
+
+/// The environment variable that tells a server of `stripewise serve --detach` that it is the one in the background. What a server
+/// starts does not get it.
+pub const DETACHED: &str = "STRIPEWISE_DETACHED";

@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::status::{Health, LATENCY_EDGES_NS, Progress, Status, Stream};
+use crate::status::{Errors, Health, LATENCY_EDGES_NS, Progress, Status, Stream};
 
 /// What the text is, to HTTP.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -148,6 +148,7 @@ fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     for (number, element) in numbered() {
         family.counter(&[("element", number)], element.errors)?;
     }
+    members(status, &numbers, to)?;
     let halted = "1 while a rebuild goes no further until the array is served again";
     gauge(to, "rebuild_halted", halted, f64::from(u8::from(status.rebuild_halted.is_some())))?;
     let lost = "Stripes or rows that the last rebuild could not make";
@@ -158,6 +159,53 @@ fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     gauge(to, "scrub_damaged_pages", "Damaged pages that the last scrub found", scrubbed.damaged as f64)?;
     gauge(to, "scrub_repaired_chunks", "Damages that the last scrub repaired", scrubbed.repaired as f64)?;
     gauge(to, "scrub_lost_chunks", "Damages that it could not repair", scrubbed.lost as f64)
+}
+
+/// The health of members; `numbers` are theirs.
+fn members(status: &Status, numbers: &[String], to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let numbered = || numbers.iter().map(String::as_str).zip(&status.elements);
+    let by_kind = |errors: Errors| {
+        [
+            ("read", errors.read),
+            ("write", errors.write),
+            ("checksum", errors.checksum),
+            ("timeout", errors.timeouts),
+        ]
+    };
+    let mut family = counters(to, "member_errors", "What went wrong on the member, by kind")?;
+    for (number, element) in numbered() {
+        for (kind, errors) in by_kind(element.total_errors) {
+            family.counter(&[("member", number), ("kind", kind)], errors)?;
+        }
+    }
+    let mut family = gauges(to, "member_recent_errors", "The same, each error counting half after an hour")?;
+    for (number, element) in numbered() {
+        for (kind, errors) in by_kind(element.recent_errors) {
+            family.gauge(&[("member", number), ("kind", kind)], errors as f64)?;
+        }
+    }
+    let flag = |is_set: bool| f64::from(u8::from(is_set));
+    let mut family = gauges(to, "member_degrading", "1 while the member may be lost soon")?;
+    for (number, element) in numbered() {
+        family.gauge(&[("member", number)], flag(element.degrading))?;
+    }
+    let mut family = gauges(to, "member_unlinked", "1 while the member's path does not lead to it")?;
+    for (number, element) in numbered() {
+        family.gauge(&[("member", number)], flag(element.unlinked.is_some()))?;
+    }
+    let mut family =
+        gauges(to, "member_smart_failing", "1 while SMART predicts that the member fails; none if unknown")?;
+    for (number, element) in numbered() {
+        if let Some(smart) = &element.smart {
+            family.gauge(&[("member", number)], flag(smart == "failing"))?;
+        }
+    }
+    let mut family =
+        counters(to, "member_repaired_pages", "Damaged pages that were written to the member again")?;
+    for (number, element) in numbered() {
+        family.counter(&[("member", number)], element.repaired_pages)?;
+    }
+    Ok(())
 }
 
 fn requests(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -13,15 +13,18 @@ use serde_json::Value;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_base::Nanos;
 use stripewise_base::text::visible;
-use stripewise_engine::{Engine, MemberChange, MemberNews};
+use stripewise_engine::{Engine, Failed};
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
 use crate::elements::Elements;
 use crate::error::ServeError;
+use crate::events::EventFile;
 use crate::http::{Hosts, Responder};
 use crate::listen::{Address, Listener};
+use crate::lookout::Notice;
 use crate::mailbox::{Mailbox, Sender, mailbox};
+use crate::monitor::Monitor;
 use crate::record::{Recorder, UUID_NOTE};
 use crate::service::{Asker, Done, Service, SessionId};
 use crate::session::{Over, Session};
@@ -58,6 +61,12 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// Hot spares. What cannot be one is told in the log, and left.
     pub spares: Vec<PathBuf>,
+    /// Where events are written.
+    pub events: Option<EventFile>,
+    /// A program that is started for each event.
+    pub on_event: Option<PathBuf>,
+    /// Recent errors beyond which a member is failed where redundancy allows; never where it is zero or none.
+    pub error_limit: Option<u64>,
 }
 
 /// A message of another thread.
@@ -67,6 +76,8 @@ enum Message {
     Asked(Asked),
     /// What the host of a guest asks for.
     Job(Job),
+    /// What was found out of a member.
+    Noticed(Notice),
 }
 
 impl From<Asked> for Message {
@@ -96,6 +107,7 @@ enum Source {
 pub struct Server {
     service: Service,
     elements: Elements,
+    monitor: Monitor,
     name: String,
     export: Arc<Export>,
     listeners: Vec<Listener>,
@@ -162,6 +174,12 @@ impl Server {
             name: settings.name.clone(),
         };
         let guests = Guests::start(&settings.vhost_user, &disk, &sender)?;
+        let monitor = {
+            let sender = sender.clone();
+            Monitor::start(&engine, settings, move |notice| {
+                sender.send_patiently(Message::Noticed(notice)).is_ok()
+            })?
+        };
         let mut elements = Elements::default();
         for path in &settings.spares {
             if let Err(error) = elements.add_spare(path, &mut engine) {
@@ -171,6 +189,7 @@ impl Server {
         Ok(Self {
             service: Service::new(engine, recorder),
             elements,
+            monitor,
             name: settings.name.clone(),
             export: Arc::new(export),
             listeners,
@@ -224,15 +243,18 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let Self { service, sessions, listeners, guests, mailbox, http, control, .. } = self;
+        let Self { service, monitor, sessions, listeners, guests, mailbox, http, control, .. } = self;
         drop((mailbox, sessions, listeners, guests));
         let Service { engine, recorder, .. } = service;
         let closed = engine.close().map(drop).map_err(ServeError::from);
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
         let ended = served.and(closed).and_then(|()| recorded.map(drop));
         let told = ended.as_ref().map(|()| Value::Null);
+        // What is told is in the file before `stripewise stop` returns.
+        let programs = monitor.finish();
         control.ended(told.map_err(|error| ControlError::refused(error.to_string())));
         drop((http, control));
+        programs.wait();
         ended
     }
 
@@ -241,11 +263,11 @@ impl Server {
             self.sessions.values_mut().for_each(Session::begin_turn);
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
-            self.tell_of_members();
             self.exchange();
             // Replies that went out may have made room for requests, which the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
             self.service.look_at_the_recorder();
+            self.watch_members();
             if is_busy {
                 self.service.tally.sample(self.service.now(), &self.service.engine);
             }
@@ -268,6 +290,9 @@ impl Server {
         self.service.look_at_the_clock();
         while let Some(Done { asker, result, payload }) = self.service.take_done() {
             is_any = true;
+            if result == Err(Failed::NoSpace) {
+                self.monitor.no_space();
+            }
             let buffers = &mut self.service.buffers;
             match asker {
                 Asker::Nbd(id, pending) => match self.sessions.get_mut(&id) {
@@ -280,25 +305,11 @@ impl Server {
         is_any
     }
 
-    /// Logs what became of members.
-    fn tell_of_members(&mut self) {
-        while let Some(MemberNews { element: member, change, .. }) = self.service.engine.take_member_news() {
-            match change {
-                MemberChange::Slow { for_ns } => {
-                    tracing::warn!(
-                        member,
-                        for_ms = for_ns / 1_000_000,
-                        "does not answer: reads go around it"
-                    );
-                }
-                MemberChange::Answers { after_ns } => {
-                    tracing::info!(member, after_ms = after_ns / 1_000_000, "answers again");
-                }
-                MemberChange::TimedOut => {
-                    tracing::error!(member, "did not answer in time, and is out of service");
-                }
-            }
-        }
+    /// Turns what happened into events, and into what the health of members demands.
+    fn watch_members(&mut self) {
+        let now = self.service.now();
+        let Service { engine, tally, .. } = &mut self.service;
+        self.monitor.look(now, engine, tally.dropped_connections);
     }
 
     /// Sends replies, and takes the requests that had no room before; ends connections that are over.
@@ -323,7 +334,8 @@ impl Server {
             Over::Left => tracing::debug!(connection = id.0, "a client left"),
             why => {
                 self.service.tally.dropped_connections += 1;
-                tracing::warn!(connection = id.0, reason = %why, "a connection was dropped");
+                tracing::debug!(connection = id.0, reason = %why, "a connection was dropped");
+                self.monitor.refused(why.to_string());
             }
         }
     }
@@ -384,7 +396,8 @@ impl Server {
         let until = |time: u64| Duration::from_nanos(time.saturating_sub(self.service.now()));
         let (stranger, recorded) = (strangers.map(until), recorded.map(until));
         let wake = self.service.engine.wake_in();
-        [wake, farewell, stranger, recorded, self.accepts_in()].into_iter().flatten().min()
+        let watched = self.monitor.wake_in(self.service.now(), &self.service.engine);
+        [wake, watched, farewell, stranger, recorded, self.accepts_in()].into_iter().flatten().min()
     }
 
     /// How long no connection is accepted, if so.
@@ -417,7 +430,7 @@ impl Server {
         match accepted {
             Ok(Some(_)) if self.sessions.len() >= SESSIONS_MAX => {
                 self.service.tally.dropped_connections += 1;
-                tracing::warn!(connections = SESSIONS_MAX, "a connection was refused: there are too many");
+                self.monitor.refused(format!("there are {SESSIONS_MAX} already"));
             }
             Ok(Some(session)) => {
                 self.next_session += 1;
@@ -434,6 +447,7 @@ impl Server {
         match message {
             Message::Asked(asked) => self.obey(asked),
             Message::Job(job) => self.guests.obey(job),
+            Message::Noticed(notice) => self.monitor.notice(notice, &self.service.engine),
         }
     }
 
@@ -490,7 +504,7 @@ impl Server {
             recording: self.service.recorder.as_ref().map(|recorder| recorder.told().clone()),
         };
         let now = self.service.now();
-        let status = self.service.tally.status(now, &self.service.engine, surroundings);
+        let status = self.service.tally.status(now, &self.service.engine, &self.monitor, surroundings);
         serde_json::to_value(status).map_err(|error| ControlError::refused(error.to_string()))
     }
 }

@@ -15,6 +15,8 @@ pub enum Health {
     Clean,
     /// All elements serve, but something needs a hand: the last rebuild or scrub lost something, or there is no space for writes.
     Impaired,
+    /// All elements serve, but one may be lost soon: by its recent errors, by SMART, or because its file was deleted.
+    Degrading,
     /// An element is being rebuilt.
     Rebuilding,
     /// Elements are out of service, and no more than parity bears.
@@ -25,13 +27,15 @@ pub enum Health {
 
 impl Health {
     /// All of them, the best first.
-    pub const ALL: [Self; 5] = [Self::Clean, Self::Impaired, Self::Rebuilding, Self::Degraded, Self::Failed];
+    pub const ALL: [Self; 6] =
+        [Self::Clean, Self::Impaired, Self::Degrading, Self::Rebuilding, Self::Degraded, Self::Failed];
 
     /// As it is written.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
             Self::Impaired => "impaired",
+            Self::Degrading => "degrading",
             Self::Rebuilding => "rebuilding",
             Self::Degraded => "degraded",
             Self::Failed => "failed",
@@ -126,6 +130,37 @@ pub struct Element {
     pub written_bytes: u64,
     /// Operations that failed.
     pub errors: u64,
+    /// Whether it may be lost soon.
+    #[serde(default)]
+    pub degrading: bool,
+    /// What went wrong on it since the array is served.
+    #[serde(default)]
+    pub total_errors: Errors,
+    /// What went wrong of late: each error counts half after an hour.
+    #[serde(default)]
+    pub recent_errors: Errors,
+    /// Pages that it could not return and that were written to it again.
+    #[serde(default)]
+    pub repaired_pages: u64,
+    /// Why its file goes with the server: its path does not lead to it any more.
+    #[serde(default)]
+    pub unlinked: Option<String>,
+    /// What SMART says: `passed` or `failing`; none where it says nothing.
+    #[serde(default)]
+    pub smart: Option<String>,
+}
+
+/// Errors of an element, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errors {
+    /// Reads that it answered with an error.
+    pub read: u64,
+    /// Writes, trims and flushes that it answered with an error.
+    pub write: u64,
+    /// Reads that it answered with content that has not its checksum.
+    pub checksum: u64,
+    /// Operations that it did not answer in time.
+    pub timeouts: u64,
 }
 
 /// How far a rebuild or a scrub is.

@@ -8,9 +8,10 @@ use stripewise_base::Nanos;
 use stripewise_engine::{ElementState, Engine, Progress as Share};
 
 use crate::latency::Latencies;
+use crate::monitor::Monitor;
 use crate::record::Recording;
 use crate::status::{
-    Element, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status, Stream,
+    Element, Errors, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status, Stream,
 };
 
 /// Rates of rebuilds and scrubs are of so many nanoseconds, at least.
@@ -174,7 +175,13 @@ impl Tally {
     }
 
     /// All that there is to be told.
-    pub(crate) fn status(&mut self, now: Nanos, engine: &Engine, surroundings: Surroundings) -> Status {
+    pub(crate) fn status(
+        &mut self,
+        now: Nanos,
+        engine: &Engine,
+        monitor: &Monitor,
+        surroundings: Surroundings,
+    ) -> Status {
         self.sample(now, engine);
         let found = engine.status();
         let page_bytes = u64::from(engine.page_bytes());
@@ -185,12 +192,16 @@ impl Tally {
             left_seconds: pace.left_seconds(now, share),
         };
         let last_scrub = self.last_scrub(engine);
-        let health = health(engine, &found.elements).max(apart_from_elements(&found, last_scrub.as_ref()));
+        let at_risk = if monitor.is_any_at_risk(engine) { Health::Degrading } else { Health::Clean };
+        let health = health(engine, &found.elements)
+            .max(apart_from_elements(&found, last_scrub.as_ref()))
+            .max(at_risk);
         let elements: Vec<Element> = found
             .elements
             .iter()
             .zip(0..)
-            .map(|(element, number)| Element {
+            .map(|(element, number)| (element, number, engine.troubles(number), monitor.checkup(now, number)))
+            .map(|(element, number, troubles, checkup)| Element {
                 number,
                 uuid: element.uuid.map(|uuid| uuid.to_string()),
                 path: element.path.clone(),
@@ -201,6 +212,22 @@ impl Tally {
                 read_bytes: element.counts.reads * page_bytes,
                 written_bytes: element.counts.writes * page_bytes,
                 errors: element.counts.errors,
+                degrading: checkup.is_at_risk && element.state != ElementState::Failed,
+                total_errors: Errors {
+                    read: troubles.read_errors,
+                    write: troubles.write_errors,
+                    checksum: troubles.mismatches,
+                    timeouts: troubles.timeouts,
+                },
+                recent_errors: Errors {
+                    read: checkup.recent.read,
+                    write: checkup.recent.write,
+                    checksum: checkup.recent.checksum,
+                    timeouts: checkup.recent.timeouts,
+                },
+                repaired_pages: troubles.repairs,
+                unlinked: checkup.unlinked,
+                smart: checkup.smart.map(|passed| if passed { "passed" } else { "failing" }.to_owned()),
             })
             .collect();
         Status {

@@ -252,8 +252,16 @@ impl<M: Memory> Array<M> {
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         let is_read = operation.kind == OperationKind::Read;
+        let answered = outcome;
         let outcome = self.verified(id, outcome);
         let outcome = if is_read { self.verified_in_place(id, outcome) } else { outcome };
+        if outcome != answered {
+            // A read that a write may have overtaken is repeated before it is blamed on the element.
+            let is_doubt = self.journal.is_some() && self.plans[plan as usize].may_doubt();
+            if !is_doubt {
+                driver.mismatched(operation.element, operation.page);
+            }
+        }
         self.left(operation.element, is_read);
         if self.reads.observes && slot.started_at != NOT_STARTED {
             let left = self.loads.total(operation.element as usize);

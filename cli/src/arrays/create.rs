@@ -9,7 +9,8 @@ use stripewise_base::units::Bytes;
 use stripewise_engine::{ElementFile, FileMedia, FileTrouble, capabilities, random_uuid};
 use stripewise_serve::signature::{self, Taken};
 
-use super::places::{Hint, Places, array_name, make_private};
+use super::places::{Hint, Places, array_name};
+use super::private::make_private;
 use super::scheme_of;
 use crate::context::Context;
 use crate::examples::{Example, section};

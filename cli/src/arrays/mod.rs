@@ -2,9 +2,12 @@
 
 pub(crate) mod check;
 pub(crate) mod create;
+mod detach;
 pub(crate) mod dump;
+pub(crate) mod events;
 pub(crate) mod manage;
 mod places;
+mod private;
 pub(crate) mod replay;
 pub(crate) mod scan;
 mod search;

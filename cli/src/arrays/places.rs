@@ -6,17 +6,16 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use stripewise_array::Scheme;
 use stripewise_array::format::NAME_BYTES_MAX;
+use stripewise_serve::events::EventFile;
 use stripewise_trace::PartialFile;
 
+use super::private::make_own;
 use crate::failure::{Failure, Outcome};
 
 /// Folders, as options.
@@ -91,22 +90,24 @@ impl Places {
         Ok(self.runtime()?.join(format!("{name}.sock")))
     }
 
-    /// Makes the folder of sockets, which its user alone may enter. One that is there must be this user's too, and no others may
-    /// change it: whoever can puts sockets of their own in the place of the server's.
+    /// Where the events of the array called `name` are.
+    pub(crate) fn events(&self, name: &str) -> Outcome<EventFile> {
+        Ok(EventFile::of(&self.state()?, name))
+    }
+
+    /// Where a server in the background logs.
+    pub(crate) fn log(&self, name: &str) -> Outcome<EventFile> {
+        Ok(EventFile::log_of(&self.state()?, name))
+    }
+
+    /// Makes the folder of sockets, which its user alone may enter.
     pub(crate) fn make_runtime(&self) -> Outcome {
-        let folder = self.runtime()?;
-        let shown = folder.display();
-        make_private(&folder)
-            .map_err(|error| Failure::failed(format!("cannot make folder `{shown}`: {error}")))?;
-        let reason = match private_folder(&folder) {
-            Ok(None) => return Ok(()),
-            Ok(Some(reason)) => reason,
-            Err(error) => format!("cannot be looked at: {error}"),
-        };
-        Err(Failure::failed(format!(
-            "the folder of sockets `{shown}` {reason}\n  make it this user's alone (`chown`, `chmod 700`), remove it, or name another \
-             by --runtime-dir"
-        )))
+        make_own(&self.runtime()?)
+    }
+
+    /// Makes the folder of state, which its user alone may enter.
+    pub(crate) fn make_state(&self) -> Outcome {
+        make_own(&self.state()?)
     }
 
     /// The names of all arrays that are remembered or served, sorted.
@@ -142,8 +143,8 @@ impl Places {
         let folder = self.state()?;
         let path = folder.join(format!("{name}.json"));
         let text = serde_json::to_vec_pretty(hint).map_err(std::io::Error::other);
+        make_own(&folder)?;
         let write = |text: Vec<u8>| -> std::io::Result<()> {
-            fs::create_dir_all(&folder)?;
             let partial = PartialFile::create(&path)?;
             partial.file().write_all(&text)?;
             partial.keep()
@@ -152,27 +153,6 @@ impl Places {
             Failure::failed(format!("cannot remember the array in `{}`: {error}", path.display()))
         })
     }
-}
-
-/// Makes a folder, where there is none, that its user alone may enter.
-pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// Why others than this user could change what is in `folder`; none where they cannot. No link is followed.
-fn private_folder(folder: &Path) -> std::io::Result<Option<String>> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-    let opened = match rustix::fs::open(folder, flags, Mode::empty()) {
-        Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Some("is no folder, or a link to one".to_owned())),
-        opened => opened?,
-    };
-    let found = rustix::fs::fstat(&opened)?;
-    let (owner, own) = (found.st_uid, rustix::process::geteuid().as_raw());
-    if owner != own {
-        return Ok(Some(format!("belongs to user {owner}, and this is user {own}")));
-    }
-    let mode = found.st_mode & 0o777;
-    Ok((mode & 0o022 != 0).then(|| format!("has mode {mode:o}: others than its user may change it")))
 }
 
 /// `path` from the root on.

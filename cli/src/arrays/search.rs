@@ -64,6 +64,21 @@ pub(crate) fn named_or_remembered(
 /// Where the elements of an array that is remembered are now: where they were last, and where not all are there, wherever a
 /// block device has its UUID. Each is named once, by whatever names.
 pub(crate) fn elements_of(hint: &Hint) -> Vec<PathBuf> {
+    elements_and_copies_of(hint).0
+}
+
+/// A file or device that is a copy of a member that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Copied {
+    pub(crate) copy: PathBuf,
+    /// Where the member is.
+    pub(crate) member: PathBuf,
+    /// Its number.
+    pub(crate) number: u16,
+}
+
+/// [`elements_of`], and the copies of members that were found beside them.
+pub(crate) fn elements_and_copies_of(hint: &Hint) -> (Vec<PathBuf>, Vec<Copied>) {
     let belongs = |(_, block): &(PathBuf, Superblock)| block.array.to_string() == hint.array;
     let mut known = distinct(hint.places().cloned());
     let mut found: Vec<_> = superblocks(&known).filter(belongs).collect();
@@ -74,9 +89,37 @@ pub(crate) fn elements_of(hint: &Hint) -> Vec<PathBuf> {
     }
     match found.is_empty() {
         // Whoever opens them says what is wrong.
-        true => hint.paths.clone(),
-        false => found.into_iter().map(|(path, _)| path).collect(),
+        true => (hint.paths.clone(), Vec::new()),
+        false => {
+            let (members, copies) = without_copies(found);
+            (members.into_iter().map(|(path, _)| path).collect(), copies)
+        }
     }
+}
+
+/// `found` without copies of members. Of several with one identity the newest is the member; of those that are equal the first,
+/// which is where it was last: what is remembered comes before what is found.
+fn without_copies(found: Vec<(PathBuf, Superblock)>) -> (Vec<(PathBuf, Superblock)>, Vec<Copied>) {
+    let mut members: Vec<(PathBuf, Superblock)> = Vec::new();
+    let mut copies = Vec::new();
+    for (path, block) in found {
+        let is_it = |(_, other): &&mut (PathBuf, Superblock)| {
+            (other.array, other.element) == (block.array, block.element)
+        };
+        let Some(known) = members.iter_mut().find(is_it) else {
+            members.push((path, block));
+            continue;
+        };
+        let is_newer = (block.epoch, block.update) > (known.1.epoch, known.1.update);
+        let number = block.number;
+        let copy = if is_newer { std::mem::replace(known, (path, block)).0 } else { path };
+        copies.push((copy, number, known.1.element));
+    }
+    let place =
+        |element| members.iter().find(|(_, block)| block.element == element).map(|(path, _)| path.clone());
+    let copied = |(copy, number, element)| Some(Copied { copy, number, member: place(element)? });
+    let copies = copies.into_iter().filter_map(copied).collect();
+    (members, copies)
 }
 
 /// Whether every element that the newest superblock knows of is there; those that were replaced do not count.

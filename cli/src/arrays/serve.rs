@@ -10,10 +10,12 @@ use stripewise_array::format::{Member, MemberState, Superblock};
 use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
-use stripewise_serve::{Address, ServeError, Server, Settings, signature};
+use stripewise_serve::events::{RotatingFile, check_program};
+use stripewise_serve::{Address, ERROR_LIMIT, ServeError, Server, Settings, signature};
 
 use super::places::{Hint, Places, array_name};
-use super::{scheme_for, search};
+use super::search::Copied;
+use super::{detach, scheme_for, search};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
@@ -35,6 +37,10 @@ const EXAMPLES: &[Example] = &[
     (
         "stripewise serve pool --files pool --record served",
         "files that are named; what is served is recorded",
+    ),
+    (
+        "stripewise serve pool --detach --on-event /usr/local/bin/tell",
+        "in the background, as soon as clients can connect; with a program that is started for each event",
     ),
     (
         "stripewise serve pool --transcript run.transcript",
@@ -96,6 +102,21 @@ pub(crate) struct Args {
     )]
     wait: Span,
 
+    /// Return when clients can connect, and serve in the background; what goes wrong before is an error of this command. Its log
+    /// is NAME.server.log in the folder of state then
+    #[arg(long)]
+    detach: bool,
+
+    /// Start this program for each event, with its kind, the array and the member's path as arguments and the event as a line of
+    /// JSON on its standard input (docs/events.md)
+    #[arg(long, value_name = "PROGRAM")]
+    on_event: Option<PathBuf>,
+
+    /// Recent errors of a member beyond which it is failed, where redundancy allows; each counts half after an hour, and those
+    /// of one MiB in one minute count once; 0: never
+    #[arg(long, value_name = "N", default_value_t = ERROR_LIMIT)]
+    error_limit: u64,
+
     /// Write nothing: to clients it is read-only, and nothing is rebuilt or repaired
     #[arg(long)]
     read_only: bool,
@@ -123,6 +144,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", requires = "metrics")]
     metrics_host: Vec<String>,
 
+    /// Allow an address of --metrics that other machines reach: whoever reaches it reads the status
+    #[arg(long, requires = "metrics")]
+    metrics_public: bool,
+
     /// Record what is served as a trace, for `stripewise compare --trace`: a folder of Parquet files, which another server may
     /// have begun
     #[arg(long, value_name = "DIR")]
@@ -142,7 +167,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    log::install(args.log_json, context.quiet);
+    refuse_what_cannot_be(&args)?;
+    if args.detach && !detach::is_background() {
+        return detach::start(context);
+    }
+    args.places.make_state()?;
+    log::install(args.log_json, context.quiet, background_log(&args, context)?);
     let known = args.places.hint(&args.name)?;
     let Found { paths, block, is_whole, .. } = find(&args, known.as_ref())?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
@@ -184,12 +214,15 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         nbd: if args.nbd.is_empty() { default()? } else { args.nbd },
         vhost_user: args.vhost_user,
         control: args.places.control(&args.name)?,
-        name: args.name,
         metrics: args.metrics,
         metrics_hosts: args.metrics_host,
         record: args.record,
         // Nothing is rebuilt on a read-only array.
         spares: if args.read_only { Vec::new() } else { spares },
+        events: Some(args.places.events(&args.name)?),
+        on_event: args.on_event,
+        error_limit: Some(args.error_limit),
+        name: args.name,
     };
     let server = Server::start(engine, &settings)?;
     server.obey_signals()?;
@@ -205,9 +238,37 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         dropped = opened.dropped,
         "serving"
     );
+    if args.detach {
+        detach::serves(context)?;
+    }
     server.run()?;
     tracing::info!(array = settings.name, "ended");
     Ok(())
+}
+
+/// What can be known to be wrong before anything is opened.
+fn refuse_what_cannot_be(args: &Args) -> Outcome {
+    if let Some(address) = args.metrics.filter(|at| !at.ip().is_loopback() && !args.metrics_public) {
+        return Err(Failure::usage(format!(
+            "--metrics {address}: other machines reach this address, and whoever reaches it reads the status; give \
+             --metrics-public too if that is meant, or listen at 127.0.0.1"
+        )));
+    }
+    args.on_event
+        .as_deref()
+        .map_or(Ok(()), check_program)
+        .map_err(|why| Failure::usage(format!("--on-event: {why}")))
+}
+
+/// Where a server in the background logs; nowhere else for one that has a terminal.
+fn background_log(args: &Args, context: &Context<'_>) -> Outcome<Option<RotatingFile>> {
+    if !args.detach {
+        return Ok(None);
+    }
+    let at = args.places.log(&args.name)?;
+    let path = at.current.display().to_string();
+    let opened = RotatingFile::open(at);
+    Ok(opened.inspect_err(|error| context.remark(&format!("no log: cannot open `{path}`: {error}"))).ok())
 }
 
 /// The spares that are remembered and still are some: those that became elements are none any more, nor those that hold
@@ -281,9 +342,14 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
             args.name
         )));
     }
-    let look = || {
+    let mut copies = Vec::new();
+    let mut look = || {
         let paths = match known.filter(|_| named.is_empty()) {
-            Some(hint) => search::elements_of(hint),
+            Some(hint) => {
+                let (paths, found) = search::elements_and_copies_of(hint);
+                copies = found;
+                paths
+            }
             None => search::expand(&named)?,
         };
         members(paths, &args.name, known)
@@ -297,6 +363,10 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     while !is_whole(&found) && Instant::now() < until {
         std::thread::sleep(LOOK_AGAIN.min(until.saturating_duration_since(Instant::now())));
         found = look();
+    }
+    for Copied { copy, member, number } in copies {
+        let (copy, member) = (copy.display(), member.display());
+        tracing::warn!(%copy, %member, number, "a copy of a member is ignored; remove it, or name the members by --device");
     }
     found
 }

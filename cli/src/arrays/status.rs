@@ -1,9 +1,12 @@
 //! `stripewise status`: how arrays that are served are.
 
+use std::time::Duration;
+
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use stripewise_base::text::{Visible, visible};
-use stripewise_serve::{Client, ClientError, Health, Progress, Status};
+use stripewise_base::units::Span;
+use stripewise_serve::{Client, ClientError, Element, Errors, Health, Progress, Status};
 use stripewise_study::human::{bytes, count, time};
 
 use super::places::{Places, array_name};
@@ -18,8 +21,9 @@ const EXAMPLES: &[Example] =
 const EXIT_CODES: &str = "\
 Exit codes, the worst of all arrays shown:
     0  clean
-    1  degraded, rebuilding, or impaired: something was lost, or there is no space for writes
-    2  failed, or not served";
+    1  degraded, rebuilding, degrading (a member may be lost soon), or impaired (something was lost, or there is no space for
+       writes)
+    2  failed, not served, or no answer in time";
 
 /// Show how arrays that are served are: elements, rebuild and scrub, requests and their latencies
 ///
@@ -35,6 +39,10 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// How long to wait for the answer of a server
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    timeout: Span,
+
     #[command(flatten)]
     places: Places,
 }
@@ -47,8 +55,12 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let mut told = Vec::new();
     let mut worst = 0;
     for name in names {
-        let asked = Client::connect(&args.places.control(&name)?);
-        let status = asked.and_then(|mut client| client.status()).map_err(Failure::from);
+        let patience = Duration::from_nanos(args.timeout.0.max(1));
+        let asked = Client::connect_within(&args.places.control(&name)?, patience);
+        let asked = asked.and_then(|mut client| client.status());
+        let state =
+            if matches!(asked, Err(ClientError::NoAnswer { .. })) { "no-answer" } else { "not-served" };
+        let status = asked.map_err(Failure::from);
         worst = worst.max(match &status {
             Ok(status) => code(status.health),
             Err(_) => 2,
@@ -56,10 +68,12 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         match (&status, args.json) {
             (Ok(status), true) => told.push(serde_json::to_value(status).unwrap_or_default()),
             (Err(error), true) => {
-                told.push(json!({ "name": name, "health": "not-served", "reason": error.message() }));
+                told.push(json!({ "name": name, "health": state, "reason": error.message() }));
             }
             (Ok(status), false) => tell(status, context)?,
-            (Err(error), false) => writeln!(context.out, "{name}: not served: {}", error.message())?,
+            (Err(error), false) => {
+                writeln!(context.out, "{name}: {}: {}", state.replace('-', " "), error.message())?
+            }
         }
     }
     if args.json {
@@ -71,7 +85,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 fn code(health: Health) -> u8 {
     match health {
         Health::Clean => 0,
-        Health::Impaired | Health::Rebuilding | Health::Degraded => 1,
+        Health::Impaired | Health::Degrading | Health::Rebuilding | Health::Degraded => 1,
         Health::Failed => 2,
     }
 }
@@ -102,6 +116,9 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {}", Visible(reason)));
         let slow = if element.slow { ": does not answer, reads go around it" } else { "" };
         writeln!(out, "  element {:<3} {:<10}  {path}{reason}{slow}", element.number, element.state)?;
+        for remark in remarks(element) {
+            writeln!(out, "  {:<24}{}", "", visible(&remark))?;
+        }
     }
     for spare in &status.spares {
         writeln!(out, "  spare                   {}", Visible(spare.display()))?;
@@ -149,6 +166,32 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
+/// What the health of a member has to say.
+fn remarks(element: &Element) -> Vec<String> {
+    let Errors { read, write, checksum, timeouts } = element.recent_errors;
+    let kinds = [
+        (read, "read errors"),
+        (write, "write errors"),
+        (checksum, "checksum errors"),
+        (timeouts, "timeouts"),
+    ];
+    let recent = kinds.iter().filter(|(errors, _)| *errors > 0);
+    let recent: Vec<String> = recent.map(|(errors, kind)| format!("{} {kind}", count(*errors))).collect();
+    let mut remarks = Vec::new();
+    if !recent.is_empty() {
+        let degrading = if element.degrading { "DEGRADING: " } else { "" };
+        remarks.push(format!("{degrading}recently {}", recent.join(", ")));
+    }
+    remarks.extend(
+        element.unlinked.as_ref().map(|why| format!("UNLINKED: {why}; it is lost when the server ends")),
+    );
+    remarks.extend(element.smart.as_ref().map(|smart| match smart.as_str() {
+        "failing" => "SMART: FAILING".to_owned(),
+        other => format!("SMART: {other}"),
+    }));
+    remarks
+}
+
 fn progress_line(progress: &Progress) -> String {
     let element = progress.element.map_or(String::new(), |element| format!("{element}: "));
     let share = 100.0 * progress.done as f64 / progress.total.max(1) as f64;
@@ -162,9 +205,10 @@ impl From<ClientError> for Failure {
             ClientError::NobodyThere(_) => {
                 Self::failed(format!("{error}; `stripewise serve NAME` serves an array"))
             }
-            ClientError::Refused(_) | ClientError::Io(_) | ClientError::Answer(_) => {
-                Self::failed(error.to_string())
-            }
+            ClientError::NoAnswer { .. }
+            | ClientError::Refused(_)
+            | ClientError::Io(_)
+            | ClientError::Answer(_) => Self::failed(error.to_string()),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::desk::Failure;
 use crate::error::EngineError;
 use crate::files::ElementFile;
+use crate::incidents::Incident;
 use crate::media::{FileMedia, Returning};
 use crate::store::Store;
 use crate::transcript::Event;
@@ -40,12 +41,17 @@ impl<B: Backend> Engine<B> {
     /// # Errors
     /// When there is no such element.
     pub fn fail(&mut self, element: u16) -> Result<(), EngineError> {
+        self.fail_because(element, Failure::Asked)
+    }
+
+    pub(super) fn fail_because(&mut self, element: u16, why: Failure) -> Result<(), EngineError> {
         self.exists(element)?;
-        self.desk.fail(element, Failure::Asked);
+        self.desk.fail(element, why);
         let now = self.clock.now();
         self.desk.told(|| Event::Failed { now, element });
         self.array.element_failed(now, element, &mut self.desk);
         self.pump();
+        self.watch_edges();
         Ok(())
     }
 
@@ -63,12 +69,15 @@ impl<B: Backend> Engine<B> {
         let now = self.clock.now();
         self.desk.told(|| Event::Scrub { now });
         self.array.scrub(now, &mut self.desk);
+        self.watch_edges();
     }
 
     /// Stops a scrub; what it found stays counted.
     pub fn stop_scrub(&mut self) {
         self.desk.told(|| Event::StopScrub);
+        self.note_stopped_scrub();
         self.array.stop_scrub();
+        self.watch_edges();
     }
 
     pub(super) fn exists(&self, element: u16) -> Result<(), EngineError> {
@@ -84,8 +93,18 @@ impl<B: Backend> Engine<B> {
     /// # Errors
     /// When there is no such element, it serves, another is being rebuilt, or the new one is too small. Then it is not taken.
     pub fn replace_by(&mut self, element: u16, store: B::Element, pages: u32) -> Result<(), EngineError> {
+        self.put_new(element, store, pages, Incident::Replaced { element, is_spare: false })
+    }
+
+    fn put_new(
+        &mut self,
+        element: u16,
+        store: B::Element,
+        pages: u32,
+        incident: Incident,
+    ) -> Result<(), EngineError> {
         let uuid = random_uuid()?;
-        self.put(element, store, Rejoining::Replacement { element: uuid, pages })?;
+        self.put(element, store, Rejoining::Replacement { element: uuid, pages }, incident)?;
         if let Some(known) = &mut self.known {
             known.elements[usize::from(element)] = uuid;
         }
@@ -112,15 +131,23 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    fn put(&mut self, element: u16, store: B::Element, how: Rejoining) -> Result<(), EngineError> {
+    fn put(
+        &mut self,
+        element: u16,
+        store: B::Element,
+        how: Rejoining,
+        incident: Incident,
+    ) -> Result<(), EngineError> {
         self.check_rejoin(element, how)?;
         self.desk.restore(element, store);
+        self.desk.incidents.note(incident);
         let now = self.clock.now();
         if let Some(scribe) = &mut self.desk.scribe {
             scribe.rejoin(now, element, how);
         }
         self.array.rejoin(now, element, how, &mut self.desk)?;
         self.pump();
+        self.watch_edges();
         Ok(())
     }
 
@@ -138,7 +165,7 @@ impl<B: Backend> Engine<B> {
             }
             let Some((store, pages)) = self.spares.waiting.pop_front() else { return };
             // What keeps it from being used now was asked for before; only random numbers may be wanting.
-            if self.replace_by(element, store, pages).is_err() {
+            if self.put_new(element, store, pages, Incident::Replaced { element, is_spare: true }).is_err() {
                 return;
             }
         }
@@ -202,7 +229,7 @@ impl Engine<Files> {
         } else {
             let stamp = self.array.stamp_of(element, returning.copies.each_ref().map(Option::as_ref));
             let how = Rejoining::Returned { pages: file.pages(), stamp };
-            return self.put(element, file, how);
+            return self.put(element, file, how, Incident::Returned { element });
         };
         Err(EngineError::NotThat { element, path: file.path().into(), reason })
     }

@@ -1,5 +1,6 @@
 //! The engine: the controller, its elements and a clock, behind requests.
 
+mod edges;
 mod elements;
 mod opening;
 mod pace;
@@ -22,9 +23,10 @@ use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::plain::Order;
 use crate::starved::{GRACE, Waiting, bits};
-use crate::still::{MemberNews, Watch};
+use crate::still::{Seen, Watch};
 use crate::transcript::Event;
 use crate::ways::Files;
+use edges::Edges;
 use elements::Spares;
 use opening::Known;
 use pace::Pace;
@@ -108,6 +110,7 @@ pub struct Engine<B: Backend = Files> {
     /// Bytes that were trimmed since the last turn began.
     trimmed_bytes: u64,
     opened: Opened,
+    edges: Edges,
 }
 
 impl<B: Backend> Engine<B> {
@@ -128,6 +131,7 @@ impl<B: Backend> Engine<B> {
             has_news: false,
             trimmed_bytes: 0,
             opened: Opened::default(),
+            edges: Edges::default(),
         }
     }
 
@@ -250,6 +254,7 @@ impl<B: Backend> Engine<B> {
         if is_anything {
             self.use_spares();
             self.pump();
+            self.watch_edges();
         }
         is_anything
     }
@@ -269,12 +274,8 @@ impl<B: Backend> Engine<B> {
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
             let Over { id, element, outcome, .. } = over;
-            let served = self.desk.failure(element).is_none();
             self.desk.told(|| Event::Completed { now, id, outcome, took_ns });
             self.array.completed(now, id, outcome, timing, &mut self.desk);
-            if served && outcome == Outcome::Timeout && self.desk.failure(element).is_some() {
-                self.desk.watch.timed_out(now, element);
-            }
             if self.desk.take_refusal(element) {
                 self.desk.told(|| Event::Ready { element });
                 self.array.element_ready(element);
@@ -388,22 +389,22 @@ impl<B: Backend> Engine<B> {
         }
         let awaited: Vec<bool> =
             (0..self.desk.backend.count()).map(|element| self.desk.is_awaited(element)).collect();
-        let told = self.desk.watch.look(now, |element| awaited[usize::from(element)]);
-        for &(element, is_slow) in &told {
+        let seen = self.desk.watch.look(now, |element| awaited[usize::from(element)]);
+        for &(element, what) in &seen {
+            if let Seen::Long(still_ns) = what {
+                self.desk.note_slow(element, still_ns);
+                continue;
+            }
+            let is_slow = what == Seen::Slow;
             self.desk.told(|| Event::Slow { now, element, is_slow });
             self.array.element_slow(now, element, is_slow, &mut self.desk);
         }
-        !told.is_empty()
+        !seen.is_empty()
     }
 
     /// Whether elements can be seen to stand still: not where this thread itself waits for each, or where time is counted.
     fn watches(&self) -> bool {
         self.desk.backend.is_over_before_taken() && !self.clock.is_counted()
-    }
-
-    /// What became of elements since this was last asked: the oldest of it that was not taken.
-    pub fn take_member_news(&mut self) -> Option<MemberNews> {
-        self.desk.watch.take()
     }
 
     /// Offers operations that wait to their elements.

@@ -165,6 +165,7 @@ impl Engine<Files> {
         let now = engine.clock.now();
         engine.desk.told(|| Event::Resumed { now });
         engine.array.resume(now, &mut engine.desk);
+        engine.watch_edges();
         Ok((engine, opened))
     }
 }

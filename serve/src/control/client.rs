@@ -3,12 +3,19 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Command, ControlError, rpc};
+use crate::deadline::Deadline;
 use crate::status::Status;
+
+/// How long an answer may take where nothing else is said: the server itself waits 30 s for its array, and says so then.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Why a server was not asked, or did not do it.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +23,18 @@ pub enum ClientError {
     /// Nobody listens at the socket.
     #[error("nobody serves at `{0}`")]
     NobodyThere(String),
+    /// The server did not answer in time.
+    #[error(
+        "no answer within {} s from the server at `{path}`: it is stopped, or waits for its members; look at its process, or allow it \
+         more time",
+        .patience.as_secs_f64()
+    )]
+    NoAnswer {
+        /// Its control socket.
+        path: String,
+        /// How long was waited.
+        patience: Duration,
+    },
     /// The connection failed.
     #[error("the control socket: {0}")]
     Io(#[from] io::Error),
@@ -37,7 +56,10 @@ impl ClientError {
 /// A connection to a server's control socket.
 #[derive(Debug)]
 pub struct Client {
-    stream: BufReader<UnixStream>,
+    stream: UnixStream,
+    path: String,
+    /// How long an answer may take.
+    patience: Duration,
     asked: u64,
 }
 
@@ -55,13 +77,25 @@ impl Client {
     /// # Errors
     /// When nobody listens there, and what the operating system refuses.
     pub fn connect(path: &Path) -> Result<Self, ClientError> {
-        let stream = UnixStream::connect(path).map_err(|error| match error.kind() {
+        Self::connect_within(path, PATIENCE)
+    }
+
+    /// The same, where connecting and each answer may take no longer than this. What takes its time on the server has no limit: to
+    /// stop it, and to bring it a file.
+    ///
+    /// # Errors
+    /// Those of [`Client::connect`], and [`ClientError::NoAnswer`].
+    pub fn connect_within(path: &Path, patience: Duration) -> Result<Self, ClientError> {
+        let name = path.display().to_string();
+        let late = || ClientError::NoAnswer { path: name.clone(), patience };
+        let stream = connect(path, patience).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                ClientError::NobodyThere(path.display().to_string())
+                ClientError::NobodyThere(name.clone())
             }
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
             _ => ClientError::Io(error),
         })?;
-        Ok(Self { stream: BufReader::new(stream), asked: 0 })
+        Ok(Self { stream, path: name, patience, asked: 0 })
     }
 
     /// All that the server knows of its array.
@@ -82,9 +116,17 @@ impl Client {
         self.asked += 1;
         let line =
             rpc::request(self.asked, command).map_err(|error| ClientError::Answer(error.to_string()))?;
-        self.stream.get_mut().write_all(&line)?;
-        let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
+        let is_limited =
+            !matches!(command, Command::Stop | Command::Replace { .. } | Command::AddSpare { .. });
+        let line = self.exchange(&line, is_limited.then_some(self.patience)).map_err(|error| match error
+            .kind()
+        {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                ClientError::NoAnswer { path: self.path.clone(), patience: self.patience }
+            }
+            _ => ClientError::Io(error),
+        })?;
+        if line.is_empty() {
             return Err(ClientError::Answer("it hung up".to_owned()));
         }
         let answered: Answered =
@@ -96,5 +138,65 @@ impl Client {
             return Err(ClientError::Answer(format!("it is for request {}", answered.id)));
         }
         Ok(answered.result)
+    }
+
+    /// Writes a line and reads one.
+    fn exchange(&mut self, line: &[u8], patience: Option<Duration>) -> io::Result<String> {
+        let mut answer = String::new();
+        let Some(patience) = patience else {
+            set_socket_timeout(&self.stream, Timeout::Send, None)?;
+            set_socket_timeout(&self.stream, Timeout::Recv, None)?;
+            self.stream.write_all(line)?;
+            BufReader::new(&self.stream).read_line(&mut answer)?;
+            return Ok(answer);
+        };
+        let mut stream = Deadline::after(patience, &self.stream);
+        stream.write_all(line)?;
+        // Nothing comes behind the line: an answer is asked for one at a time.
+        BufReader::new(stream).read_line(&mut answer)?;
+        Ok(answer)
+    }
+}
+
+/// Connects, at most for so long: a server that is stopped accepts nobody, and the queue of those that wait may be full.
+fn connect(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
+    rustix::net::connect(&socket, &address)?;
+    Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A server that is stopped: the kernel takes connections for it until the queue is full.
+    #[test]
+    fn a_server_that_does_not_answer_is_left_after_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ctl");
+        let listener = UnixListener::bind(&path).unwrap();
+        let patience = Duration::from_millis(50);
+        let begun = Instant::now();
+        let mut clients = Vec::new();
+        let connecting = loop {
+            match Client::connect_within(&path, patience) {
+                Ok(client) => clients.push(client),
+                Err(error) => break error,
+            }
+            assert!(clients.len() < 100_000, "the queue has an end");
+        };
+        let asking = clients[0].status().unwrap_err();
+        for error in [connecting, asking] {
+            assert!(matches!(error, ClientError::NoAnswer { .. }), "{error}");
+            assert!(error.to_string().contains("x.ctl`: it is stopped"), "{error}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        drop(listener);
+        assert!(matches!(Client::connect_within(&path, patience), Err(ClientError::NobodyThere(_))));
     }
 }

@@ -223,6 +223,7 @@ impl<M: Memory> Array<M> {
             if self.elastic().is_home(chunk, slot) && self.elastic().has_place() {
                 let page = self.take_content(plan, member);
                 self.survive(chunk, birth, page);
+                self.elastic_mut().counts.healed += 1;
             }
         }
     }

@@ -197,6 +197,8 @@ pub struct ElasticCounts {
     pub moved_parity: u64,
     /// Chunks that were written anew in controller memory: writes that the elements never see.
     pub absorbed: u64,
+    /// Chunks that were written again elsewhere because an element could not return them to a host.
+    pub healed: u64,
 }
 
 impl ElasticCounts {
@@ -211,6 +213,7 @@ impl ElasticCounts {
             moved: self.moved - base.moved,
             moved_parity: self.moved_parity - base.moved_parity,
             absorbed: self.absorbed - base.absorbed,
+            healed: self.healed - base.healed,
         }
     }
 }

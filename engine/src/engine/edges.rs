@@ -1,0 +1,149 @@
+//! Edges of what an array does: rebuilds, scrubs and want of space that begin and end. They are looked at after each thing that
+//! may change them, and noted as [`Incident`]s.
+
+use std::path::Path;
+
+use stripewise_array::Halt;
+
+use super::Engine;
+use crate::backend::Backend;
+use crate::desk::Failure;
+use crate::error::EngineError;
+use crate::incidents::Incident;
+use crate::troubles::Troubles;
+
+/// What was seen last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Edges {
+    rebuild: Option<u16>,
+    halted: Option<Halt>,
+    is_scrubbing: bool,
+    /// Whether the scrub that goes on, or ended last, was stopped before its end.
+    is_scrub_stopped: bool,
+    /// What the scrubs since the array is served repaired; of them, what the one that goes on did.
+    scrub_repairs: (u64, u64),
+    starved: Option<bool>,
+    is_epoch_ending: bool,
+}
+
+impl<B: Backend> Engine<B> {
+    /// The first incident that was not taken yet.
+    pub fn take_incident(&mut self) -> Option<Incident> {
+        self.desk.incidents.take()
+    }
+
+    /// Incidents that were not taken in time, so that there was no room for them.
+    pub fn incidents_left_out(&self) -> u64 {
+        self.desk.incidents.left_out()
+    }
+
+    /// Whether the array takes no writes.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
+    /// Where an element is, or was before it failed.
+    pub fn element_path(&self, element: u16) -> Option<&Path> {
+        self.desk.backend.path(element)
+    }
+
+    /// What went wrong on `element` since the array is served.
+    pub fn troubles(&self, element: u16) -> Troubles {
+        self.desk.troubles_of(element)
+    }
+
+    /// How often something went wrong on any element, in a number that only grows; it is a cheap sign that there is something
+    /// to look at.
+    pub fn trouble_count(&self) -> u64 {
+        self.desk.trouble_count
+    }
+
+    /// Pages that a log could not read and wrote again elsewhere, and what scrubs repaired; in place the repairs of its
+    /// elements.
+    pub fn repairs(&self) -> u64 {
+        let in_place = (0..self.desk.backend.count()).map(|element| self.troubles(element).repairs).sum();
+        let log =
+            self.array.elastic_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
+        if self.erases() { log } else { in_place }
+    }
+
+    /// Takes an element out of service because of what it did, as [`Engine::fail`] does.
+    ///
+    /// # Errors
+    /// When there is no such element.
+    pub fn fail_for(&mut self, element: u16, reason: String) -> Result<(), EngineError> {
+        self.fail_because(element, Failure::Unreliable(reason))
+    }
+
+    /// Notes that a scrub is stopped.
+    pub(super) fn note_stopped_scrub(&mut self) {
+        self.edges.is_scrub_stopped = self.array.scrub_counts().1;
+    }
+
+    /// Notes what began or ended since this was done last.
+    #[inline]
+    pub(super) fn watch_edges(&mut self) {
+        let rebuild = self.array.rebuilding();
+        self.desk.rebuilt = rebuild.map(|(element, ..)| element);
+        if rebuild.map(|(element, ..)| element) != self.edges.rebuild || rebuild.is_some() {
+            self.watch_rebuild(rebuild);
+        }
+        let (_, is_scrubbing) = self.array.scrub_counts();
+        if is_scrubbing || self.edges.is_scrubbing {
+            self.watch_scrub(is_scrubbing);
+        }
+        let starved = self.desk.is_starved().then(|| self.desk.is_starved_beyond_parity());
+        if starved != self.edges.starved {
+            self.edges.starved = starved;
+            self.desk.incidents.note(match starved {
+                Some(is_beyond_parity) => Incident::OutOfSpace { is_beyond_parity },
+                None => Incident::SpaceBack,
+            });
+        }
+        if !self.edges.is_epoch_ending && self.array.is_epoch_ending() {
+            self.edges.is_epoch_ending = true;
+            self.desk.incidents.note(Incident::ReadOnly);
+        }
+    }
+
+    fn watch_rebuild(&mut self, rebuild: Option<(u16, u32, u32)>) {
+        let element = rebuild.map(|(element, ..)| element);
+        if let Some(before) = self.edges.rebuild.filter(|_| element != self.edges.rebuild) {
+            let is_complete = !self.array.is_failed(before);
+            let lost = self.array.rebuild_lost();
+            self.desk.incidents.note(Incident::RebuildEnded { element: before, lost, is_complete });
+            self.edges.halted = None;
+        }
+        if let Some((element, _, total)) = rebuild.filter(|_| element != self.edges.rebuild) {
+            self.desk.incidents.note(Incident::RebuildBegan { element, total: total.into() });
+        }
+        self.edges.rebuild = element;
+        let halted = self.array.rebuild_halted();
+        if let (Some(element), Some(why)) = (element, halted.filter(|_| self.edges.halted.is_none())) {
+            self.desk.incidents.note(Incident::RebuildHalted { element, reason: why.to_string() });
+        }
+        self.edges.halted = halted;
+    }
+
+    fn watch_scrub(&mut self, is_scrubbing: bool) {
+        let (counts, _) = self.array.scrub_counts();
+        let (before, current) = &mut self.edges.scrub_repairs;
+        if counts.repaired < *current {
+            // Another one began.
+            *before += *current;
+        }
+        *current = counts.repaired;
+        if self.edges.is_scrubbing && !is_scrubbing {
+            let is_complete = !std::mem::take(&mut self.edges.is_scrub_stopped);
+            self.desk.incidents.note(Incident::ScrubEnded {
+                pages: counts.pages,
+                bad: counts.bad,
+                repaired: counts.repaired,
+                lost: counts.lost,
+                is_complete,
+            });
+            *before += std::mem::take(current);
+        }
+        self.edges.is_scrubbing = is_scrubbing;
+    }
+}

@@ -1,0 +1,115 @@
+//! What happens to an array that its operator must learn of: noted where it happens, so that nothing is missed that begins and
+//! ends between two looks at the status.
+
+use std::collections::VecDeque;
+
+use stripewise_base::Nanos;
+
+/// Incidents that wait to be taken, at most; what comes beyond is counted.
+const WAITING_MAX: usize = 256;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// An operation on an element took longer than a healthy device takes.
+    Slow {
+        /// The element.
+        element: u16,
+        /// How long it had the operation, or has it.
+        took_ns: Nanos,
+    },
+    /// The array continues without an element.
+    Failed {
+        /// The element.
+        element: u16,
+        /// Why.
+        reason: String,
+        /// Whether an operation on it timed out.
+        is_timeout: bool,
+    },
+    /// An element that was away is back with its content.
+    Returned {
+        /// The element.
+        element: u16,
+    },
+    /// A new file or device took the place of an element.
+    Replaced {
+        /// The element.
+        element: u16,
+        /// Whether it was a hot spare.
+        is_spare: bool,
+    },
+    /// An element began to be rebuilt.
+    RebuildBegan {
+        /// The element.
+        element: u16,
+        /// Segments of the log, or rows.
+        total: u64,
+    },
+    /// The rebuild of an element ended.
+    RebuildEnded {
+        /// The element.
+        element: u16,
+        /// Stripes, or rows in place, that could not be made.
+        lost: u64,
+        /// Whether it reached its end: the element did not fail meanwhile.
+        is_complete: bool,
+    },
+    /// The rebuild of an element goes no further until the array is served again.
+    RebuildHalted {
+        /// The element.
+        element: u16,
+        /// Why.
+        reason: String,
+    },
+    /// A scrub ended.
+    ScrubEnded {
+        /// Pages read.
+        pages: u64,
+        /// Of those: unreadable, or without their checksum.
+        bad: u64,
+        /// What was repaired.
+        repaired: u64,
+        /// What could not be.
+        lost: u64,
+        /// Whether it read everything: it was not ended before.
+        is_complete: bool,
+    },
+    /// Elements have no space for what is written to them.
+    OutOfSpace {
+        /// Whether writes of hosts are refused; otherwise they wait.
+        is_beyond_parity: bool,
+    },
+    /// Elements have space again.
+    SpaceBack,
+    /// The array takes no writes until it is served again.
+    ReadOnly,
+}
+
+/// Incidents that nobody has taken yet, in the order in which they happened.
+#[derive(Debug, Default)]
+pub(crate) struct Incidents {
+    waiting: VecDeque<Incident>,
+    left_out: u64,
+}
+
+impl Incidents {
+    /// Notes one.
+    pub(crate) fn note(&mut self, incident: Incident) {
+        if self.waiting.len() < WAITING_MAX {
+            self.waiting.push_back(incident);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// The first that was not taken.
+    pub(crate) fn take(&mut self) -> Option<Incident> {
+        self.waiting.pop_front()
+    }
+
+    /// Incidents that had no room.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+}

@@ -1,0 +1,239 @@
+//! The file of events: lines of JSON, bounded by a rotation to one file before it, and read while it is written.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file, at most, before another is begun.
+pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Where an array's events are: the current file and the one before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventFile {
+    /// The current file.
+    pub current: PathBuf,
+    /// The one before it.
+    pub previous: PathBuf,
+}
+
+impl EventFile {
+    /// Those of the array called `name` in the folder of state.
+    pub fn of(state: &Path, name: &str) -> Self {
+        Self::named(state, name, "events", "jsonl")
+    }
+
+    /// The log of a server without a terminal, beside its events.
+    pub fn log_of(state: &Path, name: &str) -> Self {
+        Self::named(state, name, "server", "log")
+    }
+
+    fn named(state: &Path, name: &str, what: &str, ending: &str) -> Self {
+        Self {
+            current: state.join(format!("{name}.{what}.{ending}")),
+            previous: state.join(format!("{name}.{what}.1.{ending}")),
+        }
+    }
+
+    /// All lines that are whole, the oldest first. None where there are no events.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn lines(&self) -> io::Result<Vec<String>> {
+        let mut lines = Vec::new();
+        for path in [&self.previous, &self.current] {
+            if let Some(file) = found(path)? {
+                collect(&mut BufReader::new(file), &mut lines)?;
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// A file that is there.
+fn found(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads the lines that are whole. What is being written is left for later: the reader stands before it then.
+fn collect(from: &mut (impl BufRead + Seek), lines: &mut Vec<String>) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = from.read_until(b'\n', &mut line)?;
+        if !line.ends_with(b"\n") {
+            from.seek_relative(-(read as i64))?;
+            return Ok(());
+        }
+        lines.push(String::from_utf8_lossy(&line).trim_end().to_owned());
+    }
+}
+
+/// A file that lines are appended to, and that another takes the place of when it is full.
+#[derive(Debug)]
+pub struct RotatingFile {
+    at: EventFile,
+    limit: u64,
+    file: File,
+    bytes: u64,
+}
+
+impl RotatingFile {
+    /// Opens the current file, its user's alone, or begins it.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn open(at: EventFile) -> io::Result<Self> {
+        Self::bounded(at, FILE_BYTES_MAX)
+    }
+
+    pub(super) fn bounded(at: EventFile, limit: u64) -> io::Result<Self> {
+        let mut file = append_to(&at.current)?;
+        let mut bytes = file.metadata()?.len();
+        // A line that a crash cut short must not run into the next one.
+        let mut last = [b'\n'];
+        if bytes > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        if last != [b'\n'] {
+            file.write_all(b"\n")?;
+            bytes += 1;
+        }
+        Ok(Self { at, limit, file, bytes })
+    }
+
+    /// Appends `line`, which has its end.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.bytes > 0 && self.bytes + line.len() as u64 > self.limit {
+            std::fs::rename(&self.at.current, &self.at.previous)?;
+            self.file = append_to(&self.at.current)?;
+            self.bytes = 0;
+        }
+        // One call, so that readers see whole lines.
+        self.file.write_all(line)?;
+        self.bytes += line.len() as u64;
+        Ok(())
+    }
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    // No link is followed: the name may be guessed by others.
+    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    OpenOptions::new().create(true).append(true).read(true).mode(0o600).custom_flags(no_follow).open(path)
+}
+
+/// Reads events as they come, over rotations.
+#[derive(Debug)]
+pub struct Follower {
+    at: EventFile,
+    open: Option<BufReader<File>>,
+}
+
+impl Follower {
+    /// From the first line that is there.
+    pub fn new(at: EventFile) -> Self {
+        Self { at, open: None }
+    }
+
+    /// The lines that came since this was asked last.
+    ///
+    /// # Errors
+    /// What the operating system refuses.
+    pub fn lines(&mut self) -> io::Result<Vec<String>> {
+        let mut lines = Vec::new();
+        if self.open.is_none() {
+            if let Some(file) = found(&self.at.previous)? {
+                collect(&mut BufReader::new(file), &mut lines)?;
+            }
+            self.open = found(&self.at.current)?.map(BufReader::new);
+        }
+        loop {
+            let Some(open) = &mut self.open else { return Ok(lines) };
+            // Looked at before it is read: what is written to it later is not missed.
+            let own = open.get_ref().metadata()?;
+            let current = found(&self.at.current)?;
+            collect(open, &mut lines)?;
+            let Some(current) = current else { return Ok(lines) };
+            let other = current.metadata()?;
+            if (own.dev(), own.ino()) == (other.dev(), other.ino()) {
+                return Ok(lines);
+            }
+            // It was rotated: what is in it was read to its end, and the rest is in the next one.
+            self.open = Some(BufReader::new(current));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(number: usize) -> Vec<u8> {
+        format!("{{\"event\":{number}}}\n").into_bytes()
+    }
+
+    #[test]
+    fn the_file_is_bounded_and_keeps_the_latest_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        let mut file = RotatingFile::bounded(at.clone(), 200).unwrap();
+        for number in 100..200 {
+            file.append(&line(number)).unwrap();
+            for path in [&at.current, &at.previous] {
+                assert!(std::fs::metadata(path).map_or(0, |found| found.len()) <= 200, "{number}");
+            }
+        }
+        let lines = at.lines().unwrap();
+        assert!(lines.len() > 10 && lines.len() < 30, "{}", lines.len());
+        assert_eq!(lines.last().unwrap(), "{\"event\":199}");
+        assert_eq!(lines[0], format!("{{\"event\":{}}}", 200 - lines.len()), "nothing between is missing");
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&at.current).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_short_is_no_part_of_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        std::fs::write(&at.current, "{\"event\":1}\n{\"eve").unwrap();
+        assert_eq!(at.lines().unwrap(), ["{\"event\":1}"], "it may be on its way");
+        RotatingFile::open(at.clone()).unwrap().append(&line(2)).unwrap();
+        assert_eq!(at.lines().unwrap(), ["{\"event\":1}", "{\"eve", "{\"event\":2}"]);
+    }
+
+    #[test]
+    fn a_follower_misses_nothing_over_rotations() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        let mut follower = Follower::new(at.clone());
+        assert!(follower.lines().unwrap().is_empty());
+        let mut file = RotatingFile::bounded(at.clone(), 100).unwrap();
+        let mut seen = Vec::new();
+        for number in 100..150 {
+            file.append(&line(number)).unwrap();
+            seen.extend(follower.lines().unwrap());
+        }
+        assert_eq!(seen.len(), 50, "{seen:?}");
+        assert_eq!(seen.last().unwrap(), "{\"event\":149}");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_file_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        let other = folder.path().join("other");
+        std::fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, &at.current).unwrap();
+        assert!(RotatingFile::open(at).is_err());
+        assert_eq!(std::fs::read(other).unwrap(), b"precious");
+    }
+}

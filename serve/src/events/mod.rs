@@ -1,0 +1,371 @@
+//! Events: what happens to an array that its operator must learn of (docs/events.md). The serving thread hands them to a thread
+//! that writes them to the log and to a bounded file, and starts the operator's program.
+
+mod file;
+mod outlet;
+mod program;
+
+use std::path::PathBuf;
+
+use chrono::{SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+pub use file::{EventFile, Follower, RotatingFile};
+pub(crate) use outlet::{Events, Outlet, Programs};
+pub use program::check_program;
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Nothing is to be done.
+    Info,
+    /// Something needs a look.
+    Warning,
+    /// Redundancy or data is at risk, or lost.
+    Error,
+}
+
+impl Severity {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A member that an event is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its number.
+    pub member: u16,
+    /// Its file or device, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "readable")]
+    pub path: Option<PathBuf>,
+}
+
+/// A path need not be text, and JSON is.
+fn readable<S: serde::Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
+}
+
+/// What happened. The names of kinds and fields are stable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "snake_case")]
+#[allow(missing_docs, reason = "docs/events.md says what each field means, and a test holds it to that")]
+pub enum What {
+    ServingBegan {
+        read_only: bool,
+        missing_members: u64,
+    },
+    ServingEnded {},
+    MemberSlow {
+        #[serde(flatten)]
+        member: Member,
+        latency_ns: u64,
+    },
+    MemberTimedOut {
+        #[serde(flatten)]
+        member: Member,
+    },
+    MemberFailed {
+        #[serde(flatten)]
+        member: Member,
+        reason: String,
+    },
+    MemberReturned {
+        #[serde(flatten)]
+        member: Member,
+    },
+    MemberReplaced {
+        #[serde(flatten)]
+        member: Member,
+    },
+    SpareTookOver {
+        #[serde(flatten)]
+        member: Member,
+        spares_left: u64,
+    },
+    MemberDegrading {
+        #[serde(flatten)]
+        member: Member,
+        read_errors: u64,
+        write_errors: u64,
+        checksum_errors: u64,
+        timeouts: u64,
+        limit: u64,
+    },
+    MemberRecovered {
+        #[serde(flatten)]
+        member: Member,
+    },
+    ErrorLimitReached {
+        #[serde(flatten)]
+        member: Member,
+        errors: u64,
+        limit: u64,
+        kept_because: Option<String>,
+    },
+    MemberUnlinked {
+        #[serde(flatten)]
+        member: Member,
+        reason: String,
+    },
+    MemberRelinked {
+        #[serde(flatten)]
+        member: Member,
+    },
+    SmartFailed {
+        #[serde(flatten)]
+        member: Member,
+    },
+    RebuildBegan {
+        #[serde(flatten)]
+        member: Member,
+        total_units: u64,
+    },
+    RebuildEnded {
+        #[serde(flatten)]
+        member: Member,
+        complete: bool,
+        lost_stripes: u64,
+    },
+    RebuildHalted {
+        #[serde(flatten)]
+        member: Member,
+        reason: String,
+    },
+    ScrubEnded {
+        read_bytes: u64,
+        damaged_pages: u64,
+        repaired: u64,
+        lost: u64,
+        complete: bool,
+    },
+    DamageFound {
+        #[serde(flatten)]
+        member: Member,
+        read_errors: u64,
+        checksum_errors: u64,
+        last_offset_bytes: u64,
+    },
+    DamageRepaired {
+        repaired_pages: u64,
+    },
+    OutOfSpace {
+        cause: SpaceCause,
+        writes_refused: bool,
+    },
+    SpaceReturned {},
+    ArrayReadOnly {
+        reason: String,
+    },
+    ConnectionRefused {
+        connections: u64,
+        reason: String,
+    },
+    EventsDropped {
+        events: u64,
+    },
+}
+
+/// What has no space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpaceCause {
+    /// The file systems of members.
+    Members,
+    /// The log: everything in it is in use.
+    Log,
+}
+
+impl What {
+    /// The name of its kind.
+    pub fn kind(&self) -> String {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        value["kind"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The member that it is about.
+    pub fn member(&self) -> Option<&Member> {
+        match self {
+            Self::MemberSlow { member, .. }
+            | Self::MemberTimedOut { member }
+            | Self::MemberFailed { member, .. }
+            | Self::MemberReturned { member }
+            | Self::MemberReplaced { member }
+            | Self::SpareTookOver { member, .. }
+            | Self::MemberDegrading { member, .. }
+            | Self::MemberRecovered { member }
+            | Self::ErrorLimitReached { member, .. }
+            | Self::MemberUnlinked { member, .. }
+            | Self::MemberRelinked { member }
+            | Self::SmartFailed { member }
+            | Self::RebuildBegan { member, .. }
+            | Self::RebuildEnded { member, .. }
+            | Self::RebuildHalted { member, .. }
+            | Self::DamageFound { member, .. } => Some(member),
+            Self::ServingBegan { .. }
+            | Self::ServingEnded {}
+            | Self::ScrubEnded { .. }
+            | Self::DamageRepaired { .. }
+            | Self::OutOfSpace { .. }
+            | Self::SpaceReturned {}
+            | Self::ArrayReadOnly { .. }
+            | Self::ConnectionRefused { .. }
+            | Self::EventsDropped { .. } => None,
+        }
+    }
+
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::MemberFailed { .. }
+            | Self::MemberTimedOut { .. }
+            | Self::ErrorLimitReached { .. }
+            | Self::MemberUnlinked { .. }
+            | Self::SmartFailed { .. }
+            | Self::RebuildHalted { .. }
+            | Self::OutOfSpace { writes_refused: true, .. } => Severity::Error,
+            Self::RebuildEnded { lost_stripes, .. } if *lost_stripes > 0 => Severity::Error,
+            Self::ScrubEnded { lost, .. } if *lost > 0 => Severity::Error,
+            Self::MemberSlow { .. }
+            | Self::SpareTookOver { .. }
+            | Self::MemberDegrading { .. }
+            | Self::RebuildEnded { complete: false, .. }
+            | Self::ScrubEnded { complete: false, .. }
+            | Self::DamageFound { .. }
+            | Self::OutOfSpace { .. }
+            | Self::ArrayReadOnly { .. }
+            | Self::ConnectionRefused { .. }
+            | Self::EventsDropped { .. } => Severity::Warning,
+            Self::ServingBegan { missing_members, .. } if *missing_members > 0 => Severity::Warning,
+            Self::ServingBegan { .. }
+            | Self::ServingEnded {}
+            | Self::MemberReturned { .. }
+            | Self::MemberReplaced { .. }
+            | Self::MemberRecovered { .. }
+            | Self::MemberRelinked { .. }
+            | Self::RebuildBegan { .. }
+            | Self::RebuildEnded { .. }
+            | Self::ScrubEnded { .. }
+            | Self::DamageRepaired { .. }
+            | Self::SpaceReturned {} => Severity::Info,
+        }
+    }
+
+    /// It as a sentence.
+    pub fn message(&self) -> String {
+        let of = self.member().map_or(String::new(), |member| format!("member {}", member.member));
+        match self {
+            Self::ServingBegan { missing_members: 0, read_only: false } => "serving began".to_owned(),
+            Self::ServingBegan { missing_members: 0, .. } => "serving began, read-only".to_owned(),
+            Self::ServingBegan { missing_members, .. } => {
+                format!("serving began without {missing_members} members")
+            }
+            Self::ServingEnded {} => "serving ended".to_owned(),
+            Self::MemberSlow { latency_ns, .. } => {
+                format!("{of} took {} ms or longer for an operation", latency_ns / 1_000_000)
+            }
+            Self::MemberTimedOut { .. } => format!("{of} did not answer in time"),
+            Self::MemberFailed { reason, .. } => format!("{of} failed: {reason}"),
+            Self::MemberReturned { .. } => format!("{of} returned"),
+            Self::MemberReplaced { .. } => format!("{of} was replaced"),
+            Self::SpareTookOver { spares_left, .. } => {
+                format!("a spare took the place of {of}; {spares_left} spares are left")
+            }
+            Self::MemberDegrading { read_errors, write_errors, checksum_errors, timeouts, .. } => format!(
+                "{of} is degrading: recently {read_errors} read errors, {write_errors} write errors, {checksum_errors} checksum \
+                 errors, {timeouts} timeouts"
+            ),
+            Self::MemberRecovered { .. } => format!("{of} is no longer degrading"),
+            Self::ErrorLimitReached { errors, limit, kept_because, .. } => {
+                let then = kept_because.as_ref().map_or_else(
+                    || "the array continues without it".to_owned(),
+                    |why| format!("it stays in service: {why}"),
+                );
+                format!("{of} has {errors} recent errors, more than the limit of {limit}; {then}")
+            }
+            Self::MemberUnlinked { reason, .. } => format!(
+                "{of} will be lost when the server ends: {reason}; put another in its place by `stripewise fail` and `replace`"
+            ),
+            Self::MemberRelinked { .. } => format!("the path of {of} leads to it again"),
+            Self::SmartFailed { .. } => format!("SMART predicts that {of} fails soon"),
+            Self::RebuildBegan { .. } => format!("the rebuild of {of} began"),
+            Self::RebuildEnded { complete: false, .. } => {
+                format!("the rebuild of {of} ended: it failed again")
+            }
+            Self::RebuildEnded { lost_stripes: 0, .. } => format!("the rebuild of {of} ended"),
+            Self::RebuildEnded { lost_stripes, .. } => {
+                format!("the rebuild of {of} ended; {lost_stripes} stripes are lost")
+            }
+            Self::RebuildHalted { reason, .. } => format!("the rebuild of {of} halted: {reason}"),
+            Self::ScrubEnded { damaged_pages, repaired, lost, complete, .. } => {
+                let end = if *complete { "" } else { " before it was done" };
+                format!("scrub ended{end}: {damaged_pages} damaged, {repaired} repaired, {lost} lost")
+            }
+            Self::DamageFound { read_errors, checksum_errors, last_offset_bytes, .. } => format!(
+                "damage on {of}: {read_errors} read errors, {checksum_errors} checksum errors, the last at byte {last_offset_bytes}"
+            ),
+            Self::DamageRepaired { repaired_pages } => {
+                format!("{repaired_pages} damaged pages were repaired")
+            }
+            Self::OutOfSpace { cause, writes_refused } => {
+                let what = match cause {
+                    SpaceCause::Members => "the file systems of members have no space",
+                    SpaceCause::Log => "the log is full",
+                };
+                format!("{what}: writes {}", if *writes_refused { "are refused" } else { "wait" })
+            }
+            Self::SpaceReturned {} => "there is space again".to_owned(),
+            Self::ArrayReadOnly { reason } => format!("the array is read-only: {reason}"),
+            Self::ConnectionRefused { connections, reason } => {
+                format!("{connections} connections were refused or dropped, the last one: {reason}")
+            }
+            Self::EventsDropped { events } => format!("{events} events came too fast and are missing here"),
+        }
+    }
+}
+
+/// An event, as it stands in a line of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When it happened: UTC, RFC 3339, milliseconds.
+    pub time: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The array.
+    pub array: String,
+    /// It as a sentence.
+    pub message: String,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+impl Event {
+    /// One that happens now to the array called `array`.
+    pub fn now(array: &str, what: What) -> Self {
+        Self {
+            time: Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true),
+            severity: what.severity(),
+            array: array.to_owned(),
+            message: what.message(),
+            what,
+        }
+    }
+
+    /// Its line, with the end of the line.
+    pub fn line(&self) -> Vec<u8> {
+        // It has no maps with keys other than strings, which alone could fail.
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests;

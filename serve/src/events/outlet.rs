@@ -1,0 +1,251 @@
+//! Where events go: a thread that writes them to the log and the file, and hands them to the thread of the operator's program.
+//! The serving thread only puts them in a bounded queue, and never waits.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use super::{Event, EventFile, RotatingFile, Severity, What, program};
+use crate::error::ServeError;
+
+/// Events that wait to be written, at most.
+const WAITING_MAX: usize = 1024;
+/// Events that wait for the operator's program, at most.
+const PROGRAM_WAITING_MAX: usize = 256;
+/// How long the end of the server waits for what is still to be written, and for the program.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Takes events from any thread, without waiting.
+#[derive(Clone, Debug)]
+pub(crate) struct Events {
+    array: Arc<str>,
+    to: SyncSender<Event>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Events {
+    /// It happens now.
+    pub(crate) fn tell(&self, what: What) {
+        if self.to.try_send(Event::now(&self.array, what)).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// So many events are missing for another reason.
+    pub(crate) fn add_dropped(&self, events: u64) {
+        self.dropped.fetch_add(events, Ordering::Relaxed);
+    }
+}
+
+/// The thread that writes events.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    events: Events,
+    /// Closed by the thread when it has written everything.
+    over: Receiver<()>,
+    programs: Programs,
+}
+
+/// The operator's program, which may still run when everything is written.
+#[derive(Debug)]
+pub(crate) struct Programs(Option<Receiver<()>>);
+
+impl Programs {
+    /// Waits for it, for a while.
+    pub(crate) fn wait(self) {
+        if let Some(over) = self.0 {
+            wait(&over, "the server ends before its program for events has");
+        }
+    }
+}
+
+fn wait(over: &Receiver<()>, otherwise: &str) {
+    if over.recv_timeout(FAREWELL) == Err(RecvTimeoutError::Timeout) {
+        tracing::warn!("{otherwise}");
+    }
+}
+
+impl Outlet {
+    /// Writes the events of the array called `name` to the log, to a file, and to a program, where those are named.
+    ///
+    /// # Errors
+    /// When the system gives no thread. A file that cannot be written is named in the log, and the array is served without.
+    pub(crate) fn start(
+        name: &str,
+        file: Option<EventFile>,
+        program: Option<PathBuf>,
+    ) -> Result<Self, ServeError> {
+        let (to, events) = sync_channel(WAITING_MAX);
+        let (ends, over) = sync_channel(0);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let array: Arc<str> = name.into();
+        let (own, left_out) = (array.clone(), dropped.clone());
+        let started = program.map(start_program).transpose()?;
+        let (starts, programs) = started.unzip();
+        let write = move || {
+            Writer { file: file.and_then(open), array: own, left_out, starts }.run(&events);
+            drop(ends);
+        };
+        Builder::new().name("events".into()).spawn(write).map_err(ServeError::Thread)?;
+        Ok(Self { events: Events { array, to, dropped }, over, programs: Programs(programs) })
+    }
+
+    /// Where events are handed over.
+    pub(crate) fn events(&self) -> Events {
+        self.events.clone()
+    }
+
+    /// Waits until what was told is written, for a while: a file system that hangs does not hold up the end. Every other holder
+    /// of [`Self::events`] must be gone.
+    pub(crate) fn finish(self) -> Programs {
+        drop(self.events);
+        wait(&self.over, "the server ends before all events were written");
+        self.programs
+    }
+}
+
+fn open(at: EventFile) -> Option<RotatingFile> {
+    let path = at.current.display().to_string();
+    RotatingFile::open(at)
+        .inspect_err(|error| tracing::warn!(path, %error, "events are not kept in their file; the array is served all the same"))
+        .ok()
+}
+
+/// Starts the thread of the operator's program: where it takes events, and what is closed when it has ended.
+fn start_program(path: PathBuf) -> Result<(SyncSender<Event>, Receiver<()>), ServeError> {
+    let (to, events) = sync_channel(PROGRAM_WAITING_MAX);
+    let (ends, over) = sync_channel(0);
+    let run = move || {
+        program::run(&path, program::TIME_LIMIT, &events);
+        drop(ends);
+    };
+    Builder::new().name("on-event".into()).spawn(run).map_err(ServeError::Thread)?;
+    Ok((to, over))
+}
+
+struct Writer {
+    file: Option<RotatingFile>,
+    array: Arc<str>,
+    left_out: Arc<AtomicU64>,
+    starts: Option<SyncSender<Event>>,
+}
+
+impl Writer {
+    fn run(mut self, events: &Receiver<Event>) {
+        let mut is_file_bad = false;
+        for event in events {
+            is_file_bad = self.write(&event, is_file_bad);
+            let events = self.left_out.swap(0, Ordering::Relaxed);
+            if events > 0 {
+                let left_out = Event::now(&self.array, What::EventsDropped { events });
+                is_file_bad = self.write(&left_out, is_file_bad);
+            }
+        }
+    }
+
+    /// Writes one. Whether the file could not be written; that is said once.
+    fn write(&mut self, event: &Event, was_bad: bool) -> bool {
+        log(event);
+        let failed = self.file.as_mut().and_then(|file| file.append(&event.line()).err());
+        if let Some(error) = failed.as_ref().filter(|_| !was_bad) {
+            tracing::warn!(%error, "an event could not be written to its file");
+        }
+        if let Some(starts) = &self.starts
+            && starts.try_send(event.clone()).is_err()
+        {
+            tracing::warn!(
+                event = event.what.kind(),
+                "the program for events is too slow, and is not started for this one"
+            );
+        }
+        failed.is_some()
+    }
+}
+
+/// One line in the log.
+fn log(event: &Event) {
+    let value = serde_json::to_value(&event.what).unwrap_or_default();
+    let number = |field: &str| value.get(field).and_then(serde_json::Value::as_u64);
+    let path =
+        event.what.member().and_then(|member| member.path.as_ref()).map(|path| path.display().to_string());
+    // Fields have to be known to the compiler: those that an event has not are left out.
+    macro_rules! tell {
+        ($level:ident) => {
+            tracing::$level!(
+                event = event.what.kind(),
+                array = event.array,
+                member = number("member"),
+                path,
+                latency_ns = number("latency_ns"),
+                read_errors = number("read_errors"),
+                write_errors = number("write_errors"),
+                checksum_errors = number("checksum_errors"),
+                timeouts = number("timeouts"),
+                errors = number("errors"),
+                limit = number("limit"),
+                last_offset_bytes = number("last_offset_bytes"),
+                read_bytes = number("read_bytes"),
+                damaged_pages = number("damaged_pages"),
+                repaired_pages = number("repaired_pages"),
+                repaired = number("repaired"),
+                lost = number("lost"),
+                lost_stripes = number("lost_stripes"),
+                spares_left = number("spares_left"),
+                connections = number("connections"),
+                "{}",
+                event.message
+            )
+        };
+    }
+    match event.severity {
+        Severity::Info => tell!(info),
+        Severity::Warning => tell!(warn),
+        Severity::Error => tell!(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_in_the_file_when_the_server_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        let outlet = Outlet::start("pool", Some(at.clone()), None).unwrap();
+        let events = outlet.events();
+        super::super::tests::all().into_iter().for_each(|what| events.tell(what));
+        drop(events);
+        outlet.finish().wait();
+        let lines = at.lines().unwrap();
+        let read: Vec<What> =
+            lines.iter().map(|line| serde_json::from_str::<Event>(line).unwrap().what).collect();
+        assert_eq!(read, super::super::tests::all());
+    }
+
+    #[test]
+    fn a_flood_never_waits_and_what_is_missing_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        let (to, queue) = sync_channel(4);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let events = Events { array: "pool".into(), to, dropped: dropped.clone() };
+        let begun = Instant::now();
+        for _ in 0..10 {
+            events.tell(What::SpaceReturned {});
+        }
+        assert!(begun.elapsed() < Duration::from_secs(1));
+        assert_eq!(dropped.load(Ordering::Relaxed), 6);
+        drop(events);
+        let file = RotatingFile::open(at.clone()).ok();
+        Writer { file, array: "pool".into(), left_out: dropped, starts: None }.run(&queue);
+        let lines = at.lines().unwrap();
+        assert_eq!(lines.len(), 5);
+        assert!(lines.iter().any(|line| line.contains("\"events-dropped\",\"events\":6")), "{lines:?}");
+    }
+}

@@ -1,0 +1,432 @@
+//! What the serving thread watches: incidents of the engine and troubles of members become events and health. It looks at counters
+//! that only grow, so nothing is missed that passes between two looks, and it never waits.
+
+mod bursts;
+
+use std::time::Duration;
+
+use stripewise_base::Nanos;
+use stripewise_engine::{Engine, Incident, Troubles};
+
+use crate::error::ServeError;
+use crate::events::{Events, Member, Outlet, Programs, SpaceCause, What};
+use crate::health::{MemberHealth, Recent};
+use crate::lookout::{Lookout, Notice, Noticed};
+use crate::server::Settings;
+use bursts::{Burst, Space};
+
+/// How often troubles are looked at while there are some.
+const LOOK_NS: Nanos = 1_000_000_000;
+/// How often while the health of a member may change by time alone.
+const DECAY_LOOK_NS: Nanos = 60_000_000_000;
+
+/// A member as the monitor knows it.
+#[derive(Debug, Default)]
+struct Watched {
+    health: MemberHealth,
+    /// What notices about it must say.
+    generation: u64,
+    damage: Damage,
+}
+
+/// What the status says of a member's health.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Checkup {
+    pub(crate) recent: Recent,
+    pub(crate) is_at_risk: bool,
+    pub(crate) unlinked: Option<String>,
+    pub(crate) smart: Option<bool>,
+}
+
+/// Watches one array.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    events: Events,
+    outlet: Outlet,
+    lookout: Lookout,
+    members: Vec<Watched>,
+    /// Recent errors beyond which a member is failed.
+    limit: Option<u64>,
+    /// What the engine's count of troubles was.
+    seen: u64,
+    looked: Option<Nanos>,
+    /// When it looks again though no counter grows.
+    next: Option<Nanos>,
+    incidents_left_out: u64,
+    repairs: Burst,
+    refused: Burst,
+    refused_for: String,
+    dropped_connections: u64,
+    space: Space,
+    /// Requests that were refused for want of space, since it was looked at last.
+    no_space: u64,
+}
+
+impl Monitor {
+    /// Begins to watch `engine`.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn start(
+        engine: &Engine,
+        settings: &Settings,
+        tell: impl Fn(Notice) -> bool + Clone + Send + 'static,
+    ) -> Result<Self, ServeError> {
+        let outlet = Outlet::start(&settings.name, settings.events.clone(), settings.on_event.clone())?;
+        let status = engine.status();
+        let lookout = Lookout::start(tell)?;
+        let is_there = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
+        let members = (0..status.elements.len() as u16).map(|number| {
+            let path = engine.element_path(number).filter(|_| is_there(number));
+            Watched { generation: lookout.watch(number, path), ..Watched::default() }
+        });
+        let members = members.collect();
+        let events = outlet.events();
+        let missing = status.elements.iter().filter(|element| element.failure.is_some()).count();
+        events.tell(What::ServingBegan { read_only: status.is_read_only, missing_members: missing as u64 });
+        if status.is_read_only {
+            events.tell(What::ArrayReadOnly { reason: "it is served read-only".to_owned() });
+        }
+        Ok(Self {
+            events,
+            outlet,
+            lookout,
+            members,
+            limit: settings.error_limit.filter(|&limit| limit > 0),
+            seen: 0,
+            looked: None,
+            next: None,
+            incidents_left_out: 0,
+            repairs: Burst::default(),
+            refused: Burst::default(),
+            refused_for: String::new(),
+            dropped_connections: 0,
+            space: Space::default(),
+            no_space: 0,
+        })
+    }
+
+    /// Says that serving ended, and waits a while until everything is written. The program for events may still run.
+    pub(crate) fn finish(self) -> Programs {
+        let Self { events, outlet, lookout, .. } = self;
+        drop(lookout);
+        events.tell(What::ServingEnded {});
+        drop(events);
+        outlet.finish()
+    }
+
+    /// A connection is refused, or ends because its client broke the protocol. [`Self::look`] takes the number from a counter.
+    pub(crate) fn refused(&mut self, reason: String) {
+        self.refused_for = reason;
+    }
+
+    /// A request was refused because there is no space.
+    pub(crate) fn no_space(&mut self) {
+        self.no_space += 1;
+    }
+
+    /// Something was found out off the serving thread.
+    pub(crate) fn notice(&mut self, notice: Notice, engine: &Engine) {
+        let Notice { number, generation, what } = notice;
+        let Some(watched) =
+            self.members.get_mut(usize::from(number)).filter(|it| it.generation == generation)
+        else {
+            return;
+        };
+        let member = member(engine, number);
+        let event = match what {
+            Noticed::Unlinked(why) => {
+                watched.health.unlinked = why.clone();
+                Some(match why {
+                    Some(reason) => What::MemberUnlinked { member, reason },
+                    None => What::MemberRelinked { member },
+                })
+            }
+            Noticed::Smart(passed) => {
+                watched.health.smart = passed;
+                (passed == Some(false)).then_some(What::SmartFailed { member })
+            }
+        };
+        event.into_iter().for_each(|event| self.events.tell(event));
+    }
+
+    /// Takes what happened, and looks at troubles if it is time. `dropped_connections` only grows.
+    pub(crate) fn look(&mut self, now: Nanos, engine: &mut Engine, dropped_connections: u64) {
+        self.take_incidents(now, engine);
+        self.dropped_connections = dropped_connections;
+        if self.wake_at(engine).is_none_or(|at| now < at) {
+            return;
+        }
+        let has_grown = self.has_news(engine);
+        self.looked = Some(now);
+        self.seen = engine.trouble_count();
+        self.look_at_members(now, engine);
+        let left_out = engine.incidents_left_out();
+        self.events.add_dropped(left_out - std::mem::replace(&mut self.incidents_left_out, left_out));
+        let repairs = engine.repairs();
+        if let Some(repaired_pages) = self.repairs.take(now, repairs) {
+            self.events.tell(What::DamageRepaired { repaired_pages });
+        }
+        if let Some(connections) = self.refused.take(now, dropped_connections) {
+            let told = std::mem::take(&mut self.refused_for);
+            let reason = if told.is_empty() { "a guest broke the protocol".to_owned() } else { told };
+            self.events.tell(What::ConnectionRefused { connections, reason });
+        }
+        let is_refused = std::mem::take(&mut self.no_space) > 0;
+        let is_full = is_refused || self.space.is_out() && engine.array().is_full();
+        if let Some(event) = self.space.look(now, is_full.then_some((SpaceCause::Log, true))) {
+            self.events.tell(event);
+        }
+        // What a limit led to.
+        self.take_incidents(now, engine);
+        let is_pending = has_grown
+            || self.repairs.is_pending(repairs)
+            || self.refused.is_pending(dropped_connections)
+            || self.space.is_out()
+            || self.members.iter().any(Watched::is_pending);
+        let is_decaying = self.members.iter().any(|watched| watched.health.is_decaying());
+        self.next = match (is_pending, is_decaying) {
+            (true, _) => Some(now + LOOK_NS),
+            (false, true) => Some(now + DECAY_LOOK_NS),
+            (false, false) => None,
+        };
+    }
+
+    /// How long nothing has to be looked at.
+    pub(crate) fn wake_in(&self, now: Nanos, engine: &Engine) -> Option<Duration> {
+        Some(Duration::from_nanos(self.wake_at(engine)?.saturating_sub(now)))
+    }
+
+    /// What the status says of member `number`.
+    pub(crate) fn checkup(&self, now: Nanos, number: u16) -> Checkup {
+        let health = &self.members[usize::from(number)].health;
+        Checkup {
+            recent: health.recent(now),
+            is_at_risk: health.is_at_risk(),
+            unlinked: health.unlinked.clone(),
+            smart: health.smart,
+        }
+    }
+
+    /// Whether a member that serves may be lost soon.
+    pub(crate) fn is_any_at_risk(&self, engine: &Engine) -> bool {
+        let serves = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
+        (0..).zip(&self.members).any(|(number, watched)| watched.health.is_at_risk() && serves(number))
+    }
+
+    /// When troubles are looked at again; none while there are none.
+    fn wake_at(&self, engine: &Engine) -> Option<Nanos> {
+        let soon = || self.looked.map_or(0, |looked| looked + LOOK_NS);
+        let news = self.has_news(engine).then(soon);
+        news.into_iter().chain(self.next).min()
+    }
+
+    /// Whether a counter grew since it was looked at. It is asked in every turn.
+    fn has_news(&self, engine: &Engine) -> bool {
+        engine.trouble_count() != self.seen
+            || self.no_space > 0
+            || engine.incidents_left_out() != self.incidents_left_out
+            || self.next.is_none() && self.refused.is_pending(self.dropped_connections)
+    }
+
+    fn take_incidents(&mut self, now: Nanos, engine: &mut Engine) {
+        while let Some(incident) = engine.take_incident() {
+            self.take(now, incident, engine);
+        }
+    }
+
+    fn take(&mut self, now: Nanos, incident: Incident, engine: &Engine) {
+        let of = |number| member(engine, number);
+        let event = match incident {
+            Incident::Slow { element, took_ns } => {
+                What::MemberSlow { member: of(element), latency_ns: took_ns }
+            }
+            Incident::Failed { element, reason, is_timeout } => {
+                if is_timeout {
+                    self.events.tell(What::MemberTimedOut { member: of(element) });
+                }
+                self.lookout.watch(element, None);
+                What::MemberFailed { member: of(element), reason }
+            }
+            Incident::Returned { element } => {
+                self.welcome(element, engine);
+                What::MemberReturned { member: of(element) }
+            }
+            Incident::Replaced { element, is_spare } => {
+                self.welcome(element, engine);
+                match is_spare {
+                    true => What::SpareTookOver {
+                        member: of(element),
+                        spares_left: engine.status().spares as u64,
+                    },
+                    false => What::MemberReplaced { member: of(element) },
+                }
+            }
+            Incident::RebuildBegan { element, total } => {
+                What::RebuildBegan { member: of(element), total_units: total }
+            }
+            Incident::RebuildEnded { element, lost, is_complete } => {
+                What::RebuildEnded { member: of(element), complete: is_complete, lost_stripes: lost }
+            }
+            Incident::RebuildHalted { element, reason } => {
+                What::RebuildHalted { member: of(element), reason }
+            }
+            Incident::ScrubEnded { pages, bad, repaired, lost, is_complete } => What::ScrubEnded {
+                read_bytes: pages * u64::from(engine.page_bytes()),
+                damaged_pages: bad,
+                repaired,
+                lost,
+                complete: is_complete,
+            },
+            Incident::OutOfSpace { is_beyond_parity } => return self.want_space(now, Some(is_beyond_parity)),
+            Incident::SpaceBack => return self.want_space(now, None),
+            Incident::ReadOnly => What::ArrayReadOnly {
+                reason: "its write sequence numbers are used up: stop the server and serve the array again"
+                    .to_owned(),
+            },
+        };
+        self.events.tell(event);
+    }
+
+    fn want_space(&mut self, now: Nanos, is_refused: Option<bool>) {
+        if let Some(event) = self.space.members(now, is_refused) {
+            self.events.tell(event);
+        }
+        self.next = Some(now + LOOK_NS);
+    }
+
+    /// Another device, or the same with another history, serves as member `number`.
+    fn welcome(&mut self, number: u16, engine: &Engine) {
+        let generation = self.lookout.watch(number, engine.element_path(number));
+        let health = MemberHealth::fresh(engine.troubles(number));
+        let damage =
+            Damage { told_reads: health.seen.read_errors, burst: Burst::at(health.seen.bad_reads()) };
+        self.members[usize::from(number)] = Watched { health, generation, damage };
+    }
+
+    fn look_at_members(&mut self, now: Nanos, engine: &mut Engine) {
+        for number in 0..self.members.len() as u16 {
+            let found = engine.troubles(number);
+            let watched = &mut self.members[usize::from(number)];
+            watched.health.take(now, found);
+            if let Some((read_errors, checksum_errors)) = watched.damage.take(now, &found) {
+                self.events.tell(What::DamageFound {
+                    member: member(engine, number),
+                    read_errors,
+                    checksum_errors,
+                    last_offset_bytes: u64::from(found.last_page) * u64::from(engine.page_bytes()),
+                });
+            }
+            if engine.failure(number).is_ok_and(|failure| failure.is_none()) {
+                self.judge(now, number, engine);
+            }
+        }
+        // All were judged before: none is failed that another, which degrades too, would have to stand in for.
+        if let Some(limit) = self.limit {
+            (0..self.members.len() as u16).for_each(|number| self.enforce(now, number, limit, engine));
+        }
+    }
+
+    /// Says when a member begins to degrade, and when it no longer does.
+    fn judge(&mut self, now: Nanos, number: u16, engine: &Engine) {
+        let health = &mut self.members[usize::from(number)].health;
+        if !health.judge(now, self.limit) {
+            return;
+        }
+        let (recent, member) = (health.recent(now), member(engine, number));
+        self.events.tell(match health.is_degrading {
+            false => What::MemberRecovered { member },
+            true => What::MemberDegrading {
+                member,
+                read_errors: recent.read,
+                write_errors: recent.write,
+                checksum_errors: recent.checksum,
+                timeouts: recent.timeouts,
+                limit: self.limit.unwrap_or(0),
+            },
+        });
+    }
+
+    /// Fails a member that is beyond the limit, if the array can do without it.
+    fn enforce(&mut self, now: Nanos, number: u16, limit: u64, engine: &mut Engine) {
+        if !engine.failure(number).is_ok_and(|failure| failure.is_none()) {
+            return;
+        }
+        let errors = self.members[usize::from(number)].health.recent(now).spots;
+        let was_told = self.members[usize::from(number)].health.is_over_told;
+        let is_over = errors > limit;
+        let kept_because = if is_over { self.needed(number, engine) } else { None };
+        self.members[usize::from(number)].health.is_over_told = is_over;
+        if !is_over || was_told && kept_because.is_some() {
+            return;
+        }
+        let is_failed = kept_because.is_none();
+        self.events.tell(What::ErrorLimitReached {
+            member: member(engine, number),
+            errors,
+            limit,
+            kept_because,
+        });
+        if is_failed {
+            let reason = format!("it had {errors} errors of late, more than the limit of {limit}");
+            // There is such a member.
+            let _ = engine.fail_for(number, reason);
+        }
+    }
+
+    /// Why the array cannot do without member `number`; none if it can.
+    fn needed(&self, number: u16, engine: &Engine) -> Option<String> {
+        let array = engine.array();
+        let geometry = array.geometry();
+        if engine.is_read_only() {
+            return Some("the array is read-only".to_owned());
+        }
+        let group = geometry.group_of(number.into());
+        let others: Vec<u16> =
+            geometry.group(group).map(|other| other as u16).filter(|&other| other != number).collect();
+        if let Some((rebuilt, ..)) = array.rebuilding().filter(|(rebuilt, ..)| others.contains(rebuilt)) {
+            return Some(format!("the rebuild of member {rebuilt} depends on it"));
+        }
+        if !array.bears_loss_of(number) {
+            return Some("parity does not tolerate the loss of another member".to_owned());
+        }
+        // One that degrades itself is not to be relied on for each page of this one.
+        let missing = others.iter().filter(|&&other| array.is_failed(other)).count();
+        let is_doubtful =
+            |&&other: &&u16| !array.is_failed(other) && self.members[usize::from(other)].health.is_degrading;
+        let doubtful = others.iter().filter(is_doubtful).count();
+        let first = others.iter().find(is_doubtful)?;
+        let is_too_much = missing + doubtful + 1 > geometry.parity() as usize;
+        is_too_much.then(|| format!("member {first} is degrading too"))
+    }
+}
+
+impl Watched {
+    fn is_pending(&self) -> bool {
+        self.damage.burst.is_pending(self.health.seen.bad_reads())
+    }
+}
+
+/// Damage of a member that was told of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Damage {
+    burst: Burst,
+    told_reads: u64,
+}
+
+impl Damage {
+    /// Read errors and checksum errors since this was told, if it is time to tell.
+    fn take(&mut self, now: Nanos, found: &Troubles) -> Option<(u64, u64)> {
+        let all = self.burst.take(now, found.bad_reads())?;
+        let reads = found.read_errors - std::mem::replace(&mut self.told_reads, found.read_errors);
+        Some((reads, all - reads))
+    }
+}
+
+/// How events name a member.
+fn member(engine: &Engine, number: u16) -> Member {
+    Member { member: number, path: engine.element_path(number).map(Into::into) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Members that degrade, over real files that are cut short while the array runs.
+
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+
+use stripewise_array::Scheme;
+use stripewise_engine::Options;
+use tempfile::TempDir;
+
+use super::*;
+use crate::events::{Event, EventFile};
+
+const MIB: u64 = 1 << 20;
+const SECOND: Nanos = 1_000_000_000;
+
+struct Bench {
+    folder: TempDir,
+    engine: Engine,
+    monitor: Monitor,
+    /// Data members of a row.
+    data: u64,
+}
+
+impl Bench {
+    /// A RAID of this level over members of 64 MiB.
+    fn new(level: &str, members: u64, parity: u64, error_limit: Option<u64>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!("name = \"x\"\n[geometry]\nlevel = \"{level}\"");
+        let scheme = Scheme::from_toml("x", &text).unwrap();
+        let paths: Vec<PathBuf> = (0..members).map(|number| folder.path().join(number.to_string())).collect();
+        let engine = Engine::create(&scheme, &paths, 64 * MIB, Options::default()).unwrap();
+        let events = Some(EventFile::of(folder.path(), "x"));
+        let settings = Settings { name: "x".into(), events, error_limit, ..Settings::default() };
+        let monitor = Monitor::start(&engine, &settings, |_| true).unwrap();
+        Self { folder, engine, monitor, data: members - parity }
+    }
+
+    /// The file of a member loses its content.
+    fn cut(&self, member: u16) {
+        let path = self.folder.path().join(member.to_string());
+        OpenOptions::new().write(true).open(path).unwrap().set_len(0).unwrap();
+    }
+
+    /// Reads a row in each of the first MiBs of all members: what is repaired makes a file that was cut as long as that again.
+    fn read_rows(&mut self, mibs: u64) {
+        let row = 4096 * self.data;
+        for mib in 0..mibs {
+            let _ = self.engine.read(mib * MIB / 4096 * row, &mut vec![0; row as usize]);
+        }
+        while self.engine.step() {}
+    }
+
+    fn fails(&self, member: u16) -> Option<String> {
+        self.engine.failure(member).unwrap().map(ToString::to_string)
+    }
+
+    /// What was told, when the server has ended.
+    fn told(self) -> Vec<What> {
+        let Self { folder, monitor, .. } = self;
+        monitor.finish().wait();
+        let lines = EventFile::of(folder.path(), "x").lines().unwrap();
+        lines.iter().map(|line| serde_json::from_str::<Event>(line).unwrap().what).collect()
+    }
+}
+
+/// Why members were kept though they were beyond the limit, or nothing where they were not kept.
+fn decisions(told: &[What]) -> Vec<(u16, Option<String>)> {
+    let decision = |what: &What| match what {
+        What::ErrorLimitReached { member, kept_because, .. } => Some((member.member, kept_because.clone())),
+        _ => None,
+    };
+    told.iter().filter_map(decision).collect()
+}
+
+#[test]
+fn a_member_beyond_the_limit_is_failed_and_an_hour_ago_counts_half() {
+    let mut bench = Bench::new("raid5", 3, 1, Some(20));
+    bench.cut(0);
+    bench.read_rows(15);
+    bench.monitor.look(0, &mut bench.engine, 0);
+    let spots = bench.monitor.checkup(0, 0).recent.spots;
+    assert!((8..=15).contains(&spots), "{spots}");
+    let checkup = bench.monitor.checkup(3600 * SECOND, 0);
+    assert_eq!(checkup.recent.spots, spots.div_ceil(2));
+    assert_eq!(bench.fails(0), None);
+    bench.read_rows(60);
+    bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
+    assert!(bench.fails(0).unwrap().contains("more than the limit of 20"));
+    assert_eq!(decisions(&bench.told()), [(0, None)]);
+}
+
+/// The audit's figure: that many errors in one place left their member clean.
+#[test]
+fn many_errors_in_one_place_degrade_a_member_and_do_not_fail_it() {
+    let mut bench = Bench::new("raid5", 3, 1, Some(20));
+    bench.cut(0);
+    let mut content = vec![0; 8192];
+    let mut row = 0;
+    while bench.engine.troubles(0).read_errors < 593 {
+        bench.engine.read(row * 8192, &mut content).unwrap();
+        row += 1;
+    }
+    bench.monitor.look(0, &mut bench.engine, 0);
+    assert!(bench.monitor.is_any_at_risk(&bench.engine));
+    assert_eq!((bench.monitor.checkup(0, 0).recent.read, bench.fails(0)), (593, None));
+    let told = bench.told();
+    assert!(
+        told.iter().any(|what| matches!(what, What::MemberDegrading { read_errors: 593, .. })),
+        "{told:?}"
+    );
+    assert!(told.iter().any(|what| matches!(what, What::DamageFound { read_errors: 593, .. })), "{told:?}");
+}
+
+#[test]
+fn no_member_is_failed_that_parity_needs() {
+    let mut bench = Bench::new("raid5", 3, 1, Some(20));
+    bench.engine.fail(1).unwrap();
+    bench.cut(0);
+    bench.read_rows(60);
+    bench.monitor.look(0, &mut bench.engine, 0);
+    bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
+    assert_eq!(bench.fails(0), None);
+    let why = "parity does not tolerate the loss of another member";
+    assert_eq!(decisions(&bench.told()), [(0, Some(why.to_owned()))], "it is told once");
+}
+
+#[test]
+fn of_two_members_that_degrade_none_is_failed_where_each_needs_the_other() {
+    for (level, members, parity, is_failed) in [("raid5", 3, 1, false), ("raid6", 5, 2, true)] {
+        let mut bench = Bench::new(level, members, parity, Some(20));
+        // One after the other, so that the rows of both can be decoded.
+        for member in [0, 1] {
+            bench.cut(member);
+            bench.read_rows(60);
+        }
+        bench.monitor.look(0, &mut bench.engine, 0);
+        assert_eq!(bench.fails(0).is_some(), is_failed, "{level}");
+        let decisions = decisions(&bench.told());
+        let why = (!is_failed).then(|| "member 1 is degrading too".to_owned());
+        assert_eq!(decisions[0], (0, why), "{level}");
+    }
+}
+
+#[test]
+fn without_a_limit_no_member_is_failed() {
+    let mut bench = Bench::new("raid5", 3, 1, Some(0));
+    bench.cut(0);
+    bench.read_rows(60);
+    bench.monitor.look(0, &mut bench.engine, 0);
+    assert!(bench.fails(0).is_none() && bench.monitor.is_any_at_risk(&bench.engine));
+}
