@@ -1,21 +1,26 @@
 //! One answer: after any damage, `check`, reads, scrub and rebuild say the same of every chunk.
 //!
+//! With checksums: `check` calls a chunk lost exactly if a read of it fails, and every other read returns what was written last. With the
+//! intent bitmap the first half holds too; what a row returns of which a page was changed without an error nobody knows.
+//!
 //! A case is drawn from its seed. `ONE_ANSWER_CASES=5000 cargo test --release --test one_answer` runs more of them,
 //! `ONE_ANSWER_SEED=17` one alone.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod disk;
 #[path = "one_answer/case.rs"]
 mod case;
 #[path = "one_answer/damage.rs"]
 mod damage;
+#[allow(dead_code, reason = "other tests use the rest")]
+mod disk;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use case::{Case, check};
 use disk::Host;
 use stripewise_array::format::Uuid;
 use stripewise_array::{Rejoining, Trouble};
+use stripewise_base::prng::Prng;
 
 /// Says which case failed.
 struct Named(u64);
@@ -35,7 +40,7 @@ fn number(name: &str) -> Option<u64> {
 /// Runs `judge` over cases, and says of how many it had something to judge.
 fn each_case(judge: impl Fn(&mut Case) -> bool) -> u64 {
     let first = number("ONE_ANSWER_SEED");
-    let seeds = first.map_or(0..number("ONE_ANSWER_CASES").unwrap_or(60), |seed| seed..seed + 1);
+    let seeds = first.map_or(0..number("ONE_ANSWER_CASES").unwrap_or(12), |seed| seed..seed + 1);
     let judged = seeds.filter(|&seed| {
         let _named = Named(seed);
         judge(&mut Case::new(seed))
@@ -45,14 +50,22 @@ fn each_case(judge: impl Fn(&mut Case) -> bool) -> u64 {
 
 #[test]
 fn check_says_that_a_chunk_is_lost_exactly_if_a_read_of_it_fails() {
+    let [lossy, reduced, dead] = [0; 3].map(Cell::new);
     let judged = each_case(|case| {
         let Some((checked, troubles)) = case.checked() else { return false };
+        for (count, damages) in [(&lossy, checked.lost), (&reduced, checked.reduced), (&dead, checked.dead)] {
+            count.set(count.get() + u64::from(damages > 0));
+        }
         let lost = lost_of(&troubles);
         assert_eq!(checked.lost, lost.len() as u64);
         let mut host = case.open().expect("what can be checked can be opened");
         case.reads_fail_exactly_of(&mut host, &lost, "as check says");
         true
     });
+    let [lossy, reduced, dead] = [lossy, reduced, dead].map(Cell::into_inner);
+    println!(
+        "of {judged} cases {lossy} lost chunks, {reduced} had reduced redundancy, {dead} damaged pages that do not count"
+    );
     assert!(judged > 0);
 }
 
@@ -62,7 +75,6 @@ fn what_a_scrub_calls_whole_has_no_trouble_and_what_it_calls_lost_is_lost() {
         let Some((_, troubles)) = case.checked() else { return false };
         let lost = lost_of(&troubles);
         let mut host = case.open().expect("what can be checked can be opened");
-        if std::env::var("DBG").is_ok() { for t in &troubles { eprintln!("{t}"); } eprintln!("{:?}", host.opened); for (n,e) in case.disk.elements.iter().enumerate() { for (pg,c) in e.pages.iter().enumerate() { if let Ok(s)=stripewise_array::format::Summary::parse(c) { if (20..30).contains(&pg) {eprintln!("copy {n} {pg} gone {} {:?}", e.is_gone, s.header); for x in s.entries() { eprintln!("   {x:?}");}}}}} for s in host.array.stripes() { if s.members.iter().any(|m| m.2 == 25 || m.2==24) { eprintln!("{s:?} {:?}", s.members.iter().map(|m| m.3.and_then(|c| host.array.chunk_in_log(c))).collect::<Vec<_>>()); } } }
         let counts = host.scrub();
         settle(&mut host);
         assert_eq!(counts.lost, lost.len() as u64, "{counts:?}, {troubles:?}");
@@ -96,7 +108,6 @@ fn a_rebuild_could_not_make_something_exactly_if_a_chunk_of_it_is_lost() {
             settle(&mut host);
             let before = host.copy_of_disk();
             let Some((_, troubles)) = check(&case.scheme, &before) else { return false };
-            if std::env::var("DBG").is_ok() { eprintln!("without {member} of {coming:?} scrubbed {is_scrubbed}"); for t in &troubles { eprintln!("  {t}"); } for s in host.array.stripes() { if s.members.iter().any(|m| m.3 == Some(122)) { eprintln!("{s:?} {:?}", s.members.iter().map(|m| m.3.and_then(|c| host.array.chunk_in_log(c))).collect::<Vec<_>>()); } } }
             lost = lost_of(&troubles);
             let expected = case.has_lost_on(&host, &lost, member);
             replace(&mut host, member, turn);
@@ -110,7 +121,6 @@ fn a_rebuild_could_not_make_something_exactly_if_a_chunk_of_it_is_lost() {
         }
         let after = host.copy_of_disk();
         let (_, troubles) = check(&case.scheme, &after).expect("it was opened");
-        if std::env::var("DBG").is_ok() { for t in &troubles { eprintln!("after  {t}"); } let mut h = case.reopened(&after); eprintln!("reads {:?} {:?}", h.read(122), h.array.chunk_in_log(122)); }
         assert_eq!(lost_of(&troubles), lost, "a rebuild loses nothing");
         let mut host = case.reopened(&after);
         case.reads_fail_exactly_of(&mut host, &lost, "after a rebuild");
@@ -155,9 +165,11 @@ fn replace(host: &mut Host, member: u16, turn: u8) {
         let element = &mut disk.elements[usize::from(member)];
         element.is_gone = false;
         element.unreadable.clear();
-        // What no chunk is made of.
-        let rest = (0..=255u8).cycle();
-        element.pages.iter_mut().for_each(|page| page.iter_mut().zip(rest.clone()).for_each(|(byte, rest)| *byte = rest));
+        // What no chunk is made of, and no sum of chunks.
+        let mut random = Prng::new(u64::from(turn) + 1);
+        for byte in element.pages.iter_mut().flatten() {
+            *byte = random.next_u64() as u8;
+        }
         element.pages.len() as u32
     };
     host.rejoin(member, Rejoining::Replacement { element: Uuid([0x70 + turn; 16]), pages });

@@ -275,10 +275,10 @@ impl Check<'_> {
         let lost = wrong.iter().fold(0u64, |mask, member| mask | 1 << member.number);
         let is_decoded = lost == 0 || has_parity && self.decode(lost);
         // What is decoded from something wrong is wrong, which the checksum of each tells.
-        let is_back = |member: &Member| {
-            lost >> member.number & 1 == 0 || is_decoded && self.has_checksum(member)
-        };
-        let back = members.iter().fold(0u64, |mask, member| mask | u64::from(is_back(member)) << member.number);
+        let is_back =
+            |member: &Member| lost >> member.number & 1 == 0 || is_decoded && self.has_checksum(member);
+        let back =
+            members.iter().fold(0u64, |mask, member| mask | u64::from(is_back(member)) << member.number);
         let loses = members.iter().any(|member| member.is_live && back >> member.number & 1 == 0);
         for member in wrong {
             if let Some(outcome) = member.read {

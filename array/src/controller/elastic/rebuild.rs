@@ -165,7 +165,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The steps of what a stripe has on the element that is rebuilt: reading the rest, decoding, writing.
-    pub(in super::super) fn build_rebuild(&mut self, plan: u32) -> Result<(), TooManyLost> {
+    pub(in super::super) fn build_rebuild(&mut self, plan: u32) {
         let present = self.present(plan);
         let is_salvage = self.plans[plan as usize].trust == Trust::Nothing;
         let target = if is_salvage { 0 } else { self.plans[plan as usize].wanted };
@@ -175,8 +175,7 @@ impl<M: Memory> Array<M> {
             if self.looks_again(plan) {
                 return self.build_rebuild(plan);
             }
-            self.build_salvage(plan, lost);
-            return Ok(());
+            return self.build_salvage(plan, lost);
         }
         self.plans[plan as usize].missing = lost;
         let sources = self.stripe_sources(present, lost);
@@ -184,7 +183,6 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair);
         self.plans[plan as usize].acknowledge_here();
-        Ok(())
     }
 
     /// Writes the copy of a summary in `slot` anew, from another one, for the rebuild of this turn.

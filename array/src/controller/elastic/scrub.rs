@@ -1,7 +1,6 @@
 //! Scrub: everything that the log has is read and held against its checksum. A stripe with a bad part is moved, as
 //! parity is never rewritten; a bad copy of a summary is written again as it was.
 
-use super::super::updates::TooManyLost;
 use super::super::{Array, members};
 use crate::driver::Driver;
 use crate::memory::Memory;
@@ -119,7 +118,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The steps of reading a whole stripe; then, if a part of it is bad, of having its data.
-    pub(in super::super) fn build_scrub(&mut self, plan: u32) -> Result<(), TooManyLost> {
+    pub(in super::super) fn build_scrub(&mut self, plan: u32) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present);
         let bad = self.plans[plan as usize].lost & present & !failed;
@@ -130,8 +129,7 @@ impl<M: Memory> Array<M> {
             if self.looks_again(plan) {
                 return self.build_scrub(plan);
             }
-            self.build_salvage(plan, lost);
-            return Ok(());
+            return self.build_salvage(plan, lost);
         }
         let slot = &mut self.plans[plan as usize];
         slot.missing = lost;
@@ -146,7 +144,6 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         }
         self.plans[plan as usize].acknowledge_here();
-        Ok(())
     }
 
     /// Whether what gave errors is read once more, because too much seems lost: only once.
