@@ -155,15 +155,14 @@ impl<M: Memory> Array<M> {
         match self.durable_log() {
             Some(log) => check_log(log, &mut check),
             None => {
-                let mut row = |row| check.stripe(&mut self.row(row, &opened.positions), self.is_encoded(row));
-                (0..geometry.rows()).for_each(&mut row);
+                (0..geometry.rows()).for_each(|row| check.stripe(&mut self.row(row), self.is_encoded(row)))
             }
         }
         check.checked
     }
 
-    /// The members of a row in place, of elements of which those with a position are there.
-    fn row(&self, row: u64, positions: &[Option<u16>]) -> Vec<Member> {
+    /// The members of a row in place.
+    fn row(&self, row: u64) -> Vec<Member> {
         let geometry = self.geometry();
         let place = geometry.place(row);
         let member = |member: u32| {
@@ -171,8 +170,6 @@ impl<M: Memory> Array<M> {
             let is_data = member < geometry.data;
             let chunk = if is_data { self.host_page(row, member) } else { None };
             let is_filled = !self.is_stale_in_place(element, place.page);
-            // Updates without an element know the checksums of the data that it lacks, and not those of its parity.
-            let is_known = is_data || is_filled && positions[usize::from(element)].is_some();
             Member {
                 number: geometry.code_index(place, member),
                 element,
@@ -180,7 +177,7 @@ impl<M: Memory> Array<M> {
                 is_filled,
                 chunk,
                 is_live: chunk.is_some(),
-                checksum: self.checksum_in_place(element, place.page).filter(|_| is_known),
+                checksum: self.checksum_in_place(element, place.page),
                 read: None,
             }
         };
@@ -274,7 +271,8 @@ impl Check<'_> {
         }
         let lost = wrong.iter().fold(0u64, |mask, member| mask | 1 << member.number);
         let is_decoded = lost == 0 || has_parity && self.decode(lost);
-        // What is decoded from something wrong is wrong, which the checksum of each tells.
+        // What is decoded from something wrong is wrong, which the checksum of each tells. Updates without an element know the
+        // checksums of the data that it lacks, and not those of its parity: that says nothing of the data.
         let is_back =
             |member: &Member| lost >> member.number & 1 == 0 || is_decoded && self.has_checksum(member);
         let back =
