@@ -52,8 +52,9 @@ fn stripe_of(host: &Host, chunk: u64) -> Stripe {
     members.iter().map(|&(_, element, page, chunk)| (element, page, chunk)).collect()
 }
 
+/// Changes a bit, another one on each element: together they are not the parity of nothing.
 fn rot(host: &mut Host, (element, page): (u16, u32)) {
-    host.disk().elements[usize::from(element)].pages[page as usize][7] ^= 1;
+    host.disk().elements[usize::from(element)].pages[page as usize][7] ^= 1 << element;
 }
 
 /// Another one, which was used before, comes in the place of `element`, and all that follows from that is done.
