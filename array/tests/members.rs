@@ -495,14 +495,14 @@ fn invariant_l_scrub_in_place_finds_what_is_rotten_and_writes_it_back() {
 }
 
 #[test]
-fn scrub_in_place_counts_rows_of_which_too_much_is_bad_and_leaves_them() {
+fn scrub_in_place_counts_chunks_of_rows_of_which_too_much_is_bad_and_leaves_them() {
     let mut host = full(RAID5, 260);
     let (page, elements) = first_row(&host);
     for &element in &elements[..2] {
         host.disk().elements[element].pages[page][100] ^= 0x10;
     }
     let found = host.scrub();
-    assert_eq!((found.repaired, found.lost), (0, 1), "{found:?}");
+    assert_eq!((found.repaired, found.lost), (0, 2), "{found:?}");
     assert_eq!((host.read(0), host.read(1)), (None, None));
     assert_eq!(host.read(2), Some(3));
 }

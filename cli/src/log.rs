@@ -88,7 +88,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl Write for Kept {
         fn write(&mut self, event: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend(line(event).bytes());
             Ok(event.len())

@@ -277,7 +277,7 @@ fn an_array_that_lost_something_is_not_clean() {
         file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
     }
     let told = sandbox.run("scrub pool --wait").failure(1);
-    assert!(told.contains("damages are beyond repair"), "{told}");
+    assert!(told.contains("chunks are lost: reads of them fail until they are written again"), "{told}");
     let told = sandbox.run("status pool");
     assert!(told.code == 1 && told.stdout.starts_with("pool: IMPAIRED"), "{told:?}");
 }

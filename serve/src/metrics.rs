@@ -151,14 +151,14 @@ fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     members(status, &numbers, to)?;
     let halted = "1 while a rebuild goes no further until the array is served again";
     gauge(to, "rebuild_halted", halted, f64::from(u8::from(status.rebuild_halted.is_some())))?;
-    let lost = "Stripes or rows that the last rebuild could not make";
+    let lost = "Stripes or rows in which the last rebuild found data lost";
     gauge(to, "rebuild_lost_stripes", lost, status.rebuild_lost as f64)?;
     let Some(scrubbed) = &status.last_scrub else { return Ok(()) };
     let complete = "1 if the last scrub read everything, 0 if it was ended before";
     gauge(to, "scrub_complete", complete, f64::from(u8::from(scrubbed.complete)))?;
     gauge(to, "scrub_damaged_pages", "Damaged pages that the last scrub found", scrubbed.damaged as f64)?;
     gauge(to, "scrub_repaired_chunks", "Damages that the last scrub repaired", scrubbed.repaired as f64)?;
-    gauge(to, "scrub_lost_chunks", "Damages that it could not repair", scrubbed.lost as f64)
+    gauge(to, "scrub_lost_chunks", "Chunks of which reads fail", scrubbed.lost as f64)
 }
 
 /// The health of members; `numbers` are theirs.

@@ -82,7 +82,7 @@ pub struct Status {
     pub rebuild: Option<Progress>,
     /// Why the rebuild goes no further until the array is served again.
     pub rebuild_halted: Option<String>,
-    /// Stripes or rows that the last rebuild could not make: reads of what the element had of them fail.
+    /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds nothing lost.
     pub rebuild_lost: u64,
     /// A scrub that goes on.
     pub scrub: Option<Progress>,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use stripewise_array::Class;
-use stripewise_array::placement::elastic::StreamCounts;
+use stripewise_array::placement::elastic::{ScrubCounts, StreamCounts};
 use stripewise_base::Nanos;
 use stripewise_engine::{ElementState, Engine, Progress as Share};
 
@@ -151,13 +151,14 @@ impl Tally {
         let page_bytes = u64::from(engine.page_bytes());
         match (engine.array().scrub_counts(), self.scrub_is_complete) {
             ((_, true), _) => self.scrub_before,
-            ((_, false), None) => None,
-            ((counts, false), Some(complete)) => Some(Scrubbed {
+            // One that the array began by itself was not stopped.
+            ((counts, false), None) if counts == ScrubCounts::default() => None,
+            ((counts, false), asked) => Some(Scrubbed {
                 read_bytes: counts.pages * page_bytes,
                 damaged: counts.bad,
                 repaired: counts.repaired,
                 lost: counts.lost,
-                complete,
+                complete: asked.unwrap_or(true),
             }),
         }
     }

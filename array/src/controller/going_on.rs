@@ -2,7 +2,7 @@
 
 use super::Array;
 use crate::driver::Driver;
-use crate::journal::{News, Rows};
+use crate::journal::News;
 use crate::memory::Memory;
 use crate::placement::elastic::ScrubCounts;
 use crate::placement::elastic::durable::Durable;
@@ -85,8 +85,7 @@ impl<M: Memory> Array<M> {
         }
         let rows = self.geometry.rows();
         if let Some(members) = &mut self.members {
-            members.scrub = Some(Rows::new(0, rows));
-            members.scrubbed = ScrubCounts::default();
+            members.begin_scrub(rows);
             if let Some(rebuild) = members.rebuild.as_mut().filter(|rebuild| rebuild.is_over()) {
                 members.unmade = 0;
                 rebuild.try_again();

@@ -235,7 +235,7 @@ impl<M: Memory> Array<M> {
 
     /// Superblocks tell of an element.
     fn news_told(&mut self, Telling { element, news, .. }: Telling) {
-        let rows = self.rows_of_group();
+        let (rows, all_rows) = (self.rows_of_group(), self.geometry.rows());
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let Some(members) = &mut self.members else { return };
         members.telling = None;
@@ -251,7 +251,12 @@ impl<M: Memory> Array<M> {
                     rebuild.noted = rows;
                 }
             }
-            News::Whole => members.rebuild = None,
+            News::Whole => {
+                let met_damage = members.rebuild.take().is_some_and(|rebuild| rebuild.met_damage);
+                if met_damage {
+                    members.begin_scrub(all_rows);
+                }
+            }
             News::Stopped => members.is_stopping = false,
         }
     }

@@ -95,8 +95,14 @@ impl<M: Memory> Array<M> {
             }
             Purpose::Rebuild if self.members.is_some() => self.build_rebuilt_row(plan),
             Purpose::Scrub if self.members.is_some() => self.build_scrubbed_row(plan),
-            Purpose::Rebuild => self.build_rebuild(plan),
-            Purpose::Scrub => self.build_scrub(plan),
+            Purpose::Rebuild => {
+                self.build_rebuild(plan);
+                Ok(())
+            }
+            Purpose::Scrub => {
+                self.build_scrub(plan);
+                Ok(())
+            }
             Purpose::Recopy => self.build_recopy(plan),
             Purpose::Tell => self.build_tell(plan),
             Purpose::Discard => {

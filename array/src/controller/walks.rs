@@ -70,18 +70,24 @@ impl<M: Memory> Array<M> {
     /// Reads the next row, and repairs it.
     fn scrub_row<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let has_plan = self.free_plan != NONE && self.is_allowed();
+        let rows = self.geometry.rows();
         let Some(members) = &mut self.members else { return false };
         let Some(scrub) = &mut members.scrub else { return false };
         if scrub.is_over() {
-            members.scrub = None;
+            members.end_scrub(rows);
             return true;
         }
-        if !has_plan || !scrub.has_next() {
+        if !has_plan {
             return false;
         }
-        let row = scrub.begin();
+        let reread = members.reread.pop();
+        if reread.is_none() && !scrub.has_next() {
+            return false;
+        }
+        let row = reread.unwrap_or_else(|| scrub.begin());
         self.spend(self.geometry.members);
         let plan = self.take_plan(row, Purpose::Scrub);
+        self.plans[plan as usize].unit = u32::from(reread.is_some());
         self.acquire(plan, Hold::Exclusive, driver);
         true
     }
@@ -212,17 +218,29 @@ impl<M: Memory> Array<M> {
         }
     }
 
+    /// Chunks of hosts in the plan's row, which does not decode, of which reads fail.
+    fn lost_chunks_of_row(&self, plan: u32) -> u64 {
+        let row = self.plans[plan as usize].row;
+        let lost = self.lost_members(plan) & self.geometry.data_members();
+        members(lost).filter(|&member| self.host_page(row, member).is_some()).count() as u64
+    }
+
     /// A row of a walk is over.
     pub(super) fn row_walked(&mut self, plan: u32) {
-        let Plan { purpose, row, place, gave_up, lost, dirty, .. } = self.plans[plan as usize];
+        let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = self.plans[plan as usize];
         let bad = (lost & !self.members_on_failed(plan)) | dirty;
         let has_checksums = self.journal.is_some();
         let repairs = !self.read_only && !gave_up;
+        let lost_chunks = if gave_up { self.lost_chunks_of_row(plan) } else { 0 };
         let Some(members) = &mut self.members else { return };
         if purpose == Purpose::Scrub {
             members.scrubbed.bad += u64::from(bad.count_ones());
             members.scrubbed.repaired += u64::from(repairs) * u64::from(bad.count_ones());
-            members.scrubbed.lost += u64::from(gave_up);
+            members.scrubbed.lost += lost_chunks;
+            if repairs && !has_checksums && bad & !dirty != 0 && unit == 0 {
+                members.reread.push(row);
+                return;
+            }
             if let Some(scrub) = &mut members.scrub {
                 scrub.done(row);
             }
@@ -230,7 +248,8 @@ impl<M: Memory> Array<M> {
         }
         members.rebuilding -= 1;
         let Some(rebuild) = &mut members.rebuild else { return };
-        members.unmade += u64::from(gave_up);
+        members.unmade += u64::from(lost_chunks > 0);
+        rebuild.met_damage |= bad & !wanted != 0;
         let row = u64::from(place.page - self.geometry.first_page);
         if gave_up && !has_checksums { rebuild.give_up(row) } else { rebuild.rows.done(row) }
     }

@@ -86,6 +86,8 @@ pub(crate) struct Rebuild {
     lost: Vec<u64>,
     /// Whether there are too many of them to go on.
     pub(crate) is_halted: bool,
+    /// Whether it came across pages that are bad: a scrub is to follow, which repairs what can be.
+    pub(crate) met_damage: bool,
     /// Rows that were done when all of the table of checksums was begun to be written last.
     pub(crate) tabling: u64,
     /// Rows that were done when it was begun that is on the elements, with the copies that this one has of it.
@@ -149,11 +151,16 @@ pub(crate) struct Members {
     /// Whether superblocks are to tell of a clean stop.
     pub(crate) is_stopping: bool,
     pub(crate) rebuild: Option<Rebuild>,
-    /// Rows that the last rebuild could not make.
+    /// Rows that the last rebuild could not make and that have lost chunks of hosts, until a scrub finds nothing lost.
     pub(crate) unmade: u64,
     /// Plans of rebuilding under way, those for an element that failed since among them.
     pub(crate) rebuilding: u32,
     pub(crate) scrub: Option<Rows>,
+    /// Whether another scrub is to follow the one that goes on.
+    pub(crate) scrubs_again: bool,
+    /// Rows of which a part could not be read and was written anew, and of which no checksum tells whether the rest is right: they
+    /// are read once more.
+    pub(crate) reread: Vec<u64>,
     pub(crate) scrubbed: ScrubCounts,
 }
 
@@ -218,7 +225,28 @@ impl Members {
             unmade: 0,
             rebuilding: 0,
             scrub: None,
+            scrubs_again: false,
+            reread: Vec::new(),
             scrubbed: ScrubCounts::default(),
+        }
+    }
+
+    /// Begins to read everything of `rows` rows, now or behind the scrub that goes on.
+    pub(crate) fn begin_scrub(&mut self, rows: u64) {
+        self.scrubs_again = self.scrub.is_some();
+        if !self.scrubs_again {
+            self.scrub = Some(Rows::new(0, rows));
+            self.scrubbed = ScrubCounts::default();
+        }
+    }
+
+    /// The scrub of `rows` rows has come to its end, or was stopped.
+    pub(crate) fn end_scrub(&mut self, rows: u64) {
+        let is_complete = self.scrub.take().is_some_and(|scrub| scrub.end == rows);
+        if std::mem::take(&mut self.scrubs_again) {
+            self.begin_scrub(rows);
+        } else if is_complete && self.scrubbed.lost == 0 && self.rebuild.is_none() {
+            self.unmade = 0;
         }
     }
 
@@ -239,6 +267,7 @@ impl Members {
             behind,
             lost: Vec::new(),
             is_halted: false,
+            met_damage: false,
             tabling: cursor,
             tabled: cursor,
             has_table: false,

@@ -12,7 +12,7 @@ mod table;
 use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
-pub(crate) use members::{Members, NOBODY, News, Rebuild, Rows, Stage, Telling};
+pub(crate) use members::{Members, NOBODY, News, Rebuild, Stage, Telling};
 pub(crate) use ring::{Begun, Ring};
 pub use section::{JournalPolicy, JournalSection, MEMBERS};
 pub(crate) use table::Checksums;

@@ -1,4 +1,8 @@
 //! Whether all that an array holds can still be read: every page against its checksum, every stripe against its parity.
+//!
+//! Only what hosts read counts. A chunk is lost exactly if a read of it would fail. A stripe of a log of which no chunk counts any
+//! more has nothing to lose, so damage there is counted and is no trouble. Every other trouble is redundancy that is missing, and
+//! a scrub repairs it.
 
 use std::fmt;
 
@@ -19,6 +23,8 @@ use crate::placement::elastic::{Elastic, Home, Role};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// A page does not hold what was written there.
+    ///
+    /// Its stripe or row has chunks that hosts read.
     Page {
         /// The element.
         element: u16,
@@ -88,6 +94,11 @@ pub struct Checked {
     pub chunks: u64,
     /// Chunks that hosts wrote and that are lost.
     pub lost: u64,
+    /// Damages beside those: pages, parity and copies of metadata. All chunks of their stripes can be read, but the stripes bear
+    /// fewer losses than they should. A scrub repairs that, and opening the array for writing what lies outside of stripes.
+    pub reduced: u64,
+    /// Damaged pages of stripes of which no chunk counts any more: no trouble.
+    pub dead: u64,
     /// Troubles that were told.
     pub troubles: u64,
 }
@@ -140,7 +151,7 @@ impl<M: Memory> Array<M> {
             checked: Checked::default(),
             told,
         };
-        copies.into_iter().for_each(|copy| check.tell(&Trouble::Copy(copy)));
+        copies.into_iter().for_each(|copy| check.reduced(&Trouble::Copy(copy)));
         match self.durable_log() {
             Some(log) => check_log(log, &mut check),
             None => {
@@ -156,12 +167,14 @@ impl<M: Memory> Array<M> {
         let place = geometry.place(row);
         let member = |member: u32| {
             let element = geometry.element(place, member);
-            let chunk = if member < geometry.data { self.host_page(row, member) } else { None };
+            let is_data = member < geometry.data;
+            let chunk = if is_data { self.host_page(row, member) } else { None };
+            let is_filled = !self.is_stale_in_place(element, place.page);
             Member {
                 number: geometry.code_index(place, member),
                 element,
                 page: place.page,
-                is_filled: !self.is_stale_in_place(element, place.page),
+                is_filled,
                 chunk,
                 is_live: chunk.is_some(),
                 checksum: self.checksum_in_place(element, place.page),
@@ -235,6 +248,12 @@ impl Check<'_> {
         (self.told)(trouble);
     }
 
+    /// Tells of a trouble that costs redundancy, and no chunk.
+    fn reduced(&mut self, trouble: &Trouble) {
+        self.checked.reduced += 1;
+        self.tell(trouble);
+    }
+
     fn lost(&mut self, chunk: u64) {
         self.checked.lost += 1;
         self.tell(&Trouble::Lost { chunk });
@@ -246,20 +265,33 @@ impl Check<'_> {
         self.checked.stripes += 1;
         let is_right = |member: &Member| member.read == Some(Outcome::Done) && self.has_checksum(member);
         let wrong: Vec<&Member> = members.iter().filter(|member| !is_right(member)).collect();
+        if !members.iter().any(|member| member.is_live) {
+            self.checked.dead += wrong.iter().filter(|member| member.read.is_some()).count() as u64;
+            return;
+        }
         let lost = wrong.iter().fold(0u64, |mask, member| mask | 1 << member.number);
-        let decodes = lost == 0 || has_parity && self.decode(&wrong, lost);
+        let is_decoded = lost == 0 || has_parity && self.decode(lost);
+        // What is decoded from something wrong is wrong, which the checksum of each tells. Updates without an element know the
+        // checksums of the data that it lacks, and not those of its parity: that says nothing of the data.
+        let is_back =
+            |member: &Member| lost >> member.number & 1 == 0 || is_decoded && self.has_checksum(member);
+        let back =
+            members.iter().fold(0u64, |mask, member| mask | u64::from(is_back(member)) << member.number);
+        let loses = members.iter().any(|member| member.is_live && back >> member.number & 1 == 0);
         for member in wrong {
             if let Some(outcome) = member.read {
-                let &Member { element, page, chunk, .. } = member;
-                self.tell(&Trouble::Page { element, page, chunk, outcome, decodes });
+                let &Member { element, page, chunk, number, .. } = member;
+                let decodes = back >> number & 1 == 1;
+                let trouble = Trouble::Page { element, page, chunk, outcome, decodes };
+                if loses { self.tell(&trouble) } else { self.reduced(&trouble) }
             }
         }
         if lost == 0 && has_parity && !self.is_parity_right() {
             let Member { element, page, .. } = members[0];
-            self.tell(&Trouble::Parity { element, page });
+            self.reduced(&Trouble::Parity { element, page });
         }
         for member in members.iter().filter(|member| member.is_live) {
-            match member.chunk.filter(|_| lost >> member.number & 1 == 1 && !decodes) {
+            match member.chunk.filter(|_| back >> member.number & 1 == 0) {
                 Some(chunk) => self.lost(chunk),
                 None => self.checked.chunks += 1,
             }
@@ -301,7 +333,7 @@ impl Check<'_> {
         });
         self.checked.pages += 1;
         if told.is_none() {
-            self.tell(&Trouble::Copy(DamagedCopy { element, page, structure: Structure::Summary }));
+            self.reduced(&Trouble::Copy(DamagedCopy { element, page, structure: Structure::Summary }));
         }
         told
     }
@@ -311,11 +343,11 @@ impl Check<'_> {
         member.checksum.is_none_or(is_right)
     }
 
-    /// Makes the members of `lost` from the others, and says whether they are what was written.
-    fn decode(&mut self, wrong: &[&Member], lost: u64) -> bool {
+    /// Makes the members of `lost` from the others; false if they are too many for that.
+    fn decode(&mut self, lost: u64) -> bool {
         let Some(code) = self.code else { return false };
         let mut slices: Vec<&mut [u8]> = self.pages.iter_mut().map(Vec::as_mut_slice).collect();
-        code.decode(&mut slices, lost, lost).is_ok() && wrong.iter().all(|member| self.has_checksum(member))
+        code.decode(&mut slices, lost, lost).is_ok()
     }
 
     /// Whether encoding the data that was read makes the parity that was read.

@@ -33,6 +33,12 @@ pub(super) fn is_damaged<T>(parsed: Result<&T, &FormatError>) -> bool {
     !matches!(parsed, Ok(_) | Err(FormatError::Absent { found: [0, 0, 0, 0, 0, 0, 0, 0], .. }))
 }
 
+/// Whether `page`, where a record of the log may be, holds one that is not whole. An element that came in the place of another
+/// may have anything there: which of the records it keeps, their numbers tell.
+fn is_broken<T>(parsed: Result<&T, &FormatError>) -> bool {
+    !matches!(parsed, Ok(_) | Err(FormatError::Absent { .. }))
+}
+
 /// The superblocks of elements of the array of which one copy alone is whole. Power that is lost while a copy is written leaves
 /// one, too: opening the array for writing makes it whole.
 pub(super) fn of_superblocks(
@@ -75,7 +81,7 @@ impl Found<'_> {
                         let pages = header.body_bytes.div_ceil(page_bytes.into()) as u32;
                         header != newest || !self.has_body(header, (element, first + 1), pages)
                     }
-                    (Some(header), _) => is_damaged(header.as_ref()),
+                    (Some(header), _) => is_broken(header.as_ref()),
                     (None, _) => true,
                 };
                 if is_bad {
@@ -86,7 +92,7 @@ impl Found<'_> {
                 (ring.first..ring.first + ring.pages).map(|page| (element, page)).collect();
             for ((_, page), content) in at.iter().zip(self.read(&at)) {
                 let record = content.as_deref().map(Commit::parse);
-                if record.is_none_or(|record| is_damaged(record.as_ref())) {
+                if record.is_none_or(|record| is_broken(record.as_ref())) {
                     told(DamagedCopy { element, page: *page, structure: Structure::Commit });
                 }
             }

@@ -505,8 +505,12 @@ impl Host {
         }
     }
 
-    pub(crate) fn scrub(&mut self) -> ScrubCounts {
+    pub(crate) fn begin_scrub(&mut self) {
         self.array.scrub(self.now, &mut self.world);
+    }
+
+    pub(crate) fn scrub(&mut self) -> ScrubCounts {
+        self.begin_scrub();
         while self.array.scrub_counts().1 {
             self.array.dispatch(&mut self.world);
             self.step();

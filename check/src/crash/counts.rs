@@ -39,9 +39,11 @@ pub struct Counts {
     pub while_rebuilding: u64,
     /// Clean stops.
     pub stops: u64,
-    /// Elements that were put back to an earlier moment: while the array was closed, while it served, and when they came back.
+    /// Elements that were put back to an earlier moment while the array was closed.
     pub put_back: u64,
+    /// While it served.
     pub rolled_back: u64,
+    /// When they came back.
     pub older: u64,
     /// Scrubs that came to their end.
     pub scrubs: u64,

@@ -22,13 +22,14 @@ const EXAMPLES: &[Example] = &[
 const EXIT_CODES: &str = "\
 Exit codes:
     0  all of it is there, and right
-    1  something is damaged, missing or lost; standard output says what
+    1  data is lost, or redundancy is reduced: by damage, or by a member that is absent; standard output says what
     2  the array cannot be opened; standard error says why";
 
 /// Check an array: read everything, every page against its checksum, every stripe against its parity
 ///
-/// The array is opened to be read alone: nothing is written, and nothing repaired. What an array that serves would decode from
-/// parity, and write anew, is said and counts as damage; what nothing gives back is lost, and reads of it are errors.
+/// The array is opened read-only: nothing is written, and nothing is repaired. The summary tells three things apart. A chunk is LOST if
+/// reads of it fail. Redundancy is reduced where a page, its parity or a copy of metadata is damaged and no chunk is lost: a scrub
+/// repairs it. Damaged pages of versions that were overwritten or trimmed since are counted, and are no trouble.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
@@ -77,11 +78,22 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     writeln!(out, "{} chunks can be read, {} are lost", count(checked.chunks), count(checked.lost))?;
     let absent = opened.positions.iter().filter(|position| position.is_none()).count() as u64;
     let losses = opened.losses.len() as u64;
+    if checked.reduced > 0 {
+        let reduced = count(checked.reduced);
+        writeln!(
+            out,
+            "{reduced} damages reduce redundancy: no chunk is lost by them, and `stripewise scrub` repairs them"
+        )?;
+    }
+    if checked.dead > 0 {
+        writeln!(out, "{} damaged pages hold versions that no longer count", count(checked.dead))?;
+    }
     match checked.troubles + absent + losses {
         0 => Ok(writeln!(out, "clean")?),
         _ => Err(Failure::failed(format!(
-            "not clean: {} troubles, {absent} elements absent or stale, {losses} losses found when it was opened",
-            checked.troubles
+            "not clean: {} chunks lost, {} damages that a scrub repairs, {absent} members absent or stale, {losses} losses found \
+             when the array was opened",
+            checked.lost, checked.reduced
         ))),
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct Replace {
     #[arg(long)]
     force: bool,
 
-    /// Wait until it is rebuilt; exit code 1 if it fails meanwhile, or if something of it could not be made
+    /// Wait until it is rebuilt; exit code 1 if it fails meanwhile, or if data is lost that it would have
     #[arg(long)]
     wait: bool,
 }
@@ -230,8 +230,8 @@ pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
         }
         if status.rebuild_lost > 0 {
             return Err(Failure::failed(format!(
-                "{} stripes could not be made, as other elements lost what they have of them; reads of that fail until it is \
-                 written again",
+                "{} stripes lost data, as other members lost their parts of them; reads of that data fail until it is written \
+                 again, and `stripewise check` names its chunks",
                 count(status.rebuild_lost)
             )));
         }
@@ -263,7 +263,10 @@ pub(crate) fn scrub(args: Scrub, context: &mut Context<'_>) -> Outcome {
         (0, false) => Err(Failure::failed(
             "the scrub was ended before it was done: nothing is known of what it had not read",
         )),
-        (lost, _) => Err(Failure::failed(format!("{} damages are beyond repair", count(lost)))),
+        (lost, _) => Err(Failure::failed(format!(
+            "{} chunks are lost: reads of them fail until they are written again",
+            count(lost)
+        ))),
     }
 }
 

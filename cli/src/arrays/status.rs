@@ -130,7 +130,7 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         }
     }
     if status.rebuild_lost > 0 {
-        writeln!(out, "  last rebuild: {} stripes LOST", count(status.rebuild_lost))?;
+        writeln!(out, "  last rebuild: {} stripes LOST data", count(status.rebuild_lost))?;
     }
     if let Some(progress) = &status.scrub {
         writeln!(out, "  scrub: {}", progress_line(progress))?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
-    Array, HostRequest, Opened, Outcome, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+    Array, HostRequest, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 

@@ -63,7 +63,7 @@ pub struct ScrubStatus {
     pub bad: u64,
     /// What was repaired.
     pub repaired: u64,
-    /// What could not be.
+    /// Chunks of which reads fail.
     pub lost: u64,
 }
 
@@ -100,7 +100,7 @@ pub struct Status {
     pub rebuild: Option<(u16, Progress)>,
     /// Why that goes no further until the array is opened again; none while it does.
     pub rebuild_halted: Option<Halt>,
-    /// Stripes or rows that the last rebuild could not make.
+    /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds nothing lost.
     pub rebuild_lost: u64,
     /// What the last scrub found.
     pub scrub: ScrubStatus,

@@ -23,7 +23,7 @@ const PLANS_OF_WALK: u32 = 4;
 impl Rebuild {
     fn new(element: u16, turn: u32, cursor: u32, may_mend: bool) -> Self {
         let walk = Walk { segment: cursor, ..Walk::default() };
-        Self { element, turn, walk, noted: cursor, stage: Stage::Walks, may_mend }
+        Self { element, turn, walk, noted: cursor, stage: Stage::Walks, may_mend, met_damage: false }
     }
 }
 
@@ -173,29 +173,24 @@ impl<M: Memory> Array<M> {
     }
 
     /// The steps of what a stripe has on the element that is rebuilt: reading the rest, decoding, writing.
-    pub(in super::super) fn build_rebuild(&mut self, plan: u32) -> Result<(), TooManyLost> {
-        if self.plans[plan as usize].trust == Trust::Nothing {
-            return Err(TooManyLost);
-        }
+    pub(in super::super) fn build_rebuild(&mut self, plan: u32) {
         let present = self.present(plan);
-        let target = self.plans[plan as usize].wanted;
-        let lost = (self.plans[plan as usize].lost & present) | self.slots_on_failed(plan, present) | target;
-        self.plans[plan as usize].missing = lost;
-        if lost.count_ones() > self.geometry.parity() {
-            let slot = &mut self.plans[plan as usize];
-            if slot.lost != 0 && !slot.looked_again {
-                slot.looked_again = true;
-                slot.lost = 0;
+        let is_salvage = self.plans[plan as usize].trust == Trust::Nothing;
+        let target = if is_salvage { 0 } else { self.plans[plan as usize].wanted };
+        let bad = self.plans[plan as usize].lost & present;
+        let lost = bad | self.slots_on_failed(plan, present) | target;
+        if is_salvage || lost.count_ones() > self.geometry.parity() {
+            if self.looks_again(plan) {
                 return self.build_rebuild(plan);
             }
-            return Err(TooManyLost);
+            return self.build_salvage(plan, lost);
         }
+        self.plans[plan as usize].missing = lost;
         let sources = self.stripe_sources(present, lost);
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode);
         self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair);
         self.plans[plan as usize].acknowledge_here();
-        Ok(())
     }
 
     /// Writes the copy of a summary in `slot` anew, from another one, for the rebuild of this turn.
@@ -285,8 +280,12 @@ impl<M: Memory> Array<M> {
 
     /// What a stripe has on the element that is rebuilt is there, or cannot be made.
     pub(in super::super) fn rebuilt(&mut self, plan: u32) {
-        let &Plan { row, unit, gave_up, carried, .. } = &self.plans[plan as usize];
+        let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &self.plans[plan as usize];
         let is_scrub = carried != 0;
+        let is_stripe = purpose == Purpose::Rebuild;
+        let is_unmade = is_stripe && self.lost_live_members(plan) != 0;
+        let is_damaged = gave_up || lost & !self.slots_on_failed(plan, if is_stripe { lost } else { 0 }) != 0;
+        let reads_only = self.read_only;
         let log = self.elastic_mut();
         let segment = log.segment_of(row);
         log.segments.let_go(segment);
@@ -297,7 +296,12 @@ impl<M: Memory> Array<M> {
         // What an earlier one began, of an element that failed since, is none of it.
         if let Some(rebuild) = durable.rebuild.as_mut().filter(|rebuild| rebuild.turn == unit) {
             rebuild.walk.under_way -= 1;
-            durable.unmade += u64::from(gave_up);
+            rebuild.met_damage |= is_damaged;
+            durable.unmade += u64::from(is_unmade);
+            if !is_stripe && gave_up && !reads_only && !durable.shaky.contains(&segment) {
+                // No other copy of the summary is left.
+                durable.shaky.push(segment);
+            }
         }
     }
 
@@ -311,11 +315,12 @@ impl<M: Memory> Array<M> {
         if rebuild.stage == Stage::Covered {
             member.state = MemberState::Active;
             (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
-            let may_mend = rebuild.may_mend && !is_any_failed;
+            // What an earlier one could not make for want of this element can be made now: checksums tell where it lacks. And
+            // of what is damaged the rebuild only read around.
+            let mends = rebuild.met_damage || rebuild.may_mend && !is_any_failed;
             durable.rebuild = None;
             durable.stale = Vec::new();
-            if may_mend {
-                // What an earlier one could not make for want of this element can be made now: checksums tell where it lacks.
+            if mends {
                 durable.begin_scrub();
             }
         } else if done > rebuild.noted {

@@ -1,7 +1,6 @@
 //! Scrub: everything that the log has is read and held against its checksum. A stripe with a bad part is moved, as
 //! parity is never rewritten; a bad copy of a summary is written again as it was.
 
-use super::super::updates::TooManyLost;
 use super::super::{Array, members};
 use crate::driver::Driver;
 use crate::memory::Memory;
@@ -9,7 +8,7 @@ use crate::operation::{Class, OperationKind};
 use crate::placement::elastic::Role;
 use crate::placement::elastic::contents::{Content, Walker};
 use crate::placement::elastic::durable::Walk;
-use crate::plan::{Purpose, Step, Trust};
+use crate::plan::{Plan, Purpose, Step, Trust};
 
 impl<M: Memory> Array<M> {
     fn scrub_walk(&mut self) -> Option<&mut Walk> {
@@ -23,16 +22,10 @@ impl<M: Memory> Array<M> {
         let slots = log.segment_slots() as u32;
         if walk.segment >= log.segments.count() {
             let is_over = walk.under_way == 0;
+            // One that was stopped knows nothing of what it did not read.
+            let is_complete = walk.segment == log.segments.count();
             if is_over {
-                let durable = self.elastic_mut().durable_mut();
-                durable.scrub = None;
-                // What was moved is not to be found where it was again.
-                durable.sync.is_asked |= durable.scrubbed.repaired > 0;
-                if durable.scrubs_again {
-                    durable.begin_scrub();
-                } else if durable.scrubbed.lost == 0 {
-                    durable.unmade = 0;
-                }
+                self.end_scrub(is_complete);
             }
             return is_over;
         }
@@ -77,6 +70,25 @@ impl<M: Memory> Array<M> {
         true
     }
 
+    /// The scrub has come to its end, or was stopped.
+    fn end_scrub(&mut self, is_complete: bool) {
+        let log = self.elastic_mut();
+        let lost_chunks = log.lost_chunks;
+        let durable = log.durable_mut();
+        durable.scrub = None;
+        // What was moved is not to be found where it was again; nor are copies of summaries that only an opening needs.
+        durable.sync.is_asked |= durable.scrubbed.repaired > 0 || !durable.collected.is_empty();
+        if durable.scrubs_again {
+            return durable.begin_scrub();
+        }
+        if is_complete {
+            durable.scrubbed.lost += lost_chunks;
+            if durable.scrubbed.lost == 0 {
+                durable.unmade = 0;
+            }
+        }
+    }
+
     /// Reads a copy of a summary, and writes it anew if it is bad.
     fn look_at_copy<D: Driver<M>>(&mut self, slot: u64, driver: &mut D) {
         let plan = self.take_plan(slot, Purpose::Recopy);
@@ -106,15 +118,19 @@ impl<M: Memory> Array<M> {
     }
 
     /// The steps of reading a whole stripe; then, if a part of it is bad, of having its data.
-    pub(in super::super) fn build_scrub(&mut self, plan: u32) -> Result<(), TooManyLost> {
-        if self.plans[plan as usize].trust == Trust::Nothing {
-            return Err(TooManyLost);
-        }
+    pub(in super::super) fn build_scrub(&mut self, plan: u32) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present);
         let bad = self.plans[plan as usize].lost & present & !failed;
         let lost = bad | failed;
         let data = self.geometry.data_members() & present;
+        let is_beyond = bad != 0 && lost.count_ones() > self.geometry.parity();
+        if is_beyond || self.plans[plan as usize].trust == Trust::Nothing {
+            if self.looks_again(plan) {
+                return self.build_scrub(plan);
+            }
+            return self.build_salvage(plan, lost);
+        }
         let slot = &mut self.plans[plan as usize];
         slot.missing = lost;
         slot.wanted = lost & data;
@@ -123,24 +139,58 @@ impl<M: Memory> Array<M> {
             self.elastic_mut().durable_mut().scrubbed.pages += u64::from(sources.count_ones());
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode);
         } else {
-            if lost.count_ones() > self.geometry.parity() {
-                return Err(TooManyLost);
-            }
             let sources = self.stripe_sources(present, lost);
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode);
             self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         }
         self.plans[plan as usize].acknowledge_here();
-        Ok(())
+    }
+
+    /// Whether what gave errors is read once more, because too much seems lost: only once.
+    pub(super) fn looks_again(&mut self, plan: u32) -> bool {
+        let slot = &mut self.plans[plan as usize];
+        let looks = slot.trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
+        if looks {
+            (slot.looked_again, slot.lost) = (true, 0);
+        }
+        looks
+    }
+
+    /// The steps of a stripe of which `lost` cannot be decoded: reading what counts of the rest. What of that cannot be read is
+    /// lost; a stripe of which nothing counts loses nothing.
+    pub(super) fn build_salvage(&mut self, plan: u32, lost: u64) {
+        let left = self.live_members(plan) & !lost;
+        let slot = &mut self.plans[plan as usize];
+        (slot.gave_up, slot.trust) = (true, Trust::Nothing);
+        (slot.missing, slot.wanted) = (lost, left);
+        self.push_slots(plan, left, OperationKind::Read, |_| Class::Decode);
+        self.plans[plan as usize].acknowledge_here();
+    }
+
+    /// The data members of the stripe of `plan` that hosts read there.
+    fn live_members(&self, plan: u32) -> u64 {
+        let log = self.elastic();
+        let homes = log.homes(plan);
+        let is_live = |&member: &u32| log.is_home(log.member(plan, member).chunk, homes[member as usize]);
+        let data = self.geometry.data_members() & self.present(plan);
+        members(data).filter(is_live).fold(0, |live, member| live | 1 << member)
+    }
+
+    /// What counts of the stripe of `plan`, a walk's that is over, and cannot be read.
+    pub(super) fn lost_live_members(&self, plan: u32) -> u64 {
+        let Plan { missing, trust, .. } = self.plans[plan as usize];
+        let is_beyond = trust == Trust::Nothing || missing.count_ones() > self.geometry.parity();
+        if is_beyond { self.live_members(plan) & missing } else { 0 }
     }
 
     /// A stripe was read; if a part of it was bad, what counts of it moves.
     pub(in super::super) fn scrubbed(&mut self, plan: u32) {
         let present = self.present(plan);
-        let bad = self.plans[plan as usize].lost & present & !self.slots_on_failed(plan, present);
-        let gave_up = self.plans[plan as usize].gave_up;
-        let data = self.geometry.data_members() & present;
-        let row = self.plans[plan as usize].row;
+        let Plan { row, lost, gave_up, .. } = self.plans[plan as usize];
+        let bad = lost & present & !self.slots_on_failed(plan, present);
+        let lost = self.lost_live_members(plan);
+        // Where it does not decode, what was read as it lies there moves.
+        let moved = if bad != 0 || gave_up { self.live_members(plan) & !lost } else { 0 };
         let count = self.geometry.data;
         let reads_only = self.read_only;
         let log = self.elastic_mut();
@@ -149,21 +199,18 @@ impl<M: Memory> Array<M> {
         log.segments.let_go(segment);
         let durable = log.durable_mut();
         durable.scrubbed.bad += u64::from(bad.count_ones());
-        durable.scrubbed.repaired += u64::from(bad != 0 && !gave_up && !reads_only);
-        durable.scrubbed.lost += u64::from(gave_up);
+        durable.scrubbed.repaired += u64::from(bad != 0 && lost == 0 && !reads_only);
+        durable.scrubbed.lost += u64::from(lost.count_ones());
         if let Some(walk) = &mut durable.scrub {
             walk.under_way -= 1;
         }
-        if bad == 0 || gave_up || self.read_only {
+        if moved == 0 || self.read_only {
             return;
         }
-        for member in members(data) {
-            let slot = self.elastic().homes(plan)[member as usize];
+        for member in members(moved) {
             let Content { chunk, birth, .. } = self.elastic().member(plan, member);
-            if self.elastic().is_home(chunk, slot) {
-                let page = self.take_content(plan, member);
-                self.survive(chunk, birth, page);
-            }
+            let page = self.take_content(plan, member);
+            self.survive(chunk, birth, page);
         }
         // Parity alone cannot move: with its data gone the stripe is of no use any more. What waits is to leave soon.
         let log = self.elastic_mut();

@@ -124,9 +124,12 @@ impl Elastic {
         let (first, end) = self.directory.batch(copy);
         let start = u64::from(segment) * self.segment_slots();
         let summary = page.and_then(|page| Summary::parse(page).ok());
-        match summary.filter(|summary| start + u64::from(summary.header.first) == first) {
-            Some(summary) => {
-                contents.extend(summary.entries().map(Content::of));
+        // A batch that was written without an element may begin with slots that are passed over, before its first copy.
+        let passed_over = |summary: &Summary<'_>| first.checked_sub(start + u64::from(summary.header.first));
+        let is_its = |summary: &Summary<'_>| first < start + u64::from(summary.header.end);
+        match summary.filter(is_its).and_then(|summary| Some((passed_over(&summary)?, summary))) {
+            Some((passed_over, summary)) => {
+                contents.extend(summary.entries().skip(passed_over as usize).map(Content::of));
                 // Whatever it leaves out, nobody asks a second time.
                 contents.resize(contents.len().max((end - first) as usize), Content::UNKNOWN);
             }

@@ -188,7 +188,7 @@ pub(crate) struct Durable {
     pub(crate) rebuild: Option<Rebuild>,
     /// Rebuilds that were begun.
     pub(crate) rebuilds: u32,
-    /// Stripes that rebuilds could not make, since a scrub last found nothing lost.
+    /// Stripes that rebuilds could not make and that have lost chunks of hosts, since a scrub last found nothing lost.
     pub(crate) unmade: u64,
     /// Of each segment whether it has stripes that lack what they had on that element.
     pub(crate) stale: Vec<bool>,
@@ -232,6 +232,8 @@ pub(crate) struct Rebuild {
     pub(crate) stage: Stage,
     /// Whether an earlier one could not make everything: this element may have what it takes.
     pub(crate) may_mend: bool,
+    /// Whether it came across pages that are bad: a scrub is to follow, which repairs what can be.
+    pub(crate) met_damage: bool,
 }
 
 /// How far an element is that is being made whole.
@@ -252,9 +254,9 @@ pub struct ScrubCounts {
     pub pages: u64,
     /// Of those: the ones that were unreadable or without their checksum.
     pub bad: u64,
-    /// Stripes that were moved because a part of them was bad, and copies of summaries written anew.
+    /// Stripes that were moved because a part of them was bad, and copies of summaries written anew; in place: pages.
     pub repaired: u64,
-    /// Stripes that have lost more than their parity bears.
+    /// Chunks of hosts of which reads fail: more of their stripe, or row in place, is gone than parity bears.
     pub lost: u64,
 }
 

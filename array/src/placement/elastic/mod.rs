@@ -281,6 +281,8 @@ pub(crate) struct Elastic {
     places: Vec<u32>,
     /// Chunks that hosts may fill.
     pub(crate) capacity: u64,
+    /// Chunks that are [`Home::Lost`].
+    pub(crate) lost_chunks: u64,
     pub(crate) company: Company,
     pub(crate) is_volatile: bool,
     /// Whether survivors go to the open segment of the coldest stream of hosts.
@@ -359,6 +361,7 @@ impl Elastic {
             contents: vec![Content::UNKNOWN; if has_summaries { members_of_plans } else { 0 }],
             places: vec![crate::holds::NONE; plans as usize * geometry.data as usize],
             capacity,
+            lost_chunks: 0,
             company,
             is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
             shares: section.survivors == Survivors::Coldest,
@@ -453,6 +456,7 @@ impl Elastic {
     /// `chunk` is lost.
     pub(crate) fn set_lost(&mut self, chunk: u64) {
         self.set_address(chunk, self.slots + self.buffer.len() as u64);
+        self.lost_chunks += 1;
     }
 
     /// `chunk` is in this place of controller memory.
@@ -469,6 +473,9 @@ impl Elastic {
 
     #[inline]
     fn set_address(&mut self, chunk: u64, address: u64) {
+        if self.lost_chunks > 0 && self.home(chunk) == Home::Lost {
+            self.lost_chunks -= 1;
+        }
         self.map.set(chunk, address);
         if let Some(durable) = &mut self.durable {
             durable.note_written(chunk, address != NOWHERE);
