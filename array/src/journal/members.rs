@@ -103,6 +103,8 @@ pub(crate) enum News {
     Done(u64),
     /// It is whole.
     Whole,
+    /// Nothing of any element: a copy of what they tell already was damaged.
+    Again,
 }
 
 /// What has to be done, in this order, before the news is durable; each when all before it is over.
@@ -135,6 +137,8 @@ pub(crate) struct Telling {
 pub(crate) struct Members {
     /// The superblock as the elements have it, or soon will; that of each differs in its number and identifier.
     pub(crate) superblock: Superblock,
+    /// The last version of them that is on all elements; none of an array that was not opened.
+    pub(crate) on_elements: Option<Superblock>,
     /// Of each element the first page of the superblock's back copy.
     pub(crate) back: Vec<u32>,
     /// The plan that writes superblocks.
@@ -203,6 +207,7 @@ impl Members {
         Self {
             back: vec![superblock.pages - pages; superblock.members.len()],
             superblock,
+            on_elements: None,
             plan,
             work: Work::default(),
             telling: None,
@@ -265,6 +270,7 @@ impl Members {
                 match news {
                     News::Comes { .. } => (member.state, member.cursor) = (MemberState::Rebuilding, 0),
                     News::Done(rows) => member.cursor = rows,
+                    News::Again => {}
                     News::Whole => {
                         member.state = MemberState::Active;
                         (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);

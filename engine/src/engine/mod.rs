@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
-    Array, HostRequest, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+    Array, HostRequest, MetadataScrubbed, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -309,6 +309,16 @@ impl<B: Backend> Engine<B> {
     /// Those of [`Engine::flush`], when elements have no space for what is to be made durable, and when a transcript could not be
     /// written to its end.
     pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
+        self.settle_for_good()?;
+        self.end()
+    }
+
+    /// The first half of [`Engine::close`]: what is in flight is finished and made durable, and the superblocks of all elements
+    /// are read, and repaired where they are damaged. What was found.
+    ///
+    /// # Errors
+    /// Those of [`Engine::close`].
+    pub fn settle_for_good(&mut self) -> Result<MetadataScrubbed, EngineError> {
         self.set_rate(Rate::BytesPerSecond(0));
         self.finish()?;
         if !self.is_read_only {
@@ -321,7 +331,16 @@ impl<B: Backend> Engine<B> {
             self.flush()?;
             // What a flush leads to may go on behind it.
             self.finish()?;
+            let now = self.clock.now();
+            self.desk.told(|| Event::VerifySuperblocks { now });
+            self.array.verify_superblocks(now, &mut self.desk);
+            self.finish()?;
         }
+        Ok(self.array.metadata_scrubbed().0)
+    }
+
+    /// Closes what is settled.
+    fn end(mut self) -> Result<Vec<B::Element>, EngineError> {
         self.desk.told(|| Event::Closed);
         self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish())?;
         Ok(self.desk.backend.into_elements().into_iter().flatten().collect())

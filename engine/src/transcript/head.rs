@@ -47,6 +47,6 @@ impl Head {
 
     pub(super) fn opening(&self) -> Opening {
         let (read_only, force) = self.opening;
-        Opening { read_only, force }
+        Opening { read_only, force, ..Opening::default() }
     }
 }

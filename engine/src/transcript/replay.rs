@@ -481,6 +481,7 @@ impl Player<'_> {
             Event::Starved { now, is_starved } => array.starve(now, is_starved, stage),
             Event::Drained { now } => array.drain(now, stage),
             Event::Checkpoint { now } => array.checkpoint(now, stage),
+            Event::VerifySuperblocks { now } => array.verify_superblocks(now, stage),
             Event::Resumed { now } => array.resume(now, stage),
             Event::Closed => stage.script.is_closed = true,
             Event::Refused

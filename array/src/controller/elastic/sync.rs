@@ -292,6 +292,14 @@ impl<M: Memory> Array<M> {
         }
         let durable = self.elastic_mut().durable_mut();
         let is_news = durable.is_news;
+        match phase {
+            Phase::FlushBack => durable.on_elements = durable.sync.told.take().or(durable.on_elements.take()),
+            Phase::FlushCommit | Phase::FlushName => {
+                let touched = durable.sync.touched & !failed;
+                durable.commit_on = durable.sync.commit.map(|commit| (commit, touched));
+            }
+            _ => {}
+        }
         let next = match phase {
             Phase::FlushData if is_news => Phase::Front,
             Phase::FlushData => Phase::Commit,
@@ -313,6 +321,7 @@ impl<M: Memory> Array<M> {
             Phase::Header | Phase::FlushHeader => {
                 durable.checkpoint += 1;
                 durable.checkpoint_on = living(&durable.sync.keepers);
+                durable.newest = durable.sync.header.clone();
                 Phase::Name
             }
             Phase::Name => Phase::FlushName,
