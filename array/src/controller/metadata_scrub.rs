@@ -142,11 +142,14 @@ impl<M: Memory> Array<M> {
         match walk.stage {
             Doing::Look => self.look_at_next(),
             Doing::Mend(wanted) => {
-                if !self.is_mended(wanted) {
-                    return false;
+                if self.tell_superblocks_again(wanted) {
+                    return true;
                 }
-                self.go_to(Doing::Verify(0));
-                true
+                let is_mended = self.is_mended(wanted);
+                if is_mended {
+                    self.go_to(Doing::Verify(0));
+                }
+                is_mended
             }
             Doing::Verify(nth) => self.look_again(nth),
         }
@@ -334,6 +337,18 @@ impl<M: Memory> Array<M> {
         true
     }
 
+    /// Begins to write superblocks in place, where they tell of nothing else just now. False if there is nothing to begin.
+    fn tell_superblocks_again(&mut self, wanted: Wanted) -> bool {
+        let update = self.superblock_on_elements().map_or(0, |block| block.update);
+        let failed = self.failed_elements();
+        if wanted.update.is_none_or(|before| update > before) || self.has_lost_data() {
+            return false;
+        }
+        let Some(members) = self.members.as_mut().filter(|members| members.telling.is_none()) else { return false };
+        members.telling = Some(Telling { element: u16::MAX, news: News::Again, stage: Stage::Front, begun: 0, failed });
+        true
+    }
+
     /// Whether what repairs damaged copies was written, or cannot be now.
     fn is_mended(&mut self, wanted: Wanted) -> bool {
         if self.has_lost_data() {
@@ -342,12 +357,6 @@ impl<M: Memory> Array<M> {
         }
         let update = self.superblock_on_elements().map_or(0, |block| block.update);
         let has_superblocks = wanted.update.is_none_or(|before| update > before);
-        if let Some(members) = self.members.as_mut().filter(|members| !has_superblocks && members.telling.is_none()) {
-            let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
-            let failed = failed.fold(0, |mask, (element, _)| mask | 1 << element);
-            members.telling =
-                Some(Telling { element: u16::MAX, news: News::Again, stage: Stage::Front, begun: 0, failed });
-        }
         let log = self.elastic.as_ref();
         let has_checkpoint = wanted.checkpoint.is_none_or(|before| {
             log.is_none_or(|log| log.is_full || log.durable().checkpoint > before && !log.durable().names_checkpoint())

@@ -35,11 +35,14 @@ pub struct NamedMembers([u16; SUPERBLOCK_MEMBERS_MAX]);
 
 impl Default for NamedMembers {
     fn default() -> Self {
-        Self([u16::MAX; SUPERBLOCK_MEMBERS_MAX])
+        Self::NONE
     }
 }
 
 impl NamedMembers {
+    /// None is named.
+    pub const NONE: Self = Self([u16::MAX; SUPERBLOCK_MEMBERS_MAX]);
+
     /// The device that is offered as number `offered` is `member`. False for a number that no member can have.
     pub fn name(&mut self, member: u16, offered: u16) -> bool {
         let place = self.0.get_mut(usize::from(member));

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
-use stripewise_array::Opening;
-use stripewise_array::format::{Member, MemberState, Superblock};
+use stripewise_array::format::{Member, MemberState, SUPERBLOCK_MEMBERS_MAX, Superblock};
+use stripewise_array::{NamedMembers, Opened, Opening};
 use stripewise_base::units::{Bytes, Span};
 use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
@@ -97,9 +97,14 @@ pub(crate) struct Args {
     #[arg(long)]
     read_only: bool,
 
-    /// Open it even if something that was promised is lost, and say what
+    /// Open it even if something that was promised is lost, and say what; members that lost their superblocks are recognized by
+    /// their content and get them again
     #[arg(long)]
     force: bool,
+
+    /// With --force: the file or device without a superblock that is member N, where its content does not prove it; give several
+    #[arg(long, value_name = "N=PATH", value_parser = numbered, requires = "force", conflicts_with = "transcript")]
+    member: Vec<(u16, PathBuf)>,
 
     /// How fast rebuilds and scrubs may go, in bytes a second [default: as fast as can be]
     #[arg(long, value_name = "SIZE")]
@@ -130,7 +135,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     log::install(args.log_json, context.quiet);
     let known = args.places.hint(&args.name)?;
-    let Found { paths, block, is_whole, .. } = find(&args, known.as_ref())?;
+    let Found { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
+    let named = offer_blanks(&args, known.as_ref(), &mut paths)?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
     let media = match args.read_only {
         true => FileMedia::open_to_read(&paths, block.page_bytes)?,
@@ -138,12 +144,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     };
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
     let options = Options { page_bytes: block.page_bytes, rate, ..Options::default() };
-    let opening = Opening { read_only: args.read_only, force: args.force };
+    let opening = Opening { read_only: args.read_only, force: args.force, named };
     let scribe = args.transcript.as_deref().map(Scribe::create).transpose()?;
     let (engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;
     for loss in &opened.losses {
         tracing::error!(%loss, "something that was promised is lost");
     }
+    tell_reconstructed(&opened, &mut paths, known.as_ref());
     let absent = opened.positions.iter().filter(|position| position.is_none()).count();
     if absent > 0 {
         tracing::warn!(absent, "elements are absent or stale: the array is degraded");
@@ -192,6 +199,60 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     server.run()?;
     tracing::info!(array = settings.name, "ended");
     Ok(())
+}
+
+/// `N=PATH`.
+fn numbered(text: &str) -> Result<(u16, PathBuf), String> {
+    let (number, path) = text.split_once('=').ok_or("a member is named `N=PATH`, with its number and its file or device")?;
+    let number = number.parse().map_err(|_| format!("`{number}` is no number of a member"))?;
+    Ok((number, path.into()))
+}
+
+/// Adds to `paths` what has no superblock and is named, or is where a member was: by force it may get one again. Which members
+/// the user says that these are.
+fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> Outcome<NamedMembers> {
+    let mut named = NamedMembers::default();
+    if !args.force {
+        return Ok(named);
+    }
+    let places: Vec<PathBuf> = args.device.iter().chain(&args.files).cloned().collect();
+    let mut places = match known.filter(|_| places.is_empty()) {
+        Some(hint) => hint.paths.clone(),
+        None => search::expand(&places)?,
+    };
+    places.extend(args.member.iter().map(|(_, path)| path.clone()));
+    for path in search::distinct(places.into_iter()) {
+        if matches!(FileMedia::superblock(&path), Ok(None)) {
+            paths.push(path);
+        }
+    }
+    for (member, path) in &args.member {
+        let Some(offered) = paths.iter().position(|other| search::are_same(other, path)) else {
+            return Err(Failure::failed(format!(
+                "`{}` is named member {member}, and cannot be read or has a superblock: leave it out",
+                path.display()
+            )));
+        };
+        if !named.name(*member, offered as u16) {
+            return Err(Failure::usage(format!("there is no member {member}: numbers go up to {}", SUPERBLOCK_MEMBERS_MAX - 1)));
+        }
+    }
+    Ok(named)
+}
+
+/// Says what became of files without superblocks. Those that are not taken are not remembered either, unless they were.
+fn tell_reconstructed(opened: &Opened, paths: &mut Vec<PathBuf>, known: Option<&Hint>) {
+    let all = std::mem::take(paths);
+    for (offered, path) in (0u16..).zip(all) {
+        let found = opened.reconstructed.iter().find(|one| one.offered == offered);
+        if let Some(one) = found {
+            tracing::warn!("`{}` had no superblock: {one}", path.display());
+        }
+        let was_known = || known.is_some_and(|hint| hint.paths.contains(&path));
+        if found.is_none_or(|one| one.is_taken() || was_known()) {
+            paths.push(path);
+        }
+    }
 }
 
 /// The spares that are remembered and still are some: those that became elements are none any more, nor those that hold

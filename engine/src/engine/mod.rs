@@ -339,8 +339,11 @@ impl<B: Backend> Engine<B> {
         Ok(self.array.metadata_scrubbed().0)
     }
 
-    /// Closes what is settled.
-    fn end(mut self) -> Result<Vec<B::Element>, EngineError> {
+    /// The second half of [`Engine::close`]: returns the elements that are there.
+    ///
+    /// # Errors
+    /// When a transcript could not be written to its end.
+    pub fn end(mut self) -> Result<Vec<B::Element>, EngineError> {
         self.desk.told(|| Event::Closed);
         self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish())?;
         Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
