@@ -37,7 +37,9 @@ mod window;
 
 pub use bugs::Bug;
 pub(crate) use controller::members as controller_members;
-pub use controller::{Array, Halt, MetadataScrubbed, RejoinError, Rejoining, SECTOR_BYTES, StripeMember, StripeView};
+pub use controller::{
+    Array, Halt, MetadataScrubbed, RejoinError, Rejoining, SECTOR_BYTES, StripeMember, StripeView,
+};
 pub use driver::{Acknowledgement, Admission, Driver};
 pub use element_state::ElementState;
 pub use holds::Hold;
@@ -49,8 +51,8 @@ pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timin
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use recovery::{
-    Checked, DamagedCopy, Identity, NamedMembers, OpenError, Opened, Opening, PAGES_PROVE, Reconstructed, Reconstruction,
-    Trouble, create,
+    Checked, DamagedCopy, Identity, NamedMembers, OpenError, Opened, Opening, PAGES_PROVE, Reconstructed,
+    Reconstruction, Trouble, create,
 };
 pub use request::{HostRequest, RequestKind, SubmitError};
 pub use scheme::{

@@ -14,8 +14,10 @@ const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"ra
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 const LOG6: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
-const JOURNAL5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"in-place\"\n";
-const JOURNAL6: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[placement]\npolicy = \"in-place\"\n";
+const JOURNAL5: &str =
+    "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"in-place\"\n";
+const JOURNAL6: &str =
+    "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[placement]\npolicy = \"in-place\"\n";
 const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"in-place\"\n\
     [journal]\npolicy = \"intent-bitmap\"\n";
 
@@ -46,7 +48,11 @@ fn wipe(host: &mut Host, element: usize) {
     let mut disk = host.disk();
     let pages = &mut disk.elements[element].pages;
     let last = pages.len() - 4;
-    pages.iter_mut().enumerate().filter(|(nth, _)| *nth < 4 || *nth >= last).for_each(|(_, page)| page.fill(0));
+    pages
+        .iter_mut()
+        .enumerate()
+        .filter(|(nth, _)| *nth < 4 || *nth >= last)
+        .for_each(|(_, page)| page.fill(0));
 }
 
 fn superblocks(host: &mut Host, element: usize) -> [Option<Superblock>; 2] {
@@ -153,9 +159,14 @@ fn a_damaged_checkpoint_or_commit_record_of_the_log_is_written_again() {
 fn damaged_pages_of_the_table_of_checksums_are_written_again() {
     for (scheme, copies) in [(JOURNAL5, 2), (JOURNAL6, 3)] {
         let mut host = host(scheme).lose_power();
-        let its: u64 = (0..5).map(|element| damage(&mut host, element, |_, page| ChecksumPage::parse(page).is_ok())).sum();
+        let its: u64 = (0..5)
+            .map(|element| damage(&mut host, element, |_, page| ChecksumPage::parse(page).is_ok()))
+            .sum();
         let counts = found(host.scrub());
-        assert!(its > 0 && counts.0 % copies == 0 && counts.0 > 0 && counts.0 == counts.1, "{scheme}: {counts:?} of {its}");
+        assert!(
+            its > 0 && counts.0 % copies == 0 && counts.0 > 0 && counts.0 == counts.1,
+            "{scheme}: {counts:?} of {its}"
+        );
         assert_eq!(found(host.scrub()), (0, 0), "{scheme}");
         let mut host = host.lose_power();
         assert_eq!(host.opened.losses, [] as [String; 0], "{scheme}");
@@ -167,7 +178,8 @@ fn damaged_pages_of_the_table_of_checksums_are_written_again() {
 fn damaged_records_of_the_redo_journal_are_done_away_with() {
     for scheme in [JOURNAL5, JOURNAL6] {
         let mut host = host(scheme);
-        let its: u64 = (0..5).map(|element| damage(&mut host, element, |_, page| RedoRecord::parse(page).is_ok())).sum();
+        let its: u64 =
+            (0..5).map(|element| damage(&mut host, element, |_, page| RedoRecord::parse(page).is_ok())).sum();
         let counts = found(host.scrub());
         assert!(its > 0 && counts.0 > 0 && counts.0 == counts.1, "{scheme}: {counts:?} of {its}");
         assert_eq!(found(host.scrub()), (0, 0), "{scheme}");

@@ -13,7 +13,8 @@ const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"ra
 const LOG6: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 const JOURNAL5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
-const JOURNAL6: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[code]\nkind = \"rdp\"\n";
+const JOURNAL6: &str =
+    "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[code]\nkind = \"rdp\"\n";
 const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
 const FORCE: Opening = Opening { read_only: false, force: true, named: NamedMembers::NONE };
@@ -32,7 +33,11 @@ fn written(scheme: &str, chunks: u64) -> Disk {
 fn wipe(disk: &mut Disk, element: usize) {
     let pages = &mut disk.elements[element].pages;
     let last = pages.len() - 4;
-    pages.iter_mut().enumerate().filter(|(nth, _)| *nth < 4 || *nth >= last).for_each(|(_, page)| page.fill(0));
+    pages
+        .iter_mut()
+        .enumerate()
+        .filter(|(nth, _)| *nth < 4 || *nth >= last)
+        .for_each(|(_, page)| page.fill(0));
 }
 
 fn open(scheme: &str, disk: Disk, opening: Opening) -> Result<Host, OpenError> {
@@ -81,7 +86,7 @@ fn members_whose_superblocks_are_gone_are_recognized_by_their_content_in_whateve
         );
         assert!([1, 2, 4].iter().all(|&element| has_superblocks(&mut host, element)), "{scheme}");
         let disk = host.copy_of_disk();
-        let mut host = open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        let host = open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         assert!(host.opened.positions.iter().all(Option::is_some), "{scheme}");
         assert_eq!(host.opened.reconstructed, []);
     }
@@ -127,7 +132,10 @@ fn a_member_with_an_older_content_is_left_out_unless_the_array_cannot_start_with
         wipe(&mut disk, 2);
         let mut host = open(scheme, disk.clone(), FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
         let found = &host.opened.reconstructed;
-        assert!(matches!(found[0].how, Reconstruction::Stale(right, wrong) if right >= 8 && wrong > 0), "{scheme}: {found:?}");
+        assert!(
+            matches!(found[0].how, Reconstruction::Stale(right, wrong) if right >= 8 && wrong > 0),
+            "{scheme}: {found:?}"
+        );
         assert_eq!(host.opened.positions[2], None, "{scheme}");
         (40..100).for_each(|chunk| assert_eq!(host.read(chunk), Some(200), "{scheme}: chunk {chunk}"));
         // With another one gone it is needed, and what it has is believed where its checksum is right.
@@ -174,14 +182,19 @@ fn with_a_bitmap_the_user_names_members_and_no_more_of_them_are_believed_than_it
     assert_eq!(host.opened.positions[1], None, "it is made again from the others");
     wipe(&mut disk, 3);
     let refused = refusal(BITMAP5, disk.clone(), FORCE);
-    assert!(refused.contains("too few elements") && refused.contains("if you know that it is one, name it"), "{refused}");
-    let mut host = open(BITMAP5, disk.clone(), named(&[(1, 1), (3, 3)])).unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        refused.contains("too few elements") && refused.contains("if you know that it is one, name it"),
+        "{refused}"
+    );
+    let mut host =
+        open(BITMAP5, disk.clone(), named(&[(1, 1), (3, 3)])).unwrap_or_else(|error| panic!("{error}"));
     let taken: Vec<bool> = host.opened.reconstructed.iter().map(Reconstructed::is_taken).collect();
     assert_eq!(taken, [true, false]);
     is_intact(&mut host, 120);
     let states: Vec<MemberState> = {
         let disk = host.disk();
-        let block = Superblock::parse(&disk.elements[1].pages[..4].concat()).unwrap_or_else(|error| panic!("{error}"));
+        let block = Superblock::parse(&disk.elements[1].pages[..4].concat())
+            .unwrap_or_else(|error| panic!("{error}"));
         block.members.iter().map(|member| member.state).collect()
     };
     assert_eq!(states[1], MemberState::Active);

@@ -66,7 +66,10 @@ fn a_scrub_repairs_what_was_zeroed_of_members_in_turn_and_the_next_start_has_all
     for element in [1, 3] {
         wipe(&sandbox, element);
         let scrubbed = sandbox.run("scrub pool --wait").success();
-        assert!(scrubbed.contains("copies of metadata: ") && !scrubbed.contains(" 0 repaired\n"), "{scrubbed}");
+        assert!(
+            scrubbed.contains("copies of metadata: ") && !scrubbed.contains(" 0 repaired\n"),
+            "{scrubbed}"
+        );
         assert!(!is_wiped(&sandbox, element));
     }
     assert_eq!(status(&sandbox)["last_scrub"]["lost"], 0);
@@ -122,7 +125,10 @@ fn the_user_names_members_where_nothing_proves_them() {
     let _served =
         Served::start(&sandbox, "pool", "--force --member 0=pool/element-0 --member 2=pool/element-2");
     let status = status(&sandbox);
-    assert_eq!(status["health"], "degraded", "one of them is believed, and the other can be made from the rest: {status}");
+    assert_eq!(
+        status["health"], "degraded",
+        "one of them is believed, and the other can be made from the rest: {status}"
+    );
 }
 
 #[test]

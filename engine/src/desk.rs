@@ -50,7 +50,10 @@ impl fmt::Display for Failure {
             Self::Asked => return f.write_str("it was taken out of service"),
             Self::Absent => return f.write_str("it was absent or stale when the array was opened"),
             Self::Shrunk { bytes, needed } => {
-                return write!(f, "its file has {bytes} bytes, and the array uses {needed}: it was cut short");
+                return write!(
+                    f,
+                    "its file has {bytes} bytes, and the array uses {needed}: it was cut short"
+                );
             }
             Self::Error { operation, error } => (operation, error),
         };

@@ -227,10 +227,11 @@ impl Server {
             let (damaged, repaired) = (found.damaged, found.repaired);
             tracing::warn!(damaged, repaired, "superblocks were damaged when the array was stopped");
         }
-        let whole = settled.map_err(ServeError::from).and_then(|found| match found.damaged - found.repaired {
-            0 => Ok(()),
-            left => Err(ServeError::Superblocks { left }),
-        });
+        let whole =
+            settled.map_err(ServeError::from).and_then(|found| match found.damaged - found.repaired {
+                0 => Ok(()),
+                left => Err(ServeError::Superblocks { left }),
+            });
         let closed = whole.and(engine.end().map(drop).map_err(ServeError::from));
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
         let ended = served.and(closed).and_then(|()| recorded.map(drop));

@@ -53,7 +53,8 @@ impl<M: Memory> Array<M> {
         if let Some(group) = self.group_beyond(returning) {
             return Err(RejoinError::Beyond(group));
         }
-        let coming = members.telling.filter(|telling| telling.news != News::Again).map(|telling| telling.element);
+        let coming =
+            members.telling.filter(|telling| telling.news != News::Again).map(|telling| telling.element);
         if let Some(other) = coming.or(members.rebuild.as_ref().map(|rebuild| rebuild.element)) {
             return Err(self.halted_by().map_or(RejoinError::Busy(other), RejoinError::Beyond));
         }

@@ -2,8 +2,8 @@
 
 use super::Array;
 use crate::format::{
-    CheckpointHeader, ChecksumPage, Commit, Copy, IntentPage, REDO_MAGIC, RedoRecord, SUPERBLOCK_BYTES, Superblock,
-    crc32c, superblock_pages,
+    CheckpointHeader, ChecksumPage, Commit, Copy, IntentPage, REDO_MAGIC, RedoRecord, SUPERBLOCK_BYTES,
+    Superblock, crc32c, superblock_pages,
 };
 use crate::journal::Stage;
 use crate::memory::Memory;
@@ -103,7 +103,10 @@ impl<M: Memory> Array<M> {
                 let is_written = |telling: &crate::journal::Telling| {
                     matches!(telling.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
                 };
-                (members.back[element], members.work.is_under_way && members.telling.as_ref().is_some_and(is_written))
+                (
+                    members.back[element],
+                    members.work.is_under_way && members.telling.as_ref().is_some_and(is_written),
+                )
             }
             (None, Some(log)) => {
                 let durable = log.durable();
@@ -128,7 +131,8 @@ impl<M: Memory> Array<M> {
 
     fn checkpoint_piece(&self, nth: u64) -> Place {
         let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
-        let Some((durable, header)) = durable.and_then(|durable| Some((durable, durable.newest.as_ref()?))) else {
+        let Some((durable, header)) = durable.and_then(|durable| Some((durable, durable.newest.as_ref()?)))
+        else {
             return Place::Over;
         };
         if nth >= self.elements.count.into() {
@@ -144,7 +148,8 @@ impl<M: Memory> Array<M> {
 
     fn commit_piece(&self, nth: u64) -> Place {
         let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
-        let Some((durable, (commit, on))) = durable.and_then(|durable| Some((durable, durable.commit_on?))) else {
+        let Some((durable, (commit, on))) = durable.and_then(|durable| Some((durable, durable.commit_on?)))
+        else {
             return Place::Over;
         };
         if nth >= self.elements.count.into() {
@@ -204,7 +209,12 @@ impl<M: Memory> Array<M> {
         }
         match journal.ring.kept(number) {
             Some((first, pages, keepers)) if keepers >> element & 1 != 0 && !self.is_filled(element) => {
-                Place::At(Run { element, first: journal.layout.journal.first + first, pages, version: number })
+                Place::At(Run {
+                    element,
+                    first: journal.layout.journal.first + first,
+                    pages,
+                    version: number,
+                })
             }
             _ => Place::Nowhere,
         }

@@ -174,9 +174,14 @@ impl<M: Memory> Array<M> {
             return false;
         }
         let next = piece.kind.next();
-        let records = self.journal.as_ref().map_or((0, 0), |journal| (journal.ring.tail(), journal.ring.next_number()));
+        let records =
+            self.journal.as_ref().map_or((0, 0), |journal| (journal.ring.tail(), journal.ring.next_number()));
         // Those before the tail are needed no more.
-        let skipped = if next == Kind::Record { records.0.saturating_sub(1) * u64::from(self.elements.count) } else { 0 };
+        let skipped = if next == Kind::Record {
+            records.0.saturating_sub(1) * u64::from(self.elements.count)
+        } else {
+            0
+        };
         let kinds = if is_closing { 1 } else { KINDS };
         let Some(walk) = &mut self.metadata.walk else { return false };
         match place {
@@ -224,7 +229,9 @@ impl<M: Memory> Array<M> {
             return false;
         }
         let width = self.geometry.members;
-        let Some(reading) = self.metadata.walk.as_mut().and_then(|walk| walk.reading.as_mut()) else { return false };
+        let Some(reading) = self.metadata.walk.as_mut().and_then(|walk| walk.reading.as_mut()) else {
+            return false;
+        };
         reading.is_under_way = true;
         let done = (reading.bytes.len() / self.elements.page_bytes as usize) as u32;
         let count = (reading.run.pages - done).min(width);
@@ -267,7 +274,9 @@ impl<M: Memory> Array<M> {
         let (lost, read) = (self.plans[plan as usize].lost, u32::from(self.plans[plan as usize].operations));
         let mut pages = Vec::with_capacity(read as usize * page_bytes);
         for nth in 0..read {
-            pages.extend_from_slice(&self.memory.bytes(self.buffer_of(plan * self.stride + nth))[..page_bytes]);
+            pages.extend_from_slice(
+                &self.memory.bytes(self.buffer_of(plan * self.stride + nth))[..page_bytes],
+            );
         }
         let Some(walk) = &mut self.metadata.walk else { return };
         let Some(mut reading) = walk.reading.take() else { return };
@@ -279,7 +288,8 @@ impl<M: Memory> Array<M> {
         let is_moot = place != Place::At(reading.run);
         let is_whole = reading.bytes.len() == reading.run.pages as usize * page_bytes;
         let is_over = is_moot || is_whole || reading.is_unreadable || read == 0;
-        let is_bad = !is_moot && is_over && (reading.is_unreadable || !self.is_piece(reading.piece, &reading.bytes));
+        let is_bad =
+            !is_moot && is_over && (reading.is_unreadable || !self.is_piece(reading.piece, &reading.bytes));
         let Some(walk) = &mut self.metadata.walk else { return };
         if !is_over {
             walk.reading = Some(reading);
@@ -344,8 +354,11 @@ impl<M: Memory> Array<M> {
         if wanted.update.is_none_or(|before| update > before) || self.has_lost_data() {
             return false;
         }
-        let Some(members) = self.members.as_mut().filter(|members| members.telling.is_none()) else { return false };
-        members.telling = Some(Telling { element: u16::MAX, news: News::Again, stage: Stage::Front, begun: 0, failed });
+        let Some(members) = self.members.as_mut().filter(|members| members.telling.is_none()) else {
+            return false;
+        };
+        members.telling =
+            Some(Telling { element: u16::MAX, news: News::Again, stage: Stage::Front, begun: 0, failed });
         true
     }
 
@@ -359,7 +372,9 @@ impl<M: Memory> Array<M> {
         let has_superblocks = wanted.update.is_none_or(|before| update > before);
         let log = self.elastic.as_ref();
         let has_checkpoint = wanted.checkpoint.is_none_or(|before| {
-            log.is_none_or(|log| log.is_full || log.durable().checkpoint > before && !log.durable().names_checkpoint())
+            log.is_none_or(|log| {
+                log.is_full || log.durable().checkpoint > before && !log.durable().names_checkpoint()
+            })
         });
         let has_intent = !wanted.intent
             || self.intent.as_ref().is_none_or(|intent| !intent.has_news && !intent.work.is_under_way);

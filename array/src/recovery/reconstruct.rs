@@ -15,7 +15,9 @@ use super::superblocks::Copies;
 use super::walk::Found;
 use super::{OpenError, Opened};
 use crate::format::in_place::InPlaceLayout;
-use crate::format::{Commit, EntryRole, MemberState, Placement, SUPERBLOCK_MEMBERS_MAX, Summary, Superblock, crc32c};
+use crate::format::{
+    Commit, EntryRole, MemberState, Placement, SUPERBLOCK_MEMBERS_MAX, Summary, Superblock, crc32c,
+};
 use crate::geometry::Geometry;
 use crate::media::{At, Media};
 
@@ -153,7 +155,7 @@ impl fmt::Display for Reconstructed {
 /// What a page of a row should have: the checksum, and whose that is.
 type Row = (u32, Vec<(u16, u32)>);
 
-/// How a device compares with each member.
+/// How a device compares with a member: pages that speak for it, and pages that are not what they should be.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     right: u64,
@@ -198,7 +200,8 @@ impl Remains<'_> {
                 *place = Some(at);
             }
         }
-        let blanks: Vec<u16> = (0..).zip(&*offered).filter(|(_, its)| its.newest().is_none()).map(|(at, _)| at).collect();
+        let blanks: Vec<u16> =
+            (0..).zip(&*offered).filter(|(_, its)| its.newest().is_none()).map(|(at, _)| at).collect();
         let fits = |media: &dyn Media, at: u16| {
             let (pages, page_bytes) = media.size(at);
             pages >= model.pages && page_bytes == model.page_bytes
@@ -206,7 +209,9 @@ impl Remains<'_> {
         let usable: Vec<u16> = blanks.iter().copied().filter(|&at| fits(self.media, at)).collect();
         let rows = match (model.placement, self.layout) {
             (Placement::Log, _) => self.rows_of_log(model, &known, &usable),
-            (Placement::InPlace, Some(layout)) if layout.table.pages > 0 => self.rows_in_place(model, &known, layout),
+            (Placement::InPlace, Some(layout)) if layout.table.pages > 0 => {
+                self.rows_in_place(model, &known, layout)
+            }
             (Placement::InPlace, _) => Vec::new(),
         };
         let tallies = self.compare(&rows, &usable, model);
@@ -290,12 +295,12 @@ impl Remains<'_> {
             for (nth, &device) in devices.iter().enumerate() {
                 let checksum = self.read(At { element: device, page: *page }).map(|bytes| crc32c(&bytes));
                 for &(number, expected) in entries {
-                    let is_its_own = |(other, its): &(u16, u32)| *other == number || *its != expected;
-                    if expected == zeros || !entries.iter().all(is_its_own) {
-                        continue;
-                    }
                     let tally = &mut tallies[nth][usize::from(number)];
-                    if checksum == Some(expected) { tally.right += 1 } else { tally.wrong += 1 }
+                    let is_its_own = |(other, its): &(u16, u32)| *other == number || *its != expected;
+                    let speaks = expected != zeros && entries.iter().all(is_its_own);
+                    // What it lacks counts whatever it is.
+                    tally.wrong += u64::from(checksum != Some(expected));
+                    tally.right += u64::from(speaks && checksum == Some(expected));
                 }
             }
         }
@@ -357,7 +362,13 @@ impl Remains<'_> {
 
     /// The element and page of a slot of a segment.
     fn element(&mut self, model: &Superblock, (segment, slot): (u32, u32)) -> (u16, u32) {
-        let found = Found { media: self.media, superblock: model, positions: &[], geometry: self.geometry, pages_read: 0 };
+        let found = Found {
+            media: self.media,
+            superblock: model,
+            positions: &[],
+            geometry: self.geometry,
+            pages_read: 0,
+        };
         found.element(segment, slot)
     }
 
@@ -393,7 +404,12 @@ impl Remains<'_> {
     }
 
     /// Rows in place, with the checksums that the table has, without those that records of the journal change.
-    fn rows_in_place(&mut self, model: &Superblock, known: &[Option<u16>], layout: InPlaceLayout) -> Vec<Row> {
+    fn rows_in_place(
+        &mut self,
+        model: &Superblock,
+        known: &[Option<u16>],
+        layout: InPlaceLayout,
+    ) -> Vec<Row> {
         let mut site = Site {
             media: self.media,
             geometry: self.geometry,
@@ -414,13 +430,15 @@ impl Remains<'_> {
         for group in 0..self.geometry.groups {
             let is_told = |row: &u32| {
                 let is_lost = lost.iter().any(|(its, rows)| *its == group && rows.contains(row));
-                let is_written = || (0..layout.members).any(|position| table.get(group, *row, position) != zeros);
+                let is_written =
+                    || (0..layout.members).any(|position| table.get(group, *row, position) != zeros);
                 !is_lost && !changed.contains(row) && is_written()
             };
             let written: Vec<u32> = (0..layout.data.pages).filter(is_told).collect();
             let step = (written.len() as u32).div_ceil(ROWS).max(1);
             for &row in written.iter().step_by(step as usize) {
-                let entry = |position| (self.geometry.element_at(group, position), table.get(group, row, position));
+                let entry =
+                    |position| (self.geometry.element_at(group, position), table.get(group, row, position));
                 rows.push((layout.data.first + row, (0..layout.members).map(entry).collect()));
             }
         }
@@ -443,12 +461,17 @@ fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstru
     for group in 0..groups {
         loop {
             let is_there = |number: usize| {
-                let is_taken = |one: &Reconstructed| one.is_taken() && one.member.map(usize::from) == Some(number);
-                known[number].is_some() && model.members[number].state != MemberState::Failed || found.iter().any(is_taken)
+                let is_taken =
+                    |one: &Reconstructed| one.is_taken() && one.member.map(usize::from) == Some(number);
+                known[number].is_some() && model.members[number].state != MemberState::Failed
+                    || found.iter().any(is_taken)
             };
-            let missing = (0..known.len()).filter(|&number| group_of(number) == group && !is_there(number)).count();
-            let its = |one: &&mut Reconstructed| one.member.is_some_and(|number| group_of(number.into()) == group);
-            let next = found.iter_mut().filter(its).filter(|one| rank(one).is_some()).min_by_key(|one| rank(one));
+            let missing =
+                (0..known.len()).filter(|&number| group_of(number) == group && !is_there(number)).count();
+            let its =
+                |one: &&mut Reconstructed| one.member.is_some_and(|number| group_of(number.into()) == group);
+            let next =
+                found.iter_mut().filter(its).filter(|one| rank(one).is_some()).min_by_key(|one| rank(one));
             let Some(next) = next.filter(|_| missing > parity) else { break };
             next.how = match next.how {
                 Reconstruction::Stale(right, wrong) => Reconstruction::Needed(right, wrong),

@@ -203,7 +203,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 
 /// `N=PATH`.
 fn numbered(text: &str) -> Result<(u16, PathBuf), String> {
-    let (number, path) = text.split_once('=').ok_or("a member is named `N=PATH`, with its number and its file or device")?;
+    let (number, path) =
+        text.split_once('=').ok_or("a member is named `N=PATH`, with its number and its file or device")?;
     let number = number.parse().map_err(|_| format!("`{number}` is no number of a member"))?;
     Ok((number, path.into()))
 }
@@ -234,7 +235,10 @@ fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> 
             )));
         };
         if !named.name(*member, offered as u16) {
-            return Err(Failure::usage(format!("there is no member {member}: numbers go up to {}", SUPERBLOCK_MEMBERS_MAX - 1)));
+            return Err(Failure::usage(format!(
+                "there is no member {member}: numbers go up to {}",
+                SUPERBLOCK_MEMBERS_MAX - 1
+            )));
         }
     }
     Ok(named)

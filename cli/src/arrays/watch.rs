@@ -98,7 +98,8 @@ pub(super) fn left(progress: &Progress) -> String {
 
 /// What a scrub came to.
 pub(super) fn scrubbed(scrubbed: &Scrubbed) -> String {
-    let Scrubbed { read_bytes, damaged, repaired, lost, metadata_damaged, metadata_repaired, complete } = *scrubbed;
+    let Scrubbed { read_bytes, damaged, repaired, lost, metadata_damaged, metadata_repaired, complete } =
+        *scrubbed;
     let [damaged, repaired, lost] = [damaged, repaired, lost].map(count);
     let end = if complete { "" } else { ", ended before it was done" };
     let metadata = match metadata_damaged {

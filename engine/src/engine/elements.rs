@@ -76,7 +76,9 @@ impl<B: Backend> Engine<B> {
             let is_there = !self.array.is_failed(element) && self.array.bears_loss_of(element);
             let path = self.desk.backend.path(element).filter(|_| is_there);
             let found = path.and_then(|path| std::fs::metadata(path).ok()).filter(std::fs::Metadata::is_file);
-            let Some(bytes) = found.map(|found| found.len()).filter(|&bytes| bytes < needed) else { continue };
+            let Some(bytes) = found.map(|found| found.len()).filter(|&bytes| bytes < needed) else {
+                continue;
+            };
             self.desk.fail(element, Failure::Shrunk { bytes, needed });
             let now = self.clock.now();
             self.desk.told(|| Event::Failed { now, element });
