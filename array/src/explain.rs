@@ -35,6 +35,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::Record => "journal",
         Purpose::Clean => "free records of the journal",
         Purpose::Members => "write superblocks",
+        Purpose::Inspect => "scrub metadata",
     };
     let hold = match plan.hold {
         Hold::None => "not held",

@@ -37,7 +37,9 @@ mod window;
 
 pub use bugs::Bug;
 pub(crate) use controller::members as controller_members;
-pub use controller::{Array, Halt, RejoinError, Rejoining, SECTOR_BYTES, StripeMember, StripeView};
+pub use controller::{
+    Array, Halt, MetadataScrubbed, RejoinError, Rejoining, SECTOR_BYTES, StripeMember, StripeView,
+};
 pub use driver::{Acknowledgement, Admission, Driver};
 pub use element_state::ElementState;
 pub use holds::Hold;
@@ -48,7 +50,10 @@ pub use mix::MixSection;
 pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timing};
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
-pub use recovery::{Checked, DamagedCopy, Identity, OpenError, Opened, Opening, Trouble, create};
+pub use recovery::{
+    Checked, DamagedCopy, Identity, NamedMembers, OpenError, Opened, Opening, PAGES_PROVE, Reconstructed,
+    Reconstruction, Trouble, create,
+};
 pub use request::{HostRequest, RequestKind, SubmitError};
 pub use scheme::{
     Acknowledge, CodeSection, EachElement, Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError,

@@ -61,6 +61,8 @@ pub enum Purpose {
     Clean,
     /// Writing superblocks that tell of an element of an array in place.
     Members,
+    /// Reading a copy of metadata, to scrub it.
+    Inspect,
 }
 
 /// One step of a plan.

@@ -426,7 +426,8 @@ impl Host<PageMemory> for Player {
             | Purpose::Discard
             | Purpose::Record
             | Purpose::Clean
-            | Purpose::Members => {}
+            | Purpose::Members
+            | Purpose::Inspect => {}
             Purpose::Resync => self.seen.resyncs += 1,
             Purpose::Redo => self.seen.redone += 1,
             Purpose::Trim | Purpose::Flush | Purpose::Destage => self.seen.others += 1,

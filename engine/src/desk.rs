@@ -31,6 +31,13 @@ pub enum Failure {
     Asked,
     /// It was not there when the array was opened, or what it had was too old.
     Absent,
+    /// Its file has become smaller than what the array uses of it.
+    Shrunk {
+        /// Bytes that it has.
+        bytes: u64,
+        /// Bytes that the array uses.
+        needed: u64,
+    },
     /// The controller gave it up after an error that an element must not have.
     Error {
         /// What was tried.
@@ -48,6 +55,12 @@ impl fmt::Display for Failure {
             Self::Asked => return f.write_str("it was taken out of service"),
             Self::Unreliable(reason) => return f.write_str(reason),
             Self::Absent => return f.write_str("it was absent or stale when the array was opened"),
+            Self::Shrunk { bytes, needed } => {
+                return write!(
+                    f,
+                    "its file has {bytes} bytes, and the array uses {needed}: it was cut short"
+                );
+            }
             Self::Error { operation, error } => (operation, error),
         };
         match operation.kind {

@@ -111,7 +111,7 @@ fn look(scheme: &str, disk: &mut Disk) {
     };
     let scheme = Scheme::from_toml("the check", scheme).expect("it is a scheme");
     for force in [false, true] {
-        let opening = Opening { read_only: true, force };
+        let opening = Opening { read_only: true, force, ..Opening::default() };
         match Array::open(&scheme, elements, PageMemory::new(PAGE as u32), disk, opening) {
             Ok((array, opened)) => {
                 array.check_all(disk, &opened, &mut |trouble| assert!(!trouble.to_string().is_empty()));

@@ -35,6 +35,15 @@ pub enum ServeError {
     /// The array failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Copies of superblocks are damaged, and could not be written again.
+    #[error(
+        "{left} copies of superblocks are damaged and could not be repaired; the next start may not find their members: serve the \
+         array again and replace members that cannot be written"
+    )]
+    Superblocks {
+        /// How many.
+        left: u64,
+    },
     /// Another server records to the folder.
     #[error("another server records to `{}`; name another folder", .0.display())]
     RecordInUse(PathBuf),

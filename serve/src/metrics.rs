@@ -158,7 +158,10 @@ fn elements(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     gauge(to, "scrub_complete", complete, f64::from(u8::from(scrubbed.complete)))?;
     gauge(to, "scrub_damaged_pages", "Damaged pages that the last scrub found", scrubbed.damaged as f64)?;
     gauge(to, "scrub_repaired_chunks", "Damages that the last scrub repaired", scrubbed.repaired as f64)?;
-    gauge(to, "scrub_lost_chunks", "Chunks of which reads fail", scrubbed.lost as f64)
+    gauge(to, "scrub_lost_chunks", "Chunks of which reads fail", scrubbed.lost as f64)?;
+    let (damaged, repaired) = (scrubbed.metadata_damaged as f64, scrubbed.metadata_repaired as f64);
+    gauge(to, "scrub_damaged_metadata", "Damaged copies of metadata that the last scrub found", damaged)?;
+    gauge(to, "scrub_repaired_metadata", "Copies of metadata that it repaired", repaired)
 }
 
 /// The health of members; `numbers` are theirs.

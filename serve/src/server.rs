@@ -245,8 +245,20 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         let Self { service, monitor, sessions, listeners, guests, mailbox, http, control, .. } = self;
         drop((mailbox, sessions, listeners, guests));
-        let Service { engine, recorder, .. } = service;
-        let closed = engine.close().map(drop).map_err(ServeError::from);
+        let Service { mut engine, recorder, .. } = service;
+        let settled = engine.settle_for_good();
+        if let Ok(found) = &settled
+            && found.damaged > 0
+        {
+            let (damaged, repaired) = (found.damaged, found.repaired);
+            tracing::warn!(damaged, repaired, "superblocks were damaged when the array was stopped");
+        }
+        let whole =
+            settled.map_err(ServeError::from).and_then(|found| match found.damaged - found.repaired {
+                0 => Ok(()),
+                left => Err(ServeError::Superblocks { left }),
+            });
+        let closed = whole.and(engine.end().map(drop).map_err(ServeError::from));
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
         let ended = served.and(closed).and_then(|()| recorded.map(drop));
         let told = ended.as_ref().map(|()| Value::Null);

@@ -88,6 +88,9 @@ pub struct Status {
     pub scrub: Option<Progress>,
     /// What the last scrub that ended came to.
     pub last_scrub: Option<Scrubbed>,
+    /// Copies of metadata that are known to be damaged now: what a scrub found and has not repaired yet, or could not.
+    #[serde(default)]
+    pub metadata_damaged: u64,
     /// Requests of hosts, by kind.
     pub requests: Vec<Requests>,
     /// Requests that are under way.
@@ -187,6 +190,13 @@ pub struct Scrubbed {
     pub repaired: u64,
     /// Damages that nothing could repair.
     pub lost: u64,
+    /// Copies of metadata that could not be read or did not hold what they should: superblocks, checkpoints, commit records,
+    /// records of the journal, the table of checksums, the bitmap.
+    #[serde(default)]
+    pub metadata_damaged: u64,
+    /// Of those: copies that were written again and read back.
+    #[serde(default)]
+    pub metadata_repaired: u64,
     /// Whether it read everything: it was not ended before.
     pub complete: bool,
 }

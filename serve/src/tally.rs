@@ -158,6 +158,8 @@ impl Tally {
                 damaged: counts.bad,
                 repaired: counts.repaired,
                 lost: counts.lost,
+                metadata_damaged: counts.metadata_damaged,
+                metadata_repaired: counts.metadata_repaired,
                 complete: asked.unwrap_or(true),
             }),
         }
@@ -252,6 +254,7 @@ impl Tally {
             rebuild_halted: found.rebuild_halted.map(|why| why.to_string()),
             rebuild_lost: found.rebuild_lost,
             scrub: found.scrub.progress.map(|share| progress(None, share, &self.scrub)),
+            metadata_damaged: found.scrub.metadata_damaged.saturating_sub(found.scrub.metadata_repaired),
             last_scrub,
             requests: Kind::ALL.map(|kind| self.requests(kind, now)).into(),
             in_flight: found.requests.into(),
@@ -344,6 +347,7 @@ fn apart_from_elements(found: &stripewise_engine::Status, last_scrub: Option<&Sc
     let is_impaired = found.is_full
         || found.is_starved
         || found.rebuild_lost > 0
+        || found.scrub.metadata_damaged > found.scrub.metadata_repaired
         || last_scrub.is_some_and(|scrubbed| scrubbed.lost > 0);
     if is_impaired { Health::Impaired } else { Health::Clean }
 }

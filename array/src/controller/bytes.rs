@@ -223,7 +223,8 @@ impl<M: Memory> Array<M> {
             | Purpose::Sync
             | Purpose::Record
             | Purpose::Clean
-            | Purpose::Members => {}
+            | Purpose::Members
+            | Purpose::Inspect => {}
         }
     }
 

@@ -93,6 +93,7 @@ impl<M: Memory> Array<M> {
         } else if self.is_kept() {
             self.elastic_mut().durable_mut().begin_scrub();
         }
+        self.begin_metadata_scrub();
         self.settle(driver);
     }
 
@@ -115,15 +116,19 @@ impl<M: Memory> Array<M> {
         if let Some(walk) = log.and_then(|durable| durable.scrub.as_mut()) {
             walk.segment = u32::MAX;
         }
+        self.metadata.stop();
     }
 
     /// What the last scrub did, and whether it goes on.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
-        match (&self.members, self.durable()) {
+        let (counts, goes_on) = match (&self.members, self.durable()) {
             (Some(members), _) => (members.scrubbed, members.scrub.is_some()),
             (None, Some(durable)) => (durable.scrubbed, durable.scrub.is_some()),
             (None, None) => Default::default(),
-        }
+        };
+        let (found, _) = self.metadata_scrubbed();
+        let (metadata_damaged, metadata_repaired) = (found.damaged, found.repaired);
+        (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)
     }
 
     /// Elements have no space for what is written to them, or have some again. While they have none, the log refuses hosts'

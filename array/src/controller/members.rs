@@ -23,7 +23,15 @@ impl<M: Memory> Array<M> {
             // The new epoch has no records yet.
             members.begin_rebuild(number as u16, (cursor, rows), false, 0);
         }
+        members.on_elements = Some(superblock.clone());
         (members.superblock, members.back) = (superblock, back);
+    }
+
+    /// What superblocks on the elements say, where that is not what they would say of an array that is written.
+    pub(crate) fn has_on_elements(&mut self, superblock: Superblock) {
+        if let Some(members) = &mut self.members {
+            members.on_elements = Some(superblock);
+        }
     }
 
     /// Rows of a group: pages of the data.
@@ -204,7 +212,11 @@ impl<M: Memory> Array<M> {
         };
         if telling.failed != now {
             // Others failed, and the superblocks are to say so.
-            let stage = if telling.stage == Stage::Clear { Stage::Clear } else { Stage::Settle };
+            let stage = match telling {
+                Telling { stage: Stage::Clear, .. } => Stage::Clear,
+                Telling { news: News::Again, .. } => Stage::Front,
+                _ => Stage::Settle,
+            };
             (telling.failed, telling.stage, telling.begun) = (now, stage, 0);
             return;
         }
@@ -214,7 +226,9 @@ impl<M: Memory> Array<M> {
         }
         // It is the one that was to come, and it does not.
         let epoch = members.superblock.epoch;
-        members.superblock.members[telling.element as usize].fail(epoch, 0);
+        if let Some(member) = members.superblock.members.get_mut(telling.element as usize) {
+            member.fail(epoch, 0);
+        }
         members.telling = None;
     }
 
@@ -239,6 +253,7 @@ impl<M: Memory> Array<M> {
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let Some(members) = &mut self.members else { return };
         members.telling = None;
+        members.on_elements = Some(members.superblock.clone());
         match news {
             News::Comes { is_returned } => {
                 members.begin_rebuild(element, (0, rows), is_returned, behind);
@@ -258,6 +273,7 @@ impl<M: Memory> Array<M> {
                 }
             }
             News::Stopped => members.is_stopping = false,
+            News::Again => {}
         }
     }
 

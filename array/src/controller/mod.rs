@@ -30,6 +30,8 @@ mod journaling;
 mod late;
 mod logging;
 mod members;
+mod metadata_pieces;
+mod metadata_scrub;
 mod reads;
 mod redirect;
 mod rejoin;
@@ -45,6 +47,7 @@ mod zones;
 pub(crate) use elastic::Short;
 pub use elastic::{StripeMember, StripeView};
 pub use going_on::Halt;
+pub use metadata_scrub::MetadataScrubbed;
 pub use rejoin::{RejoinError, Rejoining};
 use std::collections::VecDeque;
 use zones::Internal;
@@ -154,6 +157,7 @@ pub struct Array<M: Memory> {
     journal: Option<Journal>,
     intent: Option<Intent>,
     members: Option<Members>,
+    metadata: metadata_scrub::MetadataScrub,
     /// The controller's own request, which has the slot behind those of hosts, and room for its bytes while it has none.
     internal: Internal,
     spare_payload: Option<M::Host>,
@@ -279,6 +283,7 @@ impl<M: Memory> Array<M> {
             journal,
             intent,
             members,
+            metadata: metadata_scrub::MetadataScrub::default(),
             internal: Internal::Idle,
             spare_payload: None,
             window: Window::new(

@@ -147,6 +147,10 @@ impl<M: Memory> Array<M> {
                 self.build_flush(plan);
                 Ok(())
             }
+            Purpose::Inspect => {
+                self.build_inspect(plan);
+                Ok(())
+            }
             Purpose::Record | Purpose::Clean | Purpose::Members => {
                 unreachable!("the journal makes the steps of its own plans")
             }
@@ -158,7 +162,12 @@ impl<M: Memory> Array<M> {
             let is_stripe = self.elastic.is_some()
                 && !matches!(
                     purpose,
-                    Purpose::Flush | Purpose::Summary | Purpose::Tell | Purpose::Sync | Purpose::Discard
+                    Purpose::Flush
+                        | Purpose::Summary
+                        | Purpose::Tell
+                        | Purpose::Sync
+                        | Purpose::Discard
+                        | Purpose::Inspect
                 );
             driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, is_stripe));
         }
@@ -417,6 +426,7 @@ impl<M: Memory> Array<M> {
             | Purpose::Collect
             | Purpose::Redo
             | Purpose::Record
+            | Purpose::Inspect
             | Purpose::Clean => false,
         };
         if is_bad {
@@ -477,6 +487,7 @@ impl<M: Memory> Array<M> {
             Purpose::Scrub => self.scrubbed(plan),
             Purpose::Tell => self.summary_read(plan),
             Purpose::Discard => self.discarded(),
+            Purpose::Inspect => self.inspected(plan),
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),
             Purpose::Record if self.intent.is_some() => return self.intent_written(),

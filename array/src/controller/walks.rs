@@ -23,9 +23,17 @@ impl<M: Memory> Array<M> {
             }
             let rebuilds =
                 self.halted_by().is_none() && (self.tell_members(driver) || self.rebuild_row(driver));
-            return rebuilds || self.scrub_row(driver);
+            return rebuilds || self.scrub_one_of(driver);
         }
-        self.rebuild_one(driver) || self.scrub_one(driver)
+        self.rebuild_one(driver) || self.scrub_one_of(driver)
+    }
+
+    /// Goes one step on with a scrub: of metadata first.
+    fn scrub_one_of<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if self.metadata.is_under_way() {
+            return self.scrub_metadata(driver);
+        }
+        if self.members.is_some() { self.scrub_row(driver) } else { self.scrub_one(driver) }
     }
 
     /// Makes what the element that is rebuilt has of the next row.

@@ -107,6 +107,8 @@ pub(crate) enum News {
     Whole,
     /// Of no element: the array is stopped cleanly.
     Stopped,
+    /// Nothing of any element: a copy of what they tell already was damaged.
+    Again,
 }
 
 /// The element of news that are of none.
@@ -142,6 +144,8 @@ pub(crate) struct Telling {
 pub(crate) struct Members {
     /// The superblock as the elements have it, or soon will; that of each differs in its number and identifier.
     pub(crate) superblock: Superblock,
+    /// The last version of them that is on all elements; none of an array that was not opened.
+    pub(crate) on_elements: Option<Superblock>,
     /// Of each element the first page of the superblock's back copy.
     pub(crate) back: Vec<u32>,
     /// The plan that writes superblocks.
@@ -217,6 +221,7 @@ impl Members {
         Self {
             back: vec![superblock.pages - pages; superblock.members.len()],
             superblock,
+            on_elements: None,
             plan,
             work: Work::default(),
             telling: None,
@@ -307,7 +312,7 @@ impl Members {
                 match news {
                     News::Comes { .. } => (member.state, member.cursor) = (MemberState::Rebuilding, 0),
                     News::Done(rows) => member.cursor = rows,
-                    News::Stopped => {}
+                    News::Stopped | News::Again => {}
                     News::Whole => {
                         member.state = MemberState::Active;
                         (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);

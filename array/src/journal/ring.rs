@@ -19,6 +19,8 @@ struct Live {
     tail: u64,
     /// Updates that it is about and that are not done in place.
     pending: u32,
+    /// The elements that keep it once it is durable, a bit each.
+    keepers: u64,
 }
 
 /// A record that is to be written.
@@ -60,7 +62,7 @@ impl Ring {
 
     /// With records that were found: from `tail` on, the first page of each and its pages.
     pub(crate) fn with(mut self, tail: u64, records: impl Iterator<Item = (u32, u32)>) -> Self {
-        self.live.extend(records.map(|(first, pages)| Live { first, pages, tail, pending: 0 }));
+        self.live.extend(records.map(|(first, pages)| Live { first, pages, tail, pending: 0, keepers: 0 }));
         self.head = self.live.back().map_or(0, |newest| newest.first + newest.pages);
         self.needed = self.live.iter().map(|live| live.pages).sum();
         (self.first_number, self.tail) = (tail, tail);
@@ -117,10 +119,23 @@ impl Ring {
         let (number, pages) = (self.next_number(), self.header + images);
         let first = self.place(self.head, pages).expect("whoever begins a record has asked for room");
         let tail = self.tail;
-        self.live.push_back(Live { first, pages, tail, pending });
+        self.live.push_back(Live { first, pages, tail, pending, keepers: 0 });
         self.needed += pages;
         self.head = first + pages;
         Begun { number, tail, first }
+    }
+
+    /// The newest record, which is durable, is kept by these elements, a bit each.
+    pub(crate) fn keep(&mut self, keepers: u64) {
+        if let Some(newest) = self.live.back_mut() {
+            newest.keepers = keepers;
+        }
+    }
+
+    /// Of a record that is not freed: its first page in the ring, its pages, and the elements that keep it.
+    pub(crate) fn kept(&self, number: u64) -> Option<(u32, u32, u64)> {
+        let nth = number.checked_sub(self.first_number).filter(|_| number >= self.tail)?;
+        self.live.get(nth as usize).map(|live| (live.first, live.pages, live.keepers))
     }
 
     /// The newest record is durable: those before its tail are needed no more.

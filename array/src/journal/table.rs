@@ -129,6 +129,11 @@ impl Checksums {
         self.versions[page as usize] = head.version;
     }
 
+    /// The version of a page that is on the elements or on its way to them.
+    pub(crate) fn version(&self, page: u32) -> u64 {
+        self.versions[page as usize]
+    }
+
     /// The greatest version of a page of it.
     pub(crate) fn greatest_version(&self) -> u64 {
         self.versions.iter().copied().max().unwrap_or(0)

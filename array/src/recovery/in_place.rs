@@ -211,6 +211,9 @@ pub(super) fn open<M: Memory>(
     let last = |position: &Option<u16>| position.map_or(superblock.pages, |at| media.size(at).0) - span;
     let back = opened.positions.iter().map(last).collect();
     array.begin_members(superblock.clone(), back);
+    if opening.read_only {
+        array.has_on_elements(assembly.superblock.clone());
+    }
     if let Some(table) = table {
         array.begin_journal(superblock.array, superblock.epoch, table);
     }

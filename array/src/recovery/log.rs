@@ -228,8 +228,10 @@ pub(super) fn open<M: Memory>(
         checkpoint: checkpoint.header.number + 1,
     };
     (durable.commits, durable.checkpoint) = (commit.number, commit.checkpoint);
-    let keepers_of = keepers_of(&geometry, positions, commit.checkpoint);
-    durable.checkpoint_on = keepers_of.fold(0, |mask, element| mask | 1 << element);
+    let its_keepers = keepers_of(&geometry, positions, commit.checkpoint);
+    durable.checkpoint_on = its_keepers.fold(0, |mask, element| mask | 1 << element);
+    // What is on the elements if nothing is written.
+    durable.on_elements = Some(assembly.superblock.clone());
     let span = durable.layout.superblock_pages;
     for (back, position) in durable.back.iter_mut().zip(positions) {
         if let Some(position) = position {
@@ -256,6 +258,11 @@ pub(super) fn open<M: Memory>(
             *memory = Some(array.into_memory());
             return Err(error);
         }
+        let keepers = keepers_of(&geometry, positions, commit.number);
+        let durable = array.log_to_recover().durable_mut();
+        durable.on_elements = Some(superblock.clone());
+        durable.newest = Some(header);
+        durable.commit_on = Some((commit, keepers.fold(0, |mask, element| mask | 1 << element)));
     }
     array.review_groups();
     let rebuilding = superblock.members.iter().position(|member| member.state == MemberState::Rebuilding);

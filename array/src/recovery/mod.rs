@@ -10,6 +10,7 @@ mod in_place_late;
 mod in_place_table;
 mod install;
 mod log;
+mod reconstruct;
 mod superblocks;
 mod walk;
 mod watched;
@@ -30,6 +31,7 @@ use watched::Watched;
 
 pub use check::{Checked, Trouble};
 pub use damage::DamagedCopy;
+pub use reconstruct::{NamedMembers, PAGES_PROVE, Reconstructed, Reconstruction};
 pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
 
 /// Pages that are read or written in one round: what memory that takes does not depend on the size of elements.
@@ -53,6 +55,8 @@ pub struct Opening {
     pub read_only: bool,
     /// Opens what would be refused because something is lost, without that. What was refused stands in [`Opened::losses`].
     pub force: bool,
+    /// Which members devices without superblocks are, as the user says; with `force`, others are recognized by their content.
+    pub named: NamedMembers,
     /// A known bug of recovery, for the checking simulation to find.
     #[cfg(feature = "planted-bugs")]
     pub bug: Option<crate::bugs::Bug>,
@@ -86,6 +90,8 @@ pub struct Opened {
     /// Copies of superblocks, of the table of checksums, of the bitmap and of journal records that are not whole, though another
     /// one is. Opening the array for writing makes them whole, or void.
     pub damaged: Vec<DamagedCopy>,
+    /// What became of offered devices without superblocks; none unless that was asked for.
+    pub reconstructed: Vec<Reconstructed>,
     /// Pages read.
     pub pages_read: u64,
 }
@@ -198,11 +204,12 @@ impl<M: Memory> Array<M> {
         media: &mut dyn Media,
         opening: Opening,
     ) -> Result<(Self, Opened), OpenError> {
-        let offered = superblocks::read_all(media);
+        let mut offered = superblocks::read_all(media);
         if let Some(newer) = offered.iter().find_map(|copies| copies.newer.as_ref()) {
             return Err(OpenError::Refused(newer.to_string()));
         }
-        let assembly = assemble::assemble(&offered)?;
+        let reconstructed = reconstruct_superblocks(scheme, &elements, media, &mut offered, &opening)?;
+        let assembly = assemble::assemble(&offered).map_err(|error| with_blanks(error, &reconstructed))?;
         if assembly.superblock.is_read_only() && !opening.read_only {
             return Err(OpenError::Refused(
                 "a newer version wrote this array, and this one can only read it; open it read-only".into(),
@@ -235,12 +242,41 @@ impl<M: Memory> Array<M> {
             let (superblock, positions) = (&assembly.superblock, &opened.positions);
             let size = |element| media.size(element);
             opened.damaged.extend(damage::of_superblocks(&offered, superblock, positions, size));
+            opened.reconstructed = reconstructed;
             if opening.read_only {
                 array.only_read();
             }
             (array, opened)
         })
     }
+}
+
+/// Makes superblocks for offered devices that have none, if that was asked for.
+fn reconstruct_superblocks(
+    scheme: &Scheme,
+    elements: &Elements,
+    media: &mut dyn Media,
+    offered: &mut [superblocks::Copies],
+    opening: &Opening,
+) -> Result<Vec<Reconstructed>, OpenError> {
+    let Some(model) = reconstruct::model_of(offered)
+        .filter(|_| reconstruct::is_asked(opening) && reconstruct::is_wanted(offered))
+    else {
+        return Ok(Vec::new());
+    };
+    superblocks::check_scheme(&model, scheme, elements)?;
+    let geometry = scheme.resolve(elements, true)?;
+    let layout = scheme.in_place_layout(elements, &geometry)?;
+    let mut remains = reconstruct::Remains { media, geometry: &geometry, layout, named: opening.named };
+    remains.reconstruct(&model, offered)
+}
+
+/// Why the array is not opened, with what is known of devices without superblocks.
+fn with_blanks(error: OpenError, reconstructed: &[Reconstructed]) -> OpenError {
+    let OpenError::Refused(reason) = error else { return error };
+    let left = reconstructed.iter().filter(|one| !one.is_taken());
+    let words = left.map(|one| format!("; of offered element {}: {one}", one.offered));
+    OpenError::Refused(words.fold(reason, |reason, more| reason + &more))
 }
 
 /// Refuses to write behind `number`, the last of its kind, if it is not less than `most`: there would be no next one some day.

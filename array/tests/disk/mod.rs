@@ -517,4 +517,13 @@ impl Host {
         }
         self.array.scrub_counts().0
     }
+
+    /// Looks at superblocks as whoever closes the array does last.
+    pub(crate) fn verify_superblocks(&mut self) {
+        self.array.verify_superblocks(self.now, &mut self.world);
+        while self.array.metadata_scrubbed().1 {
+            self.array.dispatch(&mut self.world);
+            self.step();
+        }
+    }
 }

@@ -269,11 +269,12 @@ impl Life {
             self.wiped &= !(1 << coming.element);
             self.is_whole(coming.element);
         }
-        if let Some(ScrubCounts { bad, lost, .. }) = server.take_scrubbed() {
+        if let Some(ScrubCounts { bad, lost, metadata_damaged, .. }) = server.take_scrubbed() {
             self.counts.scrubs += 1;
-            if self.counts.wrongs == 0 && bad + lost > 0 {
+            if self.counts.wrongs == 0 && bad + lost + metadata_damaged > 0 {
                 return Err(format!(
-                    "a scrub finds {bad} bad pages and {lost} losses where nothing went wrong"
+                    "a scrub finds {bad} bad pages, {lost} losses and {metadata_damaged} damaged copies of metadata where \
+                     nothing went wrong"
                 ));
             }
         }

@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let scheme = scheme_for(args.scheme.as_deref(), files.hint.as_ref(), block)?;
     let (elements, members) = (files.media.elements(), block.members.len() as u32);
     let elements = Elements { count: members, pages: block.pages, ..elements };
-    let opening = Opening { read_only: true, force: args.force };
+    let opening = Opening { read_only: true, force: args.force, ..Opening::default() };
     let memory = PageMemory::new(block.page_bytes);
     let opened = Array::open(&scheme, elements, memory, &mut files.media, opening);
     let (array, opened) = opened.map_err(|error| Failure::Refused(error.to_string()))?;

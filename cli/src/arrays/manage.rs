@@ -258,6 +258,13 @@ pub(crate) fn scrub(args: Scrub, context: &mut Context<'_>) -> Outcome {
     let status = watch::until_done(&mut client, Work::Scrub, context)?;
     let Some(scrubbed) = status.last_scrub else { return Ok(()) };
     writeln!(context.out, "{}", watch::scrubbed(&scrubbed))?;
+    let unrepaired = scrubbed.metadata_damaged.saturating_sub(scrubbed.metadata_repaired);
+    if unrepaired > 0 {
+        return Err(Failure::failed(format!(
+            "{} damaged copies of metadata could not be repaired: scrub again, and replace members that cannot be written",
+            count(unrepaired)
+        )));
+    }
     match (scrubbed.lost, scrubbed.complete) {
         (0, true) => Ok(()),
         (0, false) => Err(Failure::failed(

@@ -156,9 +156,14 @@ impl Identity {
 }
 
 /// `paths` without those that lead where an earlier one leads: a device has names in /dev, /dev/disk and /dev/mapper.
-fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+pub(crate) fn distinct(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     paths.filter(|path| Identity::of(path).is_none_or(|identity| seen.insert(identity))).collect()
+}
+
+/// Whether both paths lead to the same file or device.
+pub(crate) fn are_same(one: &Path, other: &Path) -> bool {
+    one == other || Identity::of(one).is_some_and(|identity| Identity::of(other) == Some(identity))
 }
 
 /// `paths` without elements that were replaced: those of which a newer superblock of their array knows nothing any more. They are

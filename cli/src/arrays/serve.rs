@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
-use stripewise_array::Opening;
-use stripewise_array::format::{Member, MemberState, Superblock};
+use stripewise_array::format::{Member, MemberState, SUPERBLOCK_MEMBERS_MAX, Superblock};
+use stripewise_array::{NamedMembers, Opened, Opening};
 use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
@@ -121,7 +121,8 @@ pub(crate) struct Args {
     #[arg(long)]
     read_only: bool,
 
-    /// Open it even if something that was promised is lost, and say what
+    /// Open it even if something that was promised is lost, and say what; members that lost their superblocks are recognized by
+    /// their content and get them again
     #[arg(long)]
     force: bool,
 
@@ -130,6 +131,10 @@ pub(crate) struct Args {
     /// Reads do not wait for it so long: they go around a member that has answered nothing for 50 ms.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = timeout, overrides_with = "timeout")]
     timeout: Span,
+
+    /// With --force: the file or device without a superblock that is member N, where its content does not prove it; give several
+    #[arg(long, value_name = "N=PATH", value_parser = numbered, requires = "force", conflicts_with = "transcript")]
+    member: Vec<(u16, PathBuf)>,
 
     /// How fast rebuilds and scrubs may go, in bytes a second [default: as fast as can be]
     #[arg(long, value_name = "SIZE")]
@@ -174,7 +179,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     args.places.make_state()?;
     log::install(args.log_json, context.quiet, background_log(&args, context)?);
     let known = args.places.hint(&args.name)?;
-    let Found { paths, block, is_whole, .. } = find(&args, known.as_ref())?;
+    let Found { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
+    let named = offer_blanks(&args, known.as_ref(), &mut paths)?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
     let media = match args.read_only {
         true => FileMedia::open_to_read(&paths, block.page_bytes)?,
@@ -183,12 +189,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
     let timeout = Duration::from_nanos(args.timeout.0);
     let options = Options { page_bytes: block.page_bytes, rate, timeout, ..Options::default() };
-    let opening = Opening { read_only: args.read_only, force: args.force };
+    let opening = Opening { read_only: args.read_only, force: args.force, named };
     let scribe = args.transcript.as_deref().map(Scribe::create).transpose()?;
     let (engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;
     for loss in &opened.losses {
         tracing::error!(%loss, "something that was promised is lost");
     }
+    tell_reconstructed(&opened, &mut paths, known.as_ref());
     let absent = opened.positions.iter().filter(|position| position.is_none()).count();
     if absent > 0 {
         tracing::warn!(absent, "elements are absent or stale: the array is degraded");
@@ -269,6 +276,64 @@ fn background_log(args: &Args, context: &Context<'_>) -> Outcome<Option<Rotating
     let path = at.current.display().to_string();
     let opened = RotatingFile::open(at);
     Ok(opened.inspect_err(|error| context.remark(&format!("no log: cannot open `{path}`: {error}"))).ok())
+}
+
+/// `N=PATH`.
+fn numbered(text: &str) -> Result<(u16, PathBuf), String> {
+    let (number, path) =
+        text.split_once('=').ok_or("a member is named `N=PATH`, with its number and its file or device")?;
+    let number = number.parse().map_err(|_| format!("`{number}` is no number of a member"))?;
+    Ok((number, path.into()))
+}
+
+/// Adds to `paths` what has no superblock and is named, or is where a member was: by force it may get one again. Which members
+/// the user says that these are.
+fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> Outcome<NamedMembers> {
+    let mut named = NamedMembers::default();
+    if !args.force {
+        return Ok(named);
+    }
+    let places: Vec<PathBuf> = args.device.iter().chain(&args.files).cloned().collect();
+    let mut places = match known.filter(|_| places.is_empty()) {
+        Some(hint) => hint.paths.clone(),
+        None => search::expand(&places)?,
+    };
+    places.extend(args.member.iter().map(|(_, path)| path.clone()));
+    for path in search::distinct(places.into_iter()) {
+        if matches!(FileMedia::superblock(&path), Ok(None)) {
+            paths.push(path);
+        }
+    }
+    for (member, path) in &args.member {
+        let Some(offered) = paths.iter().position(|other| search::are_same(other, path)) else {
+            return Err(Failure::failed(format!(
+                "`{}` is named member {member}, and cannot be read or has a superblock: leave it out",
+                path.display()
+            )));
+        };
+        if !named.name(*member, offered as u16) {
+            return Err(Failure::usage(format!(
+                "there is no member {member}: numbers go up to {}",
+                SUPERBLOCK_MEMBERS_MAX - 1
+            )));
+        }
+    }
+    Ok(named)
+}
+
+/// Says what became of files without superblocks. Those that are not taken are not remembered either, unless they were.
+fn tell_reconstructed(opened: &Opened, paths: &mut Vec<PathBuf>, known: Option<&Hint>) {
+    let all = std::mem::take(paths);
+    for (offered, path) in (0u16..).zip(all) {
+        let found = opened.reconstructed.iter().find(|one| one.offered == offered);
+        if let Some(one) = found {
+            tracing::warn!("`{}` had no superblock: {one}", path.display());
+        }
+        let was_known = || known.is_some_and(|hint| hint.paths.contains(&path));
+        if found.is_none_or(|one| one.is_taken() || was_known()) {
+            paths.push(path);
+        }
+    }
 }
 
 /// The spares that are remembered and still are some: those that became elements are none any more, nor those that hold

@@ -132,6 +132,13 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
     if status.rebuild_lost > 0 {
         writeln!(out, "  last rebuild: {} stripes LOST data", count(status.rebuild_lost))?;
     }
+    if status.metadata_damaged > 0 {
+        let copies = count(status.metadata_damaged);
+        writeln!(
+            out,
+            "  METADATA: {copies} copies are damaged and not repaired; `stripewise scrub` repairs them"
+        )?;
+    }
     if let Some(progress) = &status.scrub {
         writeln!(out, "  scrub: {}", progress_line(progress))?;
     }

@@ -98,8 +98,15 @@ pub(super) fn left(progress: &Progress) -> String {
 
 /// What a scrub came to.
 pub(super) fn scrubbed(scrubbed: &Scrubbed) -> String {
-    let Scrubbed { read_bytes, damaged, repaired, lost, complete } = *scrubbed;
+    let Scrubbed { read_bytes, damaged, repaired, lost, metadata_damaged, metadata_repaired, complete } =
+        *scrubbed;
     let [damaged, repaired, lost] = [damaged, repaired, lost].map(count);
     let end = if complete { "" } else { ", ended before it was done" };
-    format!("{} read, {damaged} damaged, {repaired} repaired, {lost} lost{end}", bytes(read_bytes))
+    let metadata = match metadata_damaged {
+        0 => String::new(),
+        damaged => {
+            format!("; copies of metadata: {} damaged, {} repaired", count(damaged), count(metadata_repaired))
+        }
+    };
+    format!("{} read, {damaged} damaged, {repaired} repaired, {lost} lost{metadata}{end}", bytes(read_bytes))
 }

@@ -65,11 +65,33 @@ impl<B: Backend> Engine<B> {
     }
 
     /// Begins to read everything that the array holds and to repair what is bad, at the rate that is set.
+    ///
+    /// A file that was cut short is failed first, where redundancy allows: to repair the superblock at its end would make it as
+    /// long as before, with a hole that reads as zeros where its data was.
     pub fn scrub(&mut self) {
+        self.fail_shrunk();
         let now = self.clock.now();
         self.desk.told(|| Event::Scrub { now });
         self.array.scrub(now, &mut self.desk);
         self.watch_edges();
+    }
+
+    /// Takes files out of service that have become smaller than what the array uses of them.
+    fn fail_shrunk(&mut self) {
+        let needed = u64::from(self.array.element_pages()) * u64::from(self.page_bytes());
+        for element in 0..self.desk.backend.count() {
+            let is_there = !self.array.is_failed(element) && self.array.bears_loss_of(element);
+            let path = self.desk.backend.path(element).filter(|_| is_there);
+            let found = path.and_then(|path| std::fs::metadata(path).ok()).filter(std::fs::Metadata::is_file);
+            let Some(bytes) = found.map(|found| found.len()).filter(|&bytes| bytes < needed) else {
+                continue;
+            };
+            self.desk.fail(element, Failure::Shrunk { bytes, needed });
+            let now = self.clock.now();
+            self.desk.told(|| Event::Failed { now, element });
+            self.array.element_failed(now, element, &mut self.desk);
+            self.has_news = true;
+        }
     }
 
     /// Stops a scrub; what it found stays counted.

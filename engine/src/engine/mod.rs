@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
-    Array, HostRequest, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+    Array, HostRequest, MetadataScrubbed, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -320,34 +320,59 @@ impl<B: Backend> Engine<B> {
     /// Those of [`Engine::flush`], when elements have no space for what is to be made durable, and when a transcript could not be
     /// written to its end.
     pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
-        let ended = self.end();
-        // What stands still must not keep the program from ending.
-        self.desk.backend.let_go(self.array.memory());
-        ended?;
-        Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
+        self.settle_for_good()?;
+        self.end()
     }
 
-    fn end(&mut self) -> Result<(), EngineError> {
+    /// The first half of [`Engine::close`]: what is in flight is finished and made durable, the superblocks of all elements are
+    /// read, and repaired where they are damaged, and then tell of the clean stop. What was found.
+    ///
+    /// # Errors
+    /// Those of [`Engine::close`].
+    pub fn settle_for_good(&mut self) -> Result<MetadataScrubbed, EngineError> {
+        let settled = self.settle();
+        if settled.is_err() {
+            // What stands still must not keep the program from ending.
+            self.desk.backend.let_go(self.array.memory());
+        }
+        settled.map(|()| self.array.metadata_scrubbed().0)
+    }
+
+    fn settle(&mut self) -> Result<(), EngineError> {
         self.set_rate(Rate::BytesPerSecond(0));
         self.finish()?;
-        if !self.is_read_only {
-            let now = self.clock.now();
-            self.desk.told(|| Event::Drained { now });
-            self.array.drain(now, &mut self.desk);
-            self.desk.told(|| Event::Checkpoint { now });
-            self.array.checkpoint(now, &mut self.desk);
-            self.finish()?;
-            self.flush()?;
-            // What a flush leads to may go on behind it.
-            self.finish()?;
-            let now = self.clock.now();
-            self.desk.told(|| Event::Stopped { now });
-            self.array.stop(now, &mut self.desk);
-            self.finish()?;
+        if self.is_read_only {
+            return Ok(());
         }
+        let now = self.clock.now();
+        self.desk.told(|| Event::Drained { now });
+        self.array.drain(now, &mut self.desk);
+        self.desk.told(|| Event::Checkpoint { now });
+        self.array.checkpoint(now, &mut self.desk);
+        self.finish()?;
+        self.flush()?;
+        // What a flush leads to may go on behind it.
+        self.finish()?;
+        let now = self.clock.now();
+        self.desk.told(|| Event::VerifySuperblocks { now });
+        self.array.verify_superblocks(now, &mut self.desk);
+        self.finish()?;
+        let now = self.clock.now();
+        self.desk.told(|| Event::Stopped { now });
+        self.array.stop(now, &mut self.desk);
+        self.finish()
+    }
+
+    /// The second half of [`Engine::close`]: returns the elements that are there.
+    ///
+    /// # Errors
+    /// When a transcript could not be written to its end.
+    pub fn end(mut self) -> Result<Vec<B::Element>, EngineError> {
         self.desk.told(|| Event::Closed);
-        self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish())?;
-        Ok(())
+        let written = self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish());
+        self.desk.backend.let_go(self.array.memory());
+        written?;
+        Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
     }
 
     /// Does what is left to do.

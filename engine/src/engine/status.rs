@@ -65,6 +65,10 @@ pub struct ScrubStatus {
     pub repaired: u64,
     /// Chunks of which reads fail.
     pub lost: u64,
+    /// Copies of metadata outside of segments and rows that were damaged.
+    pub metadata_damaged: u64,
+    /// Of those: the ones that were written again and read back.
+    pub metadata_repaired: u64,
 }
 
 /// The array as it is now.
@@ -153,6 +157,8 @@ impl<B: Backend> Engine<B> {
                 bad: scrubbed.bad,
                 repaired: scrubbed.repaired,
                 lost: scrubbed.lost,
+                metadata_damaged: scrubbed.metadata_damaged,
+                metadata_repaired: scrubbed.metadata_repaired,
             },
             log: self.array.elastic_counts(),
             streams: self.array.streams().collect(),

@@ -167,6 +167,11 @@ pub enum Event {
         /// Whether it had not.
         is_slow: bool,
     },
+    /// Superblocks were to be looked at before the array was closed.
+    VerifySuperblocks {
+        /// When.
+        now: Nanos,
+    },
 }
 
 /// What came into an array, as [`Event::Rejoined`] has it.
@@ -217,6 +222,7 @@ impl Event {
             | Self::Slow { now, .. }
             | Self::Drained { now }
             | Self::Checkpoint { now }
+            | Self::VerifySuperblocks { now }
             | Self::Resumed { now } => Some(now),
             _ => None,
         }
@@ -266,6 +272,7 @@ impl fmt::Display for Event {
             Self::Starved { .. } => f.write_str("elements had space again"),
             Self::Drained { .. } => f.write_str("memory was to be emptied"),
             Self::Checkpoint { .. } => f.write_str("a checkpoint was asked for"),
+            Self::VerifySuperblocks { .. } => f.write_str("superblocks were to be verified"),
             Self::Resumed { .. } => f.write_str("what was interrupted was to go on"),
             Self::Closed => f.write_str("the array was closed"),
             Self::Started { id, operation } => write!(f, "operation {id} started: {}", InWords(operation)),

@@ -79,7 +79,7 @@ impl Head {
 
     pub(super) fn opening(&self) -> Opening {
         let (read_only, force) = self.opening;
-        Opening { read_only, force }
+        Opening { read_only, force, ..Opening::default() }
     }
 }
 

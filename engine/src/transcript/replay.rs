@@ -511,6 +511,7 @@ impl Player<'_> {
             Event::Drained { now } => array.drain(now, stage),
             Event::Checkpoint { now } => array.checkpoint(now, stage),
             Event::Stopped { now } => array.stop(now, stage),
+            Event::VerifySuperblocks { now } => array.verify_superblocks(now, stage),
             Event::Resumed { now } => array.resume(now, stage),
             Event::Closed => stage.script.is_closed = true,
             Event::Refused

@@ -104,6 +104,9 @@ impl<M: Memory> Array<M> {
         }
         let plan = self.plan_of(id);
         let Plan { purpose, trust, .. } = self.plans[plan as usize];
+        if purpose == Purpose::Inspect {
+            return outcome;
+        }
         if purpose == Purpose::Recopy || trust == Trust::Asks {
             return self.verified_copy(id, outcome);
         }

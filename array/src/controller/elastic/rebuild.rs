@@ -336,6 +336,9 @@ impl<M: Memory> Array<M> {
     pub(super) fn stop_rebuild(&mut self, element: u16) {
         let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) else { return };
         durable.checkpoint_on &= !(1 << element);
+        if let Some((_, on)) = &mut durable.commit_on {
+            *on &= !(1 << element);
+        }
         if durable.rebuild.is_some_and(|rebuild| rebuild.element == element) {
             durable.rebuild = None;
             durable.stale = Vec::new();

@@ -298,6 +298,14 @@ impl<M: Memory> Array<M> {
         }
         let durable = self.elastic_mut().durable_mut();
         let is_news = durable.is_news;
+        match phase {
+            Phase::FlushBack => durable.on_elements = durable.sync.told.take().or(durable.on_elements.take()),
+            Phase::FlushCommit | Phase::FlushName => {
+                let touched = durable.sync.touched & !failed;
+                durable.commit_on = durable.sync.commit.map(|commit| (commit, touched));
+            }
+            _ => {}
+        }
         let clears = durable.sync.uncleared != 0;
         let next = match phase {
             // What is cleared is flushed with the data, before superblocks tell of the member.
@@ -323,6 +331,7 @@ impl<M: Memory> Array<M> {
             Phase::Header | Phase::FlushHeader => {
                 durable.checkpoint += 1;
                 durable.checkpoint_on = living(&durable.sync.keepers);
+                durable.newest = durable.sync.header.clone();
                 Phase::Name
             }
             Phase::Name => Phase::FlushName,

@@ -108,6 +108,7 @@ impl<M: Memory> Array<M> {
                 durable.sync.writes.push(PageWrite { element, page: first + page, content });
             }
         }
+        durable.sync.told = (copy == Copy::Back).then(|| superblock.clone());
         durable.sync.superblock = (copy == Copy::Front).then_some(superblock);
         durable.counts.superblocks += durable.sync.writes.len() as u64;
     }
@@ -126,6 +127,7 @@ impl<M: Memory> Array<M> {
             horizon: durable.sync.horizon,
             checkpoint: durable.checkpoint,
         };
+        durable.sync.commit = Some(commit);
         let ring = durable.layout.commits;
         let page = ring.first + (turn % u64::from(ring.pages)) as u32;
         if M::CARRIES_DATA {

@@ -11,7 +11,7 @@ use super::Elastic;
 use super::contents::{Content, Told, Walker};
 use crate::format::layout::Layout;
 use crate::format::summary::room;
-use crate::format::{CheckpointHeader, SEQUENCES_MAX, Summary, Superblock, Tombstone, birth};
+use crate::format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, birth};
 
 /// Births of an epoch after which a driver takes no more changes from hosts: parts of those that it took still come.
 const BIRTHS_OF_DRIVER: u64 = SEQUENCES_MAX / 2;
@@ -118,6 +118,10 @@ pub(crate) struct Sync {
     pub(crate) header: Option<CheckpointHeader>,
     /// The superblock whose front copies were written, and whose back copies are not.
     pub(crate) superblock: Option<Superblock>,
+    /// The superblock whose back copies are being written.
+    pub(crate) told: Option<Superblock>,
+    /// The commit record that is being written.
+    pub(crate) commit: Option<Commit>,
     /// Elements that failed since, as a mask: whoever is in their place is not meant by it.
     pub(crate) gone: u64,
     /// Members that came and have checkpoints and commit records of the past yet, as a mask.
@@ -181,6 +185,13 @@ pub(crate) struct Durable {
     pub(crate) checkpoint: u64,
     /// The elements that have that checkpoint and have not failed since, as a mask.
     pub(crate) checkpoint_on: u64,
+    /// That checkpoint's header; none before one was written.
+    pub(crate) newest: Option<CheckpointHeader>,
+    /// The newest commit record that is on the elements for good, and the elements that have it and have not failed since, as a
+    /// mask.
+    pub(crate) commit_on: Option<(Commit, u64)>,
+    /// The last version of the superblocks that is on all elements; none of an array that was not opened.
+    pub(crate) on_elements: Option<Superblock>,
     /// Whether an element failed that superblocks do not tell of.
     pub(crate) is_news: bool,
     pub(crate) sync: Sync,
@@ -258,6 +269,11 @@ pub struct ScrubCounts {
     pub repaired: u64,
     /// Chunks of hosts of which reads fail: more of their stripe, or row in place, is gone than parity bears.
     pub lost: u64,
+    /// Copies of metadata outside of segments and rows (superblocks, checkpoints, commit records, redo records, the table of
+    /// checksums, the bitmap) that could not be read or did not hold what they should.
+    pub metadata_damaged: u64,
+    /// Of those: copies that were written again and read back.
+    pub metadata_repaired: u64,
 }
 
 /// Pages of metadata written to elements.
@@ -314,6 +330,9 @@ impl Durable {
             commits: 0,
             checkpoint: 0,
             checkpoint_on: 0,
+            newest: None,
+            commit_on: None,
+            on_elements: None,
             is_news: false,
             sync: Sync::default(),
             rebuild: None,
@@ -567,6 +586,11 @@ impl Durable {
         sync.frees.clear();
         sync.body.clear();
         self.tombstones.splice(..0, sync.buried.drain(..));
+    }
+
+    /// Whether the newest checkpoint is there, and no commit record names it yet.
+    pub(crate) fn names_checkpoint(&self) -> bool {
+        matches!(self.sync.phase, Phase::Name | Phase::FlushName)
     }
 
     /// Whether a checkpoint waits until memory is empty.

@@ -1,0 +1,300 @@
+//! The copies of metadata that members should have: where each lies, and whether what was read there is it.
+
+use super::Array;
+use crate::format::{
+    CheckpointHeader, ChecksumPage, Commit, Copy, IntentPage, REDO_MAGIC, RedoRecord, SUPERBLOCK_BYTES,
+    Superblock, crc32c, superblock_pages,
+};
+use crate::journal::Stage;
+use crate::memory::Memory;
+use crate::placement::elastic::durable::Phase;
+
+/// Kinds of metadata.
+pub(super) const KINDS: usize = 6;
+
+/// A kind of metadata, in the order in which they are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    #[default]
+    Superblock,
+    Checkpoint,
+    Commit,
+    Table,
+    Intent,
+    Record,
+}
+
+impl Kind {
+    /// The next kind; the last one stays.
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::Superblock => Self::Checkpoint,
+            Self::Checkpoint => Self::Commit,
+            Self::Commit => Self::Table,
+            Self::Table => Self::Intent,
+            Self::Intent | Self::Record => Self::Record,
+        }
+    }
+}
+
+/// A copy of a structure, by its number among those of its kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) kind: Kind,
+    pub(super) nth: u64,
+}
+
+/// Pages one behind the other, and which version of a structure they hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) element: u16,
+    pub(super) first: u32,
+    pub(super) pages: u32,
+    /// Another one when the copy was written anew.
+    pub(super) version: u64,
+}
+
+/// Where a piece is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    At(Run),
+    /// It need not be there.
+    Nowhere,
+    /// It may be written just now.
+    Busy,
+    /// There are no more of its kind.
+    Over,
+}
+
+impl<M: Memory> Array<M> {
+    /// The superblock as all members have it, but for its number and identifier; none of an array that was not opened.
+    pub(super) fn superblock_on_elements(&self) -> Option<&Superblock> {
+        match (&self.members, &self.elastic) {
+            (Some(members), _) => members.on_elements.as_ref(),
+            (None, Some(log)) => log.durable.as_ref()?.on_elements.as_ref(),
+            (None, None) => None,
+        }
+    }
+
+    /// Where `piece` is.
+    pub(super) fn piece(&self, piece: Piece) -> Place {
+        let place = match piece.kind {
+            Kind::Superblock => self.superblock_piece(piece.nth),
+            Kind::Checkpoint => self.checkpoint_piece(piece.nth),
+            Kind::Commit => self.commit_piece(piece.nth),
+            Kind::Table => self.table_piece(piece.nth),
+            Kind::Intent => self.intent_piece(piece.nth),
+            Kind::Record => self.record_piece(piece.nth),
+        };
+        match place {
+            Place::At(run) if self.failed[usize::from(run.element)] => Place::Nowhere,
+            place => place,
+        }
+    }
+
+    fn superblock_piece(&self, nth: u64) -> Place {
+        let Some(block) = self.superblock_on_elements() else { return Place::Over };
+        let element = (nth / 2) as usize;
+        if element >= block.members.len() {
+            return Place::Over;
+        }
+        let (back, is_busy) = match (&self.members, &self.elastic) {
+            (Some(members), _) => {
+                let is_written = |telling: &crate::journal::Telling| {
+                    matches!(telling.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
+                };
+                (
+                    members.back[element],
+                    members.work.is_under_way && members.telling.as_ref().is_some_and(is_written),
+                )
+            }
+            (None, Some(log)) => {
+                let durable = log.durable();
+                if durable.is_news && (self.has_lost_data() || self.read_only) {
+                    return Place::Nowhere;
+                }
+                let is_written = (Phase::Front..=Phase::FlushBack).contains(&durable.sync.phase);
+                (durable.back[element], durable.is_news || is_written)
+            }
+            (None, None) => return Place::Over,
+        };
+        if is_busy {
+            return Place::Busy;
+        }
+        Place::At(Run {
+            element: element as u16,
+            first: if nth.is_multiple_of(2) { 0 } else { back },
+            pages: superblock_pages(block.page_bytes),
+            version: block.update,
+        })
+    }
+
+    fn checkpoint_piece(&self, nth: u64) -> Place {
+        let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
+        let Some((durable, header)) = durable.and_then(|durable| Some((durable, durable.newest.as_ref()?)))
+        else {
+            return Place::Over;
+        };
+        if nth >= self.elements.count.into() {
+            return Place::Over;
+        }
+        if durable.checkpoint_on >> nth & 1 == 0 || header.number != durable.checkpoint {
+            return Place::Nowhere;
+        }
+        let pages = 1 + header.body_bytes.div_ceil(self.elements.page_bytes.into()) as u32;
+        let first = durable.slot_of_checkpoint(header.number);
+        Place::At(Run { element: nth as u16, first, pages, version: header.number })
+    }
+
+    fn commit_piece(&self, nth: u64) -> Place {
+        let durable = self.elastic.as_ref().and_then(|log| log.durable.as_ref());
+        let Some((durable, (commit, on))) = durable.and_then(|durable| Some((durable, durable.commit_on?)))
+        else {
+            return Place::Over;
+        };
+        if nth >= self.elements.count.into() {
+            return Place::Over;
+        }
+        if on >> nth & 1 == 0 {
+            return Place::Nowhere;
+        }
+        let ring = durable.layout.commits;
+        let first = ring.first + (commit.number % u64::from(ring.pages)) as u32;
+        Place::At(Run { element: nth as u16, first, pages: 1, version: commit.number })
+    }
+
+    fn table_piece(&self, nth: u64) -> Place {
+        let Some(journal) = &self.journal else { return Place::Over };
+        let copies = u64::from(journal.layout.copies);
+        let (page, copy) = ((nth / copies) as u32, (nth % copies) as u32);
+        if page >= journal.table.pages() {
+            return Place::Over;
+        }
+        if journal.cleaning.is_under_way {
+            return Place::Busy;
+        }
+        let (group, number) = journal.table.locate(page);
+        let version = journal.table.version(page);
+        let (position, at) = journal.layout.copy_at(number, copy, version);
+        let element = self.geometry.element_at(group, position);
+        if self.is_filled(element) {
+            return Place::Nowhere;
+        }
+        Place::At(Run { element, first: journal.layout.table.first + at, pages: 1, version })
+    }
+
+    fn intent_piece(&self, nth: u64) -> Place {
+        let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(self.elements.count)) else {
+            return Place::Over;
+        };
+        let element = nth as u16;
+        if self.is_filled(element) || intent.has_news && (self.has_lost_data() || self.read_only) {
+            return Place::Nowhere;
+        }
+        if intent.work.is_under_way || intent.has_news {
+            return Place::Busy;
+        }
+        let version = intent.version(self.geometry.group_of(element.into()));
+        let first = intent.layout.intent.first + intent.layout.intent_page(version);
+        Place::At(Run { element, first, pages: 1, version })
+    }
+
+    fn record_piece(&self, nth: u64) -> Place {
+        let Some(journal) = &self.journal else { return Place::Over };
+        let number = self.record_of(Piece { kind: Kind::Record, nth });
+        let element = (nth % u64::from(self.elements.count)) as u16;
+        let newest = journal.ring.next_number() - u64::from(journal.record.is_under_way);
+        if number >= newest {
+            return Place::Over;
+        }
+        match journal.ring.kept(number) {
+            Some((first, pages, keepers)) if keepers >> element & 1 != 0 && !self.is_filled(element) => {
+                Place::At(Run {
+                    element,
+                    first: journal.layout.journal.first + first,
+                    pages,
+                    version: number,
+                })
+            }
+            _ => Place::Nowhere,
+        }
+    }
+
+    /// The number of the record that a piece is a copy of: pieces begin with the first record of the epoch.
+    pub(super) fn record_of(&self, piece: Piece) -> u64 {
+        1 + piece.nth / u64::from(self.elements.count)
+    }
+
+    /// Whether `element` is being filled: it gets its copies of the table and the bitmap by that.
+    fn is_filled(&self, element: u16) -> bool {
+        let rebuild = self.members.as_ref().and_then(|members| members.rebuild.as_ref());
+        rebuild.is_some_and(|rebuild| rebuild.element == element)
+    }
+
+    /// Whether `bytes`, read where `piece` is, are what should be there.
+    pub(super) fn is_piece(&self, piece: Piece, bytes: &[u8]) -> bool {
+        match piece.kind {
+            Kind::Superblock => self.is_superblock(piece.nth, bytes),
+            Kind::Checkpoint => {
+                let newest = self.elastic().durable().newest.as_ref();
+                let (head, body) = bytes.split_at(self.elements.page_bytes as usize);
+                newest.is_some_and(|newest| {
+                    CheckpointHeader::parse(head).is_ok_and(|header| header == *newest)
+                        && newest.check_body(&body[..newest.body_bytes as usize]).is_ok()
+                })
+            }
+            Kind::Commit => {
+                let commit = self.elastic().durable().commit_on;
+                commit.is_some_and(|(commit, _)| Commit::parse(bytes).is_ok_and(|found| found == commit))
+            }
+            Kind::Table => self.journal.as_ref().is_some_and(|journal| {
+                let page = (piece.nth / u64::from(journal.layout.copies)) as u32;
+                let place = (journal.table.version(page), journal.table.locate(page));
+                ChecksumPage::parse(bytes).is_ok_and(|head| {
+                    head.array == journal.array && (head.version, (head.group, head.number)) == place
+                })
+            }),
+            Kind::Intent => self.intent.as_ref().is_some_and(|intent| {
+                let group = self.geometry.group_of(piece.nth as u32);
+                IntentPage::parse(bytes).is_ok_and(|head| {
+                    head.array == intent.array && (head.group, head.version) == (group, intent.version(group))
+                })
+            }),
+            Kind::Record => self.is_record(self.record_of(piece), bytes),
+        }
+    }
+
+    /// Whether a superblock is that of its place: a later version than the last that is on all members may be one whose update
+    /// was interrupted by the loss of a member.
+    fn is_superblock(&self, nth: u64, bytes: &[u8]) -> bool {
+        let Some(block) = self.superblock_on_elements() else { return true };
+        let bytes = &bytes[..SUPERBLOCK_BYTES];
+        let copy = if nth.is_multiple_of(2) { Copy::Front } else { Copy::Back };
+        let number = (nth / 2) as u16;
+        let uuid = block.members[usize::from(number)].element;
+        let is_its = |found: &Superblock| {
+            (found.array, found.element, found.number) == (block.array, uuid, number)
+                && (found.page_bytes, found.pages) == (block.page_bytes, block.pages)
+                && (found.update > block.update || found.is_version_of(block))
+        };
+        Copy::of(bytes) == Some(copy) && Superblock::parse(bytes).is_ok_and(|found| is_its(&found))
+    }
+
+    /// Whether `bytes` are record `number` of the journal, with all of its images.
+    fn is_record(&self, number: u64, bytes: &[u8]) -> bool {
+        let Some(journal) = &self.journal else { return true };
+        let page_bytes = self.elements.page_bytes as usize;
+        let (head, images) = bytes.split_at(journal.layout.header_pages() as usize * page_bytes);
+        let Ok(record) = RedoRecord::parse(head) else { return false };
+        let with_image = record.entries.iter().filter(|entry| entry.kind.has_image());
+        let is_image = |(entry, image): (&crate::format::RedoEntry, &[u8])| {
+            let mut image = image.to_vec();
+            if entry.is_masked {
+                image[..REDO_MAGIC.len()].copy_from_slice(&REDO_MAGIC);
+            }
+            crc32c(&image) == entry.checksum
+        };
+        (record.array, record.epoch, record.number) == (journal.array, journal.epoch, number)
+            && with_image.zip(images.chunks_exact(page_bytes)).all(is_image)
+    }
+}

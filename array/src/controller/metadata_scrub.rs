@@ -1,0 +1,399 @@
+//! Scrub of metadata: every copy of a superblock, checkpoint, commit record, redo record, page of the table of checksums and
+//! bitmap that a member should have is read and held against what the controller knows. What is damaged is written again by
+//! the ordinary update of its structure, and then read back: a copy counts as repaired when the second read finds it whole.
+
+use super::Array;
+use super::metadata_pieces::{KINDS, Kind, Piece, Place, Run};
+use crate::driver::Driver;
+use crate::holds::NONE;
+use crate::journal::{NOBODY, News, Stage, Telling};
+use crate::memory::Memory;
+use crate::operation::{Class, Operation, OperationKind};
+use crate::plan::{Purpose, Step};
+
+/// Damaged copies that are repaired in one round: the list of them is bounded.
+const ROUND: usize = 64;
+
+/// Damaged and repaired copies of metadata.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MetadataScrubbed {
+    /// Copies that could not be read or did not hold what they should.
+    pub damaged: u64,
+    /// Of those: copies that were written again and found whole by reading them back.
+    pub repaired: u64,
+}
+
+/// What there is of a scrub of metadata.
+#[derive(Debug, Default)]
+pub(crate) struct MetadataScrub {
+    walk: Option<Walk>,
+    /// Counts of the last one, or of that under way.
+    pub(crate) found: MetadataScrubbed,
+}
+
+/// Where a scrub of metadata stands.
+#[derive(Debug)]
+struct Walk {
+    stage: Doing,
+    /// The next piece to look at.
+    next: Piece,
+    /// Records of the journal from this one on are written while the scrub goes on, and are not read.
+    records_end: u64,
+    /// Whether superblocks alone are read, whatever the allowance is.
+    is_closing: bool,
+    /// The piece that is being read.
+    reading: Option<Reading>,
+    /// Damaged pieces of this round.
+    damaged: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// Copies are read.
+    Look,
+    /// The damaged ones are being written.
+    Mend(Wanted),
+    /// The damaged ones are read again, from this one on.
+    Verify(usize),
+}
+
+/// What has to be written before damaged copies are read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    /// A greater version of the superblocks than this one.
+    update: Option<u64>,
+    /// A greater checkpoint than this one.
+    checkpoint: Option<u64>,
+    /// The table of checksums.
+    table: bool,
+    /// The bitmap.
+    intent: bool,
+    /// The journal needs no record up to this one.
+    record: Option<u64>,
+}
+
+/// A piece that is being read, some pages at a time.
+#[derive(Debug)]
+struct Reading {
+    piece: Piece,
+    run: Run,
+    bytes: Vec<u8>,
+    is_unreadable: bool,
+    is_under_way: bool,
+}
+
+impl MetadataScrub {
+    /// Whether a scrub of metadata goes on.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.walk.is_some()
+    }
+
+    /// It ends here; what it asked for goes on.
+    pub(crate) fn stop(&mut self) {
+        self.walk = None;
+    }
+
+    fn begin(&mut self, is_closing: bool) {
+        self.found = MetadataScrubbed::default();
+        self.walk = Some(Walk {
+            stage: Doing::Look,
+            next: Piece::default(),
+            records_end: u64::MAX,
+            is_closing,
+            reading: None,
+            damaged: Vec::new(),
+        });
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// A scrub begins: metadata comes first, as the repair of data writes some.
+    pub(super) fn begin_metadata_scrub(&mut self) {
+        if M::CARRIES_DATA && self.superblock_on_elements().is_some() {
+            self.metadata.begin(false);
+        }
+    }
+
+    /// Reads the superblocks of all members before the array is closed, and repairs those that are damaged: with both copies
+    /// gone, the next start would not find the member. [`Self::metadata_scrubbed`] says what was found.
+    pub fn verify_superblocks<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
+        self.advance(now);
+        if M::CARRIES_DATA && self.superblock_on_elements().is_some() {
+            self.stop_scrub();
+            self.metadata.begin(true);
+            self.settle(driver);
+        }
+    }
+
+    /// What the last look at metadata found, and whether it goes on.
+    pub fn metadata_scrubbed(&self) -> (MetadataScrubbed, bool) {
+        (self.metadata.found, self.metadata.is_under_way())
+    }
+
+    /// Goes one step on with the scrub of metadata. False when there is nothing to be done now.
+    pub(super) fn scrub_metadata<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let Some(walk) = &self.metadata.walk else { return false };
+        if walk.reading.as_ref().is_some_and(|reading| reading.is_under_way) {
+            return false;
+        }
+        if walk.reading.is_some() {
+            return self.read_on(driver);
+        }
+        match walk.stage {
+            Doing::Look => self.look_at_next(),
+            Doing::Mend(wanted) => {
+                if self.tell_superblocks_again(wanted) {
+                    return true;
+                }
+                let is_mended = self.is_mended(wanted);
+                if is_mended {
+                    self.go_to(Doing::Verify(0));
+                }
+                is_mended
+            }
+            Doing::Verify(nth) => self.look_again(nth),
+        }
+    }
+
+    fn go_to(&mut self, stage: Doing) {
+        if let Some(walk) = &mut self.metadata.walk {
+            walk.stage = stage;
+        }
+    }
+
+    /// Begins to read the next piece.
+    fn look_at_next(&mut self) -> bool {
+        let Some(walk) = &self.metadata.walk else { return false };
+        let (piece, is_closing) = (walk.next, walk.is_closing);
+        if walk.damaged.len() >= ROUND {
+            return self.begin_mending();
+        }
+        let is_behind = piece.kind == Kind::Record && self.record_of(piece) >= walk.records_end;
+        let place = if is_behind { Place::Over } else { self.piece(piece) };
+        if place == Place::Busy {
+            return false;
+        }
+        let next = piece.kind.next();
+        let records =
+            self.journal.as_ref().map_or((0, 0), |journal| (journal.ring.tail(), journal.ring.next_number()));
+        // Those before the tail are needed no more.
+        let skipped = if next == Kind::Record {
+            records.0.saturating_sub(1) * u64::from(self.elements.count)
+        } else {
+            0
+        };
+        let kinds = if is_closing { 1 } else { KINDS };
+        let Some(walk) = &mut self.metadata.walk else { return false };
+        match place {
+            Place::Over if piece.kind as usize + 1 < kinds => {
+                walk.next = Piece { kind: next, nth: skipped };
+                walk.records_end = records.1;
+            }
+            Place::Over if walk.damaged.is_empty() => self.metadata.walk = None,
+            Place::Over => return self.begin_mending(),
+            _ => {
+                walk.next.nth += 1;
+                if let Place::At(run) = place {
+                    walk.reading = Some(Reading::of(piece, run));
+                }
+            }
+        }
+        true
+    }
+
+    /// Begins to read a piece again that was damaged.
+    fn look_again(&mut self, nth: usize) -> bool {
+        let Some(walk) = &self.metadata.walk else { return false };
+        let Some(&piece) = walk.damaged.get(nth) else {
+            if let Some(walk) = &mut self.metadata.walk {
+                (walk.stage, walk.damaged) = (Doing::Look, Vec::new());
+            }
+            return true;
+        };
+        let place = self.piece(piece);
+        let Some(walk) = &mut self.metadata.walk else { return false };
+        match place {
+            Place::Busy => return false,
+            Place::At(run) => walk.reading = Some(Reading::of(piece, run)),
+            // What is not needed any more is as good as whole.
+            Place::Nowhere | Place::Over => self.metadata.found.repaired += 1,
+        }
+        self.go_to(Doing::Verify(nth + 1));
+        true
+    }
+
+    /// Reads the next pages of a piece.
+    fn read_on<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        let is_closing = self.metadata.walk.as_ref().is_some_and(|walk| walk.is_closing);
+        if self.free_plan == NONE || !(is_closing || self.is_allowed()) {
+            return false;
+        }
+        let width = self.geometry.members;
+        let Some(reading) = self.metadata.walk.as_mut().and_then(|walk| walk.reading.as_mut()) else {
+            return false;
+        };
+        reading.is_under_way = true;
+        let done = (reading.bytes.len() / self.elements.page_bytes as usize) as u32;
+        let count = (reading.run.pages - done).min(width);
+        self.spend(count);
+        let plan = self.take_plan(0, Purpose::Inspect);
+        self.plans[plan as usize].unit = count;
+        self.begin(plan, driver);
+        true
+    }
+
+    /// The step of reading pages of metadata. None when one of them was tried and cannot be read.
+    pub(super) fn build_inspect(&mut self, plan: u32) {
+        let reading = self.metadata.walk.as_ref().and_then(|walk| walk.reading.as_ref());
+        let Some(reading) = reading.filter(|_| self.plans[plan as usize].lost == 0) else { return };
+        let done = (reading.bytes.len() / self.elements.page_bytes as usize) as u32;
+        let (element, first) = (reading.run.element, reading.run.first + done);
+        if self.failed[usize::from(element)] {
+            return;
+        }
+        let count = self.plans[plan as usize].unit;
+        for nth in 0..count {
+            self.slots[(plan * self.stride + nth) as usize].operation = Operation {
+                page: first + nth,
+                element,
+                kind: OperationKind::Read,
+                class: Class::Metadata,
+                member: nth as u8,
+                ..Operation::default()
+            };
+        }
+        let slot = &mut self.plans[plan as usize];
+        slot.operations = count as u16;
+        slot.push_step(Step::Operations { first: 0, count: count as u16 });
+        slot.acknowledge_here();
+    }
+
+    /// Pages of metadata were read, or cannot be.
+    pub(super) fn inspected(&mut self, plan: u32) {
+        let page_bytes = self.elements.page_bytes as usize;
+        let (lost, read) = (self.plans[plan as usize].lost, u32::from(self.plans[plan as usize].operations));
+        let mut pages = Vec::with_capacity(read as usize * page_bytes);
+        for nth in 0..read {
+            pages.extend_from_slice(
+                &self.memory.bytes(self.buffer_of(plan * self.stride + nth))[..page_bytes],
+            );
+        }
+        let Some(walk) = &mut self.metadata.walk else { return };
+        let Some(mut reading) = walk.reading.take() else { return };
+        reading.is_under_way = false;
+        reading.is_unreadable |= lost != 0;
+        reading.bytes.append(&mut pages);
+        let place = self.piece(reading.piece);
+        // What was written anew meanwhile is whole, and where a member failed there is nothing to look at.
+        let is_moot = place != Place::At(reading.run);
+        let is_whole = reading.bytes.len() == reading.run.pages as usize * page_bytes;
+        let is_over = is_moot || is_whole || reading.is_unreadable || read == 0;
+        let is_bad =
+            !is_moot && is_over && (reading.is_unreadable || !self.is_piece(reading.piece, &reading.bytes));
+        let Some(walk) = &mut self.metadata.walk else { return };
+        if !is_over {
+            walk.reading = Some(reading);
+            return;
+        }
+        match walk.stage {
+            Doing::Verify(_) => self.metadata.found.repaired += u64::from(!is_bad),
+            _ if is_bad => {
+                walk.damaged.push(reading.piece);
+                self.metadata.found.damaged += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for what repairs the damaged copies of this round.
+    fn begin_mending(&mut self) -> bool {
+        let Some(walk) = &self.metadata.walk else { return false };
+        let damaged = walk.damaged.clone();
+        let mut wanted = Wanted::default();
+        if self.read_only {
+            // They are told of, and stay.
+            if let Some(walk) = &mut self.metadata.walk {
+                walk.damaged.clear();
+            }
+            return true;
+        }
+        for piece in damaged {
+            match piece.kind {
+                Kind::Superblock => wanted.update = self.superblock_on_elements().map(|block| block.update),
+                Kind::Checkpoint | Kind::Commit => {
+                    wanted.checkpoint = Some(self.elastic().durable().checkpoint);
+                }
+                Kind::Table => {
+                    wanted.table = true;
+                    if let Some(journal) = &mut self.journal {
+                        journal.table.mark((piece.nth / u64::from(journal.layout.copies)) as u32);
+                    }
+                }
+                Kind::Intent => wanted.intent = true,
+                Kind::Record => wanted.record = wanted.record.max(Some(self.record_of(piece))),
+            }
+        }
+        if let Some(durable) = self.elastic.as_mut().and_then(|log| log.durable.as_mut()) {
+            durable.is_news |= wanted.update.is_some();
+            durable.sync.is_asked |= wanted.checkpoint.is_some();
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.wants_table |= wanted.table;
+        }
+        if let Some(intent) = &mut self.intent {
+            intent.has_news |= wanted.intent;
+        }
+        self.go_to(Doing::Mend(wanted));
+        true
+    }
+
+    /// Begins to write superblocks in place, where they tell of nothing else just now. False if there is nothing to begin.
+    fn tell_superblocks_again(&mut self, wanted: Wanted) -> bool {
+        let update = self.superblock_on_elements().map_or(0, |block| block.update);
+        let failed = self.failed_elements();
+        if wanted.update.is_none_or(|before| update > before) || self.has_lost_data() {
+            return false;
+        }
+        let Some(members) = self.members.as_mut().filter(|members| members.telling.is_none()) else {
+            return false;
+        };
+        members.telling =
+            Some(Telling { element: NOBODY, news: News::Again, stage: Stage::Front, begun: 0, failed });
+        true
+    }
+
+    /// Whether what repairs damaged copies was written, or cannot be now.
+    fn is_mended(&mut self, wanted: Wanted) -> bool {
+        if self.has_lost_data() {
+            // Nothing is called durable any more.
+            return true;
+        }
+        let update = self.superblock_on_elements().map_or(0, |block| block.update);
+        let has_superblocks = wanted.update.is_none_or(|before| update > before);
+        let log = self.elastic.as_ref();
+        let has_checkpoint = wanted.checkpoint.is_none_or(|before| {
+            log.is_none_or(|log| {
+                log.is_full || log.durable().checkpoint > before && !log.durable().names_checkpoint()
+            })
+        });
+        let has_intent = !wanted.intent
+            || self.intent.as_ref().is_none_or(|intent| !intent.has_news && !intent.work.is_under_way);
+        let mut has_journal = true;
+        if let Some(journal) = &mut self.journal {
+            has_journal = !wanted.table || !journal.wants_table;
+            if let Some(record) = wanted.record.filter(|&record| journal.ring.has_before(record + 1)) {
+                has_journal = false;
+                journal.leave_behind(record + 1);
+                // Records with what late parity covers are finished when that parity is written.
+                self.window.settling = !self.window.is_empty();
+            }
+        }
+        has_superblocks && has_checkpoint && has_intent && has_journal
+    }
+}
+
+impl Reading {
+    fn of(piece: Piece, run: Run) -> Self {
+        Self { piece, run, bytes: Vec::new(), is_unreadable: false, is_under_way: false }
+    }
+}

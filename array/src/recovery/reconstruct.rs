@@ -1,0 +1,487 @@
+//! Superblocks made again for members that have none, from what else lies on them: `docs/format.md`, "Reconstruction".
+//!
+//! The content of a page proves where it belongs: summaries (log) and the table of checksums (redo journal) of the other members
+//! name the CRC-32C of each page of every column. A page of rows whose checksums all differ, and are not that of zeros, speaks for
+//! one member alone; [`PAGES_PROVE`] of them and none for another member prove an identity. By chance a page has the checksum of
+//! another with a probability of 2^-32. With an intent bitmap nothing proves anything, and the user names the member.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::in_place::Site;
+use super::in_place_journal as journal;
+use super::in_place_table as tables;
+use super::superblocks::Copies;
+use super::walk::Found;
+use super::{OpenError, Opened};
+use crate::format::in_place::InPlaceLayout;
+use crate::format::{
+    Commit, EntryRole, MemberState, Placement, SUPERBLOCK_MEMBERS_MAX, Summary, Superblock, crc32c,
+};
+use crate::geometry::Geometry;
+use crate::media::{At, Media};
+
+/// Pages that prove which member a device is.
+pub const PAGES_PROVE: u64 = 8;
+
+/// The newest batches of a log that are looked at, and others.
+const NEWEST: usize = 64;
+const OTHERS: usize = 192;
+
+/// Rows in place that are looked at.
+const ROWS: u32 = 1024;
+
+/// Members that the user names: which of them each offered device is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedMembers([u16; SUPERBLOCK_MEMBERS_MAX]);
+
+impl Default for NamedMembers {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl NamedMembers {
+    /// None is named.
+    pub const NONE: Self = Self([u16::MAX; SUPERBLOCK_MEMBERS_MAX]);
+
+    /// The device that is offered as number `offered` is `member`. False for a number that no member can have.
+    pub fn name(&mut self, member: u16, offered: u16) -> bool {
+        let place = self.0.get_mut(usize::from(member));
+        place.map(|place| *place = offered).is_some()
+    }
+
+    fn of(&self, offered: u16) -> Option<u16> {
+        self.0.iter().position(|&named| named == offered).map(|member| member as u16)
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What became of an offered device without a superblock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reconstructed {
+    /// Its place among those that are offered.
+    pub offered: u16,
+    /// The member that it is, where that is known.
+    pub member: Option<u16>,
+    /// How that is known, and what follows.
+    pub how: Reconstruction,
+}
+
+/// How a device without a superblock was recognized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reconstruction {
+    /// So many pages prove which member it is, and none is older than it should be: it is taken.
+    Proven(u64),
+    /// So many pages prove which member it is, and so many are not what they should be. It is taken, as the array cannot start
+    /// without it: its pages are believed by their checksums alone.
+    Needed(u64, u64),
+    /// The same, and the array starts without it.
+    Stale(u64, u64),
+    /// The array went on without it before it lost its superblocks: it is not taken.
+    Failed(u64),
+    /// The user says which member it is, and the array cannot start without it: it is taken.
+    Named,
+    /// The user says which member it is, nothing proves it, and the array starts without it.
+    NotNeeded,
+    /// So many pages speak for a member: too few.
+    Unproven(u64),
+    /// Pages speak for more than one member.
+    Ambiguous(Vec<u16>),
+    /// It is smaller than the array's members, or has pages of another size.
+    TooSmall,
+}
+
+impl Reconstructed {
+    /// Whether it is taken as the member, and gets superblocks again.
+    pub fn is_taken(&self) -> bool {
+        matches!(self.how, Reconstruction::Proven(_) | Reconstruction::Needed(..) | Reconstruction::Named)
+    }
+}
+
+impl fmt::Display for Reconstructed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let member = self.member.unwrap_or_default();
+        match &self.how {
+            Reconstruction::Proven(pages) => write!(
+                f,
+                "it is member {member}: {pages} pages have the checksums of that member and of no other; its superblocks are \
+                 reconstructed"
+            ),
+            Reconstruction::Needed(pages, wrong) => write!(
+                f,
+                "it is member {member}: {pages} pages have the checksums of that member and of no other, {wrong} do not; the array \
+                 cannot start without it, so its superblocks are reconstructed and its pages are believed by checksum: scrub the array"
+            ),
+            Reconstruction::Stale(pages, wrong) => write!(
+                f,
+                "it is member {member}: {pages} pages have the checksums of that member and of no other, but {wrong} do not; the \
+                 array starts without it: bring it back by `stripewise replace`"
+            ),
+            Reconstruction::Failed(pages) => write!(
+                f,
+                "it is member {member} by {pages} pages, and the array went on without that member; bring it back by `stripewise \
+                 replace`"
+            ),
+            Reconstruction::Named => write!(
+                f,
+                "it is member {member} because it is named so, and nothing proves its content; its superblocks are reconstructed, as \
+                 the array cannot start without it: check its data"
+            ),
+            Reconstruction::NotNeeded => write!(
+                f,
+                "it is named member {member}, nothing proves its content, and the array starts without it: bring it back by \
+                 `stripewise replace`"
+            ),
+            Reconstruction::Unproven(pages) => write!(
+                f,
+                "it has no superblock, and {pages} pages tell which member it is, where {PAGES_PROVE} are needed; if you know that it \
+                 is one, name it"
+            ),
+            Reconstruction::Ambiguous(members) => write!(
+                f,
+                "it has no superblock, and its pages are those of several members: {members:?}; if you know which it is, name it"
+            ),
+            Reconstruction::TooSmall => f.write_str(
+                "it has no superblock, and is smaller than the members of the array or has pages of another size",
+            ),
+        }
+    }
+}
+
+/// What a page of a row should have: the checksum, and whose that is.
+type Row = (u32, Vec<(u16, u32)>);
+
+/// How a device compares with a member: pages that speak for it, and pages that are not what they should be.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    right: u64,
+    wrong: u64,
+}
+
+/// The devices of an array of which some have no superblocks.
+pub(super) struct Remains<'a> {
+    pub(super) media: &'a mut dyn Media,
+    pub(super) geometry: &'a Geometry,
+    pub(super) layout: Option<InPlaceLayout>,
+    pub(super) named: NamedMembers,
+}
+
+/// The superblock that the others are made from: the newest that took effect, as far as can be told.
+pub(super) fn model_of(offered: &[Copies]) -> Option<Superblock> {
+    let all = || offered.iter().flat_map(|copies| [&copies.front, &copies.back]).flatten();
+    let proven = offered.iter().filter_map(|copies| copies.back.as_ref()).max_by_key(|block| block.update);
+    proven.or_else(|| all().max_by_key(|block| block.update)).cloned()
+}
+
+/// Whether there is a device without a superblock beside one with.
+pub(super) fn is_wanted(offered: &[Copies]) -> bool {
+    let has = |copies: &Copies| copies.newest().is_some();
+    offered.iter().any(has) && !offered.iter().all(has)
+}
+
+impl Remains<'_> {
+    /// Makes superblocks for devices of `offered` that have none, as far as it is known which member each is. Nothing is written.
+    ///
+    /// # Errors
+    /// When two devices are the same member, or the user names one that is another.
+    pub(super) fn reconstruct(
+        &mut self,
+        model: &Superblock,
+        offered: &mut [Copies],
+    ) -> Result<Vec<Reconstructed>, OpenError> {
+        let mut known: Vec<Option<u16>> = vec![None; model.members.len()];
+        for (at, copies) in (0..).zip(&*offered) {
+            let place = copies.newest().filter(|block| block.array == model.array);
+            if let Some(place) = place.and_then(|block| known.get_mut(usize::from(block.number))) {
+                *place = Some(at);
+            }
+        }
+        let blanks: Vec<u16> =
+            (0..).zip(&*offered).filter(|(_, its)| its.newest().is_none()).map(|(at, _)| at).collect();
+        let fits = |media: &dyn Media, at: u16| {
+            let (pages, page_bytes) = media.size(at);
+            pages >= model.pages && page_bytes == model.page_bytes
+        };
+        let usable: Vec<u16> = blanks.iter().copied().filter(|&at| fits(self.media, at)).collect();
+        let rows = match (model.placement, self.layout) {
+            (Placement::Log, _) => self.rows_of_log(model, &known, &usable),
+            (Placement::InPlace, Some(layout)) if layout.table.pages > 0 => {
+                self.rows_in_place(model, &known, layout)
+            }
+            (Placement::InPlace, _) => Vec::new(),
+        };
+        let tallies = self.compare(&rows, &usable, model);
+        let mut found = Vec::new();
+        for at in blanks {
+            let tally = usable.iter().position(|&its| its == at).map(|nth| &tallies[nth]);
+            found.push(self.judge(model, &known, at, tally.map(Vec::as_slice))?);
+        }
+        for (nth, one) in found.iter().enumerate() {
+            let twin = found[..nth].iter().find(|other| one.member.is_some() && other.member == one.member);
+            if let (Some(twin), Some(member)) = (twin, one.member) {
+                return Err(OpenError::Refused(format!(
+                    "offered elements {} and {} both have the content of member {member}, and no superblock; one is a copy: take \
+                     it out",
+                    twin.offered, one.offered
+                )));
+            }
+        }
+        take_needed(model, &known, &mut found);
+        for one in found.iter().filter(|one| one.is_taken()) {
+            let number = one.member.unwrap_or_default();
+            let element = model.members[usize::from(number)].element;
+            let block = Superblock { number, element, ..model.clone() };
+            offered[usize::from(one.offered)] =
+                Copies { front: Some(block.clone()), back: Some(block), ..Copies::default() };
+        }
+        Ok(found)
+    }
+
+    /// Which member a device is, by its content or by its name.
+    fn judge(
+        &self,
+        model: &Superblock,
+        known: &[Option<u16>],
+        offered: u16,
+        tallies: Option<&[Tally]>,
+    ) -> Result<Reconstructed, OpenError> {
+        let told = |member, how| Ok(Reconstructed { offered, member, how });
+        let Some(tallies) = tallies else { return told(None, Reconstruction::TooSmall) };
+        let all = || (0u16..).zip(tallies);
+        let spoken: Vec<u16> = all().filter(|(_, tally)| tally.right > 0).map(|(number, _)| number).collect();
+        let named = self.named.of(offered);
+        if let Some(named) = named {
+            if usize::from(named) >= known.len() || known[usize::from(named)].is_some() {
+                return Err(OpenError::Refused(format!(
+                    "offered element {offered} is named member {named}, which the array does not have, or which is there; name \
+                     one that is missing"
+                )));
+            }
+            let other = all().find(|(number, tally)| *number != named && tally.right >= PAGES_PROVE);
+            if let Some((other, tally)) = other {
+                return Err(OpenError::Refused(format!(
+                    "offered element {offered} is named member {named}, and {} of its pages are those of member {other}; name it \
+                     that, or leave it out",
+                    tally.right
+                )));
+            }
+        }
+        let proven = all().find(|(_, tally)| tally.right >= PAGES_PROVE).filter(|_| spoken.len() == 1);
+        if let Some((number, &Tally { right, wrong })) = proven {
+            let state = model.members[usize::from(number)].state;
+            let how = match wrong {
+                _ if state == MemberState::Failed => Reconstruction::Failed(right),
+                0 => Reconstruction::Proven(right),
+                _ => Reconstruction::Stale(right, wrong),
+            };
+            return told(Some(number), how);
+        }
+        match named {
+            Some(_) => told(named, Reconstruction::NotNeeded),
+            None if spoken.len() > 1 => told(None, Reconstruction::Ambiguous(spoken)),
+            None => told(None, Reconstruction::Unproven(tallies.iter().map(|tally| tally.right).sum())),
+        }
+    }
+
+    /// Compares the pages of devices with those of rows.
+    fn compare(&mut self, rows: &[Row], devices: &[u16], model: &Superblock) -> Vec<Vec<Tally>> {
+        let zeros = crc32c(&vec![0; model.page_bytes as usize]);
+        let mut tallies = vec![vec![Tally::default(); model.members.len()]; devices.len()];
+        for (page, entries) in rows {
+            for (nth, &device) in devices.iter().enumerate() {
+                let checksum = self.read(At { element: device, page: *page }).map(|bytes| crc32c(&bytes));
+                for &(number, expected) in entries {
+                    let tally = &mut tallies[nth][usize::from(number)];
+                    let is_its_own = |(other, its): &(u16, u32)| *other == number || *its != expected;
+                    let speaks = expected != zeros && entries.iter().all(is_its_own);
+                    // What it lacks counts whatever it is.
+                    tally.wrong += u64::from(checksum != Some(expected));
+                    tally.right += u64::from(speaks && checksum == Some(expected));
+                }
+            }
+        }
+        tallies
+    }
+
+    fn read(&mut self, at: At) -> Option<Vec<u8>> {
+        let mut found = None;
+        self.media.read(&[at], &mut |_, content| found = content.ok().map(<[u8]>::to_vec));
+        found
+    }
+
+    /// Rows of the log, with the checksums that summaries name: of the newest batches that were promised, and of others.
+    fn rows_of_log(&mut self, model: &Superblock, known: &[Option<u16>], blanks: &[u16]) -> Vec<Row> {
+        let ring = model.commits;
+        let everywhere: Vec<u16> = known.iter().flatten().chain(blanks).copied().collect();
+        let mut promised = None;
+        for &element in &everywhere {
+            for page in ring.first..ring.first + ring.pages {
+                let record = self.read(At { element, page }).and_then(|bytes| Commit::parse(&bytes).ok());
+                let its = record.filter(|record| record.array == model.array);
+                promised = promised.max(its.map(|record| (record.epoch, record.number, record.horizon)));
+            }
+        }
+        let promised = promised.map_or(0, |(.., horizon)| horizon);
+        let mut batches = BTreeMap::new();
+        for segment in 0..model.segments() {
+            let (mut first, mut generation) = (0, None);
+            while let Some(bytes) = self.summary(model, known, blanks, (segment, first, generation)) {
+                let Ok(summary) = Summary::parse(&bytes) else { break };
+                let header = summary.header;
+                if header.batch <= promised {
+                    batches.insert(header.batch, (segment, first, generation));
+                }
+                (first, generation) = (header.end, Some(header.generation));
+            }
+        }
+        let others = batches.len().saturating_sub(NEWEST);
+        let step = others.div_ceil(OTHERS).max(1);
+        let chosen: BTreeSet<u64> = batches
+            .keys()
+            .enumerate()
+            .filter(|(nth, _)| *nth >= others || nth % step == 0)
+            .map(|(_, &number)| number)
+            .collect();
+        let mut rows: BTreeMap<u32, Vec<(u16, u32)>> = BTreeMap::new();
+        for number in chosen {
+            let Some(bytes) = self.summary(model, known, blanks, batches[&number]) else { continue };
+            let Ok(summary) = Summary::parse(&bytes) else { continue };
+            for (slot, entry) in (summary.header.first..).zip(summary.entries()) {
+                if matches!(entry.role, EntryRole::Data | EntryRole::P | EntryRole::Q) {
+                    let (element, page) = self.element(model, (summary.header.segment, slot));
+                    rows.entry(page).or_default().push((element, entry.checksum));
+                }
+            }
+        }
+        rows.into_iter().collect()
+    }
+
+    /// The element and page of a slot of a segment.
+    fn element(&mut self, model: &Superblock, (segment, slot): (u32, u32)) -> (u16, u32) {
+        let found = Found {
+            media: self.media,
+            superblock: model,
+            positions: &[],
+            geometry: self.geometry,
+            pages_read: 0,
+        };
+        found.element(segment, slot)
+    }
+
+    /// A copy of the summary of the batch that begins at a slot, on whatever device it is: one without a superblock may be any
+    /// member.
+    fn summary(
+        &mut self,
+        model: &Superblock,
+        known: &[Option<u16>],
+        blanks: &[u16],
+        (segment, first, generation): (u32, u32, Option<u32>),
+    ) -> Option<Vec<u8>> {
+        let slots = model.segment_rows * self.geometry.members;
+        for slot in (first..first + 2 * self.geometry.parity() + 1).filter(|&slot| slot < slots) {
+            let (element, page) = self.element(model, (segment, slot));
+            let places: Vec<u16> = match known[usize::from(element)] {
+                Some(at) => vec![at],
+                None => blanks.to_vec(),
+            };
+            for element in places {
+                let Some(bytes) = self.read(At { element, page }) else { continue };
+                let is_its = Summary::parse(&bytes).is_ok_and(|Summary { header, .. }| {
+                    (header.array, header.segment, header.first) == (model.array, segment, first)
+                        && generation.is_none_or(|before| header.generation == before)
+                        && (first + 1..=slots).contains(&header.end)
+                });
+                if is_its {
+                    return Some(bytes);
+                }
+            }
+        }
+        None
+    }
+
+    /// Rows in place, with the checksums that the table has, without those that records of the journal change.
+    fn rows_in_place(
+        &mut self,
+        model: &Superblock,
+        known: &[Option<u16>],
+        layout: InPlaceLayout,
+    ) -> Vec<Row> {
+        let mut site = Site {
+            media: self.media,
+            geometry: self.geometry,
+            layout,
+            array: model.array,
+            epoch: model.epoch,
+            positions: known.to_vec(),
+            pages_read: 0,
+        };
+        let records = journal::Found::read(&mut site).records;
+        let changed: BTreeSet<u32> =
+            records.iter().flat_map(|record| &record.header.entries).map(|entry| entry.page).collect();
+        let tables::Found { table, lost, .. } = tables::read(&mut site, &mut Opened::default());
+        let lost: Vec<(u32, std::ops::Range<u32>)> =
+            lost.iter().map(|&page| (table.locate(page).0, table.rows(page))).collect();
+        let mut rows = Vec::new();
+        let zeros = crc32c(&vec![0; layout.page_bytes as usize]);
+        for group in 0..self.geometry.groups {
+            let is_told = |row: &u32| {
+                let is_lost = lost.iter().any(|(its, rows)| *its == group && rows.contains(row));
+                let is_written =
+                    || (0..layout.members).any(|position| table.get(group, *row, position) != zeros);
+                !is_lost && !changed.contains(row) && is_written()
+            };
+            let written: Vec<u32> = (0..layout.data.pages).filter(is_told).collect();
+            let step = (written.len() as u32).div_ceil(ROWS).max(1);
+            for &row in written.iter().step_by(step as usize) {
+                let entry =
+                    |position| (self.geometry.element_at(group, position), table.get(group, row, position));
+                rows.push((layout.data.first + row, (0..layout.members).map(entry).collect()));
+            }
+        }
+        rows
+    }
+}
+
+/// Takes devices that are stale, or named alone, where the array cannot start without them: those with the fewest wrong pages
+/// first, and no more than it takes.
+fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstructed]) {
+    let parity = model.level.parity() as usize;
+    let (groups, width) = (usize::from(model.groups).max(1), usize::from(model.members_of_group));
+    let is_contiguous = model.membership == crate::geometry::Membership::Contiguous;
+    let group_of = |number: usize| if is_contiguous { number / width } else { number % groups };
+    let rank = |one: &Reconstructed| match one.how {
+        Reconstruction::Stale(_, wrong) => Some(wrong),
+        Reconstruction::NotNeeded => Some(u64::MAX),
+        _ => None,
+    };
+    for group in 0..groups {
+        loop {
+            let is_there = |number: usize| {
+                let is_taken =
+                    |one: &Reconstructed| one.is_taken() && one.member.map(usize::from) == Some(number);
+                known[number].is_some() && model.members[number].state != MemberState::Failed
+                    || found.iter().any(is_taken)
+            };
+            let missing =
+                (0..known.len()).filter(|&number| group_of(number) == group && !is_there(number)).count();
+            let its =
+                |one: &&mut Reconstructed| one.member.is_some_and(|number| group_of(number.into()) == group);
+            let next =
+                found.iter_mut().filter(its).filter(|one| rank(one).is_some()).min_by_key(|one| rank(one));
+            let Some(next) = next.filter(|_| missing > parity) else { break };
+            next.how = match next.how {
+                Reconstruction::Stale(right, wrong) => Reconstruction::Needed(right, wrong),
+                _ => Reconstruction::Named,
+            };
+        }
+    }
+}
+
+/// Whether devices without superblocks are looked at.
+pub(super) fn is_asked(opening: &super::Opening) -> bool {
+    opening.force || !opening.named.is_empty()
+}
