@@ -10,6 +10,7 @@ mod commit;
 mod describe;
 pub mod dump;
 mod error;
+mod features;
 mod fields;
 pub(crate) mod in_place;
 mod journal;
@@ -29,12 +30,13 @@ pub use checkpoint::{CheckpointHeader, SegmentEntry};
 pub use checksum::crc32c;
 pub use commit::Commit;
 pub use error::{FormatError, Structure};
+pub use features::{Bits, FEATURES, Feature, FeatureClass, Features};
 pub use journal::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, redo_entries_max, redo_header_pages};
 pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
-    Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
-    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
+    Area, Copy, ENDED_MAX, EndedEpoch, Member, MemberState, NAME_BYTES_MAX, Placement, SUPERBLOCK_BYTES,
+    SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
 };
 pub use uuid::Uuid;
 

@@ -8,7 +8,7 @@ pub(super) mod tests;
 use serde::Serialize;
 use stripewise_code::Kind;
 
-use super::{FormatError, Uuid};
+use super::{FeatureClass, Features, FormatError, Uuid};
 use crate::geometry::{Level, Membership, Rotation};
 
 /// Bytes of a superblock, whatever the size of pages is.
@@ -116,27 +116,6 @@ impl Member {
     }
 }
 
-/// What an array uses that not every program knows, one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Features {
-    /// What a program that does not know it may ignore.
-    pub compatible: u64,
-    /// What a program that does not know it may read past, but not write.
-    pub read_only: u64,
-    /// What a program must know.
-    pub incompatible: u64,
-}
-
-impl Features {
-    /// Incompatible: records of the redo journal may have what late parity covers.
-    pub const LATE_PARITY: u64 = 1;
-
-    /// The incompatible ones that this program does not know.
-    pub(super) fn unknown(&self) -> u64 {
-        self.incompatible & !Self::LATE_PARITY
-    }
-}
-
 /// What an element says of itself and of its array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Superblock {
@@ -214,7 +193,7 @@ pub struct Superblock {
 impl Superblock {
     /// Whether it uses something past which this program can read, but not write.
     pub fn is_read_only(&self) -> bool {
-        self.features.read_only != 0
+        !self.features.unknown(FeatureClass::ReadOnly).is_empty()
     }
 
     /// Whether both are the same version, though of different elements. Its number does not tell: a version that did not take

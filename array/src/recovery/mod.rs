@@ -16,7 +16,7 @@ mod watched;
 
 use crate::controller::Array;
 use crate::format::{
-    Copy, EPOCHS_MAX, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
+    Copy, EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
     settings_bytes_max,
 };
 use crate::media::Media;
@@ -196,9 +196,11 @@ impl<M: Memory> Array<M> {
         }
         let assembly = assemble::assemble(&offered)?;
         if assembly.superblock.is_read_only() && !opening.read_only {
-            return Err(OpenError::Refused(
-                "a newer version wrote this array, and this one can only read it; open it read-only".into(),
-            ));
+            let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
+            return Err(OpenError::Refused(format!(
+                "the array has {unknown}, which this program does not know, so it can read the array and not write it; open it \
+                 read-only, or use a newer program"
+            )));
         }
         if assembly.epoch.max(assembly.superblock.epoch) + 1 >= EPOCHS_MAX && !opening.read_only {
             return Err(OpenError::Refused(
