@@ -48,7 +48,10 @@ pub use mix::MixSection;
 pub use operation::{Class, Operation, OperationId, OperationKind, Outcome, Timing};
 pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
-pub use recovery::{Checked, DamagedCopy, Identity, OpenError, Opened, Opening, Trouble, create};
+pub use recovery::{
+    Checked, DamagedCopy, Identity, OpenError, Opened, Opening, Trouble, Upgrade, create,
+    leaves_room_for_owner,
+};
 pub use request::{HostRequest, RequestKind, SubmitError};
 pub use scheme::{
     Acknowledge, CodeSection, EachElement, Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError,

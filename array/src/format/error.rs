@@ -19,6 +19,8 @@ pub enum Structure {
     Checksums,
     /// The intent bitmap of a group.
     Intent,
+    /// The page that names the host which serves the array.
+    Owner,
 }
 
 impl std::fmt::Display for Structure {
@@ -32,6 +34,7 @@ impl std::fmt::Display for Structure {
             Self::Journal => "journal record",
             Self::Checksums => "table of checksums",
             Self::Intent => "intent bitmap",
+            Self::Owner => "page of the owner",
         })
     }
 }

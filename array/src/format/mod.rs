@@ -15,6 +15,7 @@ mod fields;
 pub(crate) mod in_place;
 mod journal;
 pub(crate) mod layout;
+mod owner;
 mod paged;
 pub mod summary;
 mod superblock;
@@ -32,6 +33,7 @@ pub use commit::Commit;
 pub use error::{FormatError, Structure};
 pub use features::{Bits, FEATURES, Feature, FeatureClass, Features};
 pub use journal::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, redo_entries_max, redo_header_pages};
+pub use owner::{HOST_NAME_BYTES_MAX, Owner};
 pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{

@@ -2,6 +2,7 @@
 
 mod check;
 mod codec;
+mod places;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -206,6 +207,24 @@ impl Superblock {
     /// Segments of the array, of a log.
     pub fn segments(&self) -> u32 {
         self.data.pages / self.segment_rows * u32::from(self.groups)
+    }
+
+    /// The first page between the two superblocks that no area has, where there is one.
+    pub fn free_page(&self) -> Option<u32> {
+        places::free_page(self)
+    }
+
+    /// Gives the owner a page: one that no area has, or, where members of `pages` pages are all larger than what the array uses,
+    /// the page behind that. None where there is no such page.
+    pub(crate) fn place_owner(&mut self, pages: u32) {
+        let first = self.free_page().or_else(|| places::page_behind(self, pages));
+        self.owner = first.map_or(Area::default(), |first| Area { first, pages: 1 });
+    }
+
+    /// The page of the owner on a member of `pages` pages. A member that is only as large as the array needs has none where
+    /// that lies behind what the array uses.
+    pub fn owner_page(&self, pages: u32) -> Option<u32> {
+        places::owner_page(self, pages)
     }
 
     /// Writes it as `copy` over `into`, at least [`SUPERBLOCK_BYTES`].

@@ -11,6 +11,7 @@ mod in_place_table;
 mod install;
 mod log;
 mod superblocks;
+mod upgrade;
 mod walk;
 mod watched;
 
@@ -29,6 +30,7 @@ use watched::Watched;
 pub use check::{Checked, Trouble};
 pub use damage::DamagedCopy;
 pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
+pub use upgrade::Upgrade;
 
 /// Pages that are read or written in one round: what memory that takes does not depend on the size of elements.
 const ROUND_PAGES: usize = 1024;
@@ -149,6 +151,32 @@ pub fn create(
             refuse("arrays of this placement cannot be created; use \"elastic\" or \"in-place\"".into())
         }
     }
+}
+
+/// Whether an array of `scheme` over such elements leaves a page between its areas to the owner. Where it does not, an array that
+/// takes a page less of each element has the page behind that.
+///
+/// # Errors
+/// When the scheme has no meaning over these elements.
+pub fn leaves_room_for_owner(scheme: &Scheme, elements: Elements) -> Result<bool, OpenError> {
+    let geometry = scheme.resolve(&elements, true)?;
+    let identity = Identity::unnamed(elements.count);
+    let superblock = match scheme.placement.policy {
+        PlacementPolicy::Elastic => {
+            let layout = scheme.log_layout(&elements).unwrap_or_default();
+            superblock_of_log(scheme, &elements, &geometry, &layout, &identity)
+        }
+        _ => match scheme.in_place_layout(&elements, &geometry)? {
+            Some(layout) => superblock_in_place(scheme, &elements, &geometry, &layout, &identity),
+            None => return Ok(false),
+        },
+    };
+    Ok(superblock.free_page().is_some())
+}
+
+/// The pages of the smallest of all that `media` offers.
+fn smallest(media: &dyn Media) -> u32 {
+    (0..media.count()).map(|element| media.size(element).0).min().unwrap_or(0)
 }
 
 impl<M: Memory> Array<M> {
