@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 use std::{fmt, io};
 
+use stripewise_array::format::Superblock;
 use stripewise_array::update::ElementState;
 use stripewise_array::{
     Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
@@ -14,6 +15,7 @@ use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
 use crate::jobs::Jobs;
+use crate::owner::{Keeper, OwnerError};
 use crate::starved::{Waiting, bits};
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
@@ -110,6 +112,8 @@ pub(crate) struct Desk<B> {
     counts: Counts,
     /// Writes that found no space.
     starved: Waiting,
+    /// Keeps the array for this host, and the superblock that says where. Behind the backend, so that it is released last.
+    pub(crate) keeper: Option<(Keeper, Box<Superblock>)>,
 }
 
 impl<B: Backend> fmt::Debug for Desk<B> {
@@ -132,7 +136,19 @@ impl<B: Backend> Desk<B> {
             scribe: None,
             counts: Counts::default(),
             starved,
+            keeper: None,
         }
+    }
+
+    /// Whether the array may be written to, because this host owns it, or no host does.
+    #[inline]
+    pub(crate) fn may_write(&self) -> bool {
+        self.keeper.as_ref().is_none_or(|(keeper, _)| keeper.may_write())
+    }
+
+    /// Which host took the array over, if one did.
+    pub(crate) fn taken_over(&self) -> Option<OwnerError> {
+        self.keeper.as_ref().and_then(|(keeper, _)| keeper.taken_over())
     }
 
     /// The controller is told something, or answers, which may have to be written down.
@@ -249,6 +265,9 @@ impl<B: Backend> Desk<B> {
     /// Takes an element out of service: what it was given and has not done ends as gone.
     pub(crate) fn fail(&mut self, element: u16, why: Failure) {
         self.elements[element as usize].failure.get_or_insert(why);
+        if let Some((keeper, _)) = &mut self.keeper {
+            keeper.retire(element);
+        }
         self.backend.close(element);
     }
 
@@ -256,6 +275,11 @@ impl<B: Backend> Desk<B> {
     pub(crate) fn restore(&mut self, element: u16, store: B::Element) {
         let place = &mut self.elements[element as usize];
         (place.failure, place.last_error) = (None, None);
+        if let Some((keeper, block)) = &mut self.keeper
+            && let Some((handle, pages)) = B::handle(&store)
+        {
+            keeper.add(element, block, handle, pages);
+        }
         self.backend.put(element, store);
     }
 

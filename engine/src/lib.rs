@@ -42,6 +42,7 @@ mod error;
 mod files;
 mod jobs;
 mod media;
+pub mod owner;
 mod plain;
 mod record;
 mod ring;

@@ -1,7 +1,7 @@
 //! The ways in which operations reach files.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::engine::{Options, Way};
 use crate::files::ElementFile;
 use crate::plain::Plain;
 use crate::ring::Ring;
+use crate::store::Store as _;
 
 /// Files and block devices, reached in the best way that there is.
 #[derive(Debug)]
@@ -106,6 +107,10 @@ impl Backend for Files {
 
     fn path(&self, element: u16) -> Option<&Path> {
         either!(self, way => way.path(element))
+    }
+
+    fn handle(file: &ElementFile) -> Option<(OwnedFd, u32)> {
+        Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()))
     }
 
     fn close(&mut self, element: u16) {

@@ -231,6 +231,8 @@ impl Server {
 
     fn serve(&mut self) -> Result<(), ServeError> {
         loop {
+            // Another host that took the array over must not find that this one goes on.
+            self.service.engine.is_owner()?;
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
             self.exchange();

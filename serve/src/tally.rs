@@ -10,7 +10,7 @@ use stripewise_engine::{ElementState, Engine, Progress as Share};
 use crate::latency::Latencies;
 use crate::record::Recording;
 use crate::status::{
-    Element, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status, Stream,
+    Element, Health, LATENCY_EDGES_NS, Log, Operations, Owner, Progress, Requests, Scrubbed, Status, Stream,
 };
 
 /// Rates of rebuilds and scrubs are of so many nanoseconds, at least.
@@ -218,6 +218,12 @@ impl Tally {
             way: found.way.to_owned(),
             memory_bytes: found.memory.0 + found.memory.1,
             elements,
+            owner: engine.owner().map(|owner| Owner {
+                host: owner.name.clone(),
+                id: owner.host.to_string(),
+                since: owner.since,
+                heartbeat_ms: owner.interval_ms,
+            }),
             spares: surroundings.spares,
             rebuild: found.rebuild.map(|(element, share)| progress(Some(element), share, &self.rebuild)),
             rebuild_halted: found.rebuild_halted.map(|why| why.to_string()),

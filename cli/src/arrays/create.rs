@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use stripewise_array::{Elements, Identity, Memory, OpenError, PageMemory, Scheme, create};
+use stripewise_array::{
+    Elements, Identity, Memory, OpenError, PageMemory, Scheme, create, leaves_room_for_owner,
+};
 use stripewise_base::units::Bytes;
 use stripewise_engine::{ElementFile, FileMedia, FileTrouble, capabilities, random_uuid};
 use stripewise_serve::signature;
 
 use super::places::{Hint, Places, array_name, make_private};
-use super::scheme_of;
+use super::{release, scheme_of};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -118,7 +120,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if !args.force && !args.dry_run {
         refuse_known(&name, &args.places)?;
     }
-    scheme.resolve(&plan.elements(page_bytes)?, PageMemory::CARRIES_DATA)?;
+    let elements = with_room_for_owner(&scheme, plan.elements(page_bytes)?);
+    scheme.resolve(&elements, PageMemory::CARRIES_DATA)?;
     let (count, size) = (plan.paths.len(), Bytes(plan.bytes));
     if args.dry_run {
         writeln!(context.out, "would create array \"{name}\", {}: {count} elements of {size}", scheme.name)?;
@@ -134,7 +137,15 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         elements: plan.paths.iter().map(|_| random_uuid()).collect::<Result<_, _>>()?,
         name: name.clone(),
     };
-    plan.carry_out(&scheme, &identity, page_bytes)?;
+    let media = plan.carry_out(&scheme, elements, &identity)?;
+    let block = FileMedia::superblock(&plan.paths[0])?;
+    if let Some(block) = block.filter(|block| block.owner.pages > 0) {
+        // So that the first `serve` of this host need not wait whether another one claims the array.
+        release(&args.places, &media, &block, context);
+    } else {
+        context.remark("no page is free for an owner: nothing keeps a second host from serving the array");
+    }
+    drop(media);
     let array = identity.array;
     writeln!(context.out, "array {array}, called \"{name}\": {count} elements of {size}{}", plan.place())?;
     let hint = Hint::new(array.to_string(), &scheme, &plan.paths)?;
@@ -142,6 +153,16 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         context.remark(&format!("{reason}; name its files where a command takes the array's name"));
     }
     Ok(())
+}
+
+/// Elements that leave a page to the owner: those that are offered, or, where the array would take all of their pages, as if they had
+/// one page less. The owner has the page behind that then.
+fn with_room_for_owner(scheme: &Scheme, elements: Elements) -> Elements {
+    let smaller = Elements { pages: elements.pages.saturating_sub(1), ..elements };
+    match leaves_room_for_owner(scheme, elements) {
+        Ok(false) if leaves_room_for_owner(scheme, smaller).is_ok() => smaller,
+        _ => elements,
+    }
 }
 
 /// A name belongs to one array: whoever asks for it must get the one that is meant.
@@ -209,7 +230,8 @@ impl Plan {
     }
 
     /// Makes room, and writes the array.
-    fn carry_out(&self, scheme: &Scheme, identity: &Identity, page_bytes: u32) -> Outcome {
+    fn carry_out(&self, scheme: &Scheme, elements: Elements, identity: &Identity) -> Outcome<FileMedia> {
+        let page_bytes = elements.page_bytes;
         let made = match &self.folder {
             Some(folder) => self.make_files(folder, page_bytes)?,
             None => {
@@ -223,14 +245,15 @@ impl Plan {
             }
         };
         let mut media = made;
-        let written = create(scheme, media.elements(), identity, &mut media);
+        let written = create(scheme, elements, identity, &mut media);
         if written.is_err() && self.folder.is_some() {
             // They were made for this array, and hold nothing.
             for path in &self.paths {
                 let _ = std::fs::remove_file(path);
             }
         }
-        Ok(written?)
+        written?;
+        Ok(media)
     }
 
     fn make_files(&self, folder: &Path, page_bytes: u32) -> Outcome<FileMedia> {

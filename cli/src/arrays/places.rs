@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use serde::{Deserialize, Serialize};
 use stripewise_array::Scheme;
-use stripewise_array::format::NAME_BYTES_MAX;
+use stripewise_array::format::{NAME_BYTES_MAX, Uuid};
+use stripewise_engine::owner::Host;
 
 use crate::failure::{Failure, Outcome};
 
@@ -39,6 +40,10 @@ pub(crate) struct Places {
         help_heading = "Folders"
     )]
     runtime_dir: Option<PathBuf>,
+
+    /// The identifier by which arrays know this host, instead of that of the machine: for tests of two hosts on one
+    #[arg(long, value_name = "UUID", env = "STRIPEWISE_HOST_ID", hide_env_values = true, hide = true, value_parser = uuid)]
+    host_id: Option<Uuid>,
 }
 
 /// What is remembered of an array.
@@ -76,6 +81,15 @@ impl Places {
     fn runtime(&self) -> Outcome<PathBuf> {
         let home = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         self.runtime_dir.clone().map_or_else(|| folder("/run/stripewise", home), Ok)
+    }
+
+    /// This host, as `array` knows it.
+    pub(crate) fn host(&self, array: Uuid) -> Outcome<Host> {
+        let kept = self.state()?.join("host-id");
+        let host = Host::here(array, &kept).map_err(|error| {
+            Failure::failed(format!("no identifier of this host in `{}`: {error}", kept.display()))
+        })?;
+        Ok(self.host_id.map_or(host.clone(), |id| Host { id, ..host }))
     }
 
     /// The control socket of the array called `name`.
@@ -181,6 +195,13 @@ fn stems(folder: &Path, ending: &str) -> Vec<String> {
     entries.filter_map(stem).collect()
 }
 
+/// The identifier that is written so.
+fn uuid(text: &str) -> Result<Uuid, String> {
+    let digits: String = text.chars().filter(|&c| c != '-').collect();
+    let number = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32);
+    number.map(|number| Uuid(number.to_be_bytes())).ok_or_else(|| "expected 32 hexadecimal digits".into())
+}
+
 /// A name that an array may have: files and sockets are called so.
 pub(crate) fn array_name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -214,7 +235,7 @@ mod tests {
     fn what_is_remembered_is_there_until_it_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| Some(folder.path().join(name));
-        let places = Places { state_dir: at("state"), runtime_dir: at("run") };
+        let places = Places { state_dir: at("state"), runtime_dir: at("run"), host_id: None };
         assert_eq!((places.hint("pool").unwrap(), places.names().unwrap()), (None, vec![]));
         let scheme = Scheme::from_toml("x", "name = \"x\"").unwrap();
         let mut hint = Hint::new("u".into(), &scheme, &["a".into(), "/dev/b".into()]).unwrap();

@@ -100,6 +100,14 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         let reason = element.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
         writeln!(out, "  element {:<3} {:<10}  {path}{reason}", element.number, element.state)?;
     }
+    match &status.owner {
+        Some(owner) => writeln!(out, "  owned by host {} ({})", owner.host.escape_debug(), owner.id)?,
+        None if status.read_only => {}
+        None => writeln!(
+            out,
+            "  NO OWNER: the array has no page for it, and nothing keeps a second host from serving it"
+        )?,
+    }
     for spare in &status.spares {
         writeln!(out, "  spare                   {}", spare.display())?;
     }
