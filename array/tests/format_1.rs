@@ -8,7 +8,7 @@ mod disk;
 use std::collections::BTreeSet;
 
 use disk::{Disk, Element, Host, Recorder};
-use stripewise_array::format::{Placement, Superblock};
+use stripewise_array::format::{Copy, Placement, Superblock};
 use stripewise_array::{Elements, Media, OpenError, Opening, Scheme, Upgrade};
 
 const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -248,6 +248,53 @@ fn an_upgraded_array_has_a_page_for_its_owner_where_one_is_free() {
         assert_eq!(Host::open_as(fixture.scheme, before).capacity(), block.capacity, "{}", fixture.what);
         Some(page)
     });
-    // The journal's data reach up to the back copy.
+    // Data behind the journal reach up to the back copy, and the journal is as short as it may be.
     assert_eq!(pages, [Some(22), None, Some(310)]);
+}
+
+/// A journal that is longer than it must be gives its last page to the owner, if nothing counts of what it holds.
+#[test]
+fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
+    let scheme_text = format!("{JOURNAL}[journal]\ncapacity = \"70KiB\"\n");
+    let mut host = Host::create(&scheme_text, Disk::new(3, 310, 512));
+    let all = |host: &mut Host, round: u8| (0..40).for_each(|chunk| host.write(chunk, chunk as u8 + round));
+    all(&mut host, 1);
+    host.flush();
+    let mut disk = host.copy_of_disk();
+    // As the version before wrote it, and without a free page.
+    let first = |disk: &Disk| Superblock::parse(&disk.elements[0].pages[..8].concat()).unwrap();
+    assert_eq!(first(&disk).free_page(), None, "choose another size for this test");
+    let mut host = Host::open_as(&scheme_text, disk.clone());
+    for element in 0..3 {
+        for copy in [Copy::Front, Copy::Back] {
+            host.change_superblock(element, copy, &|block| {
+                (block.version, block.is_clean, block.horizon) = (1, false, 0);
+            });
+        }
+    }
+    let scheme = Scheme::from_toml("test", &scheme_text).unwrap();
+    let upgrade = |disk: &mut Disk| {
+        Upgrade::run(&scheme, Elements::opaque(3, 512, 310), disk, false).unwrap().superblock
+    };
+    let before = first(&host.disk());
+    all(&mut host, 2);
+    host.flush();
+    disk = host.copy_of_disk();
+    assert_eq!(upgrade(&mut disk.clone()).owner.pages, 0, "records of this epoch count");
+    let settled = Host::open_as(&scheme_text, disk);
+    disk = settled.copy_of_disk();
+    let after = upgrade(&mut disk);
+    assert_eq!(after.journal.pages + 1, before.journal.pages);
+    assert_eq!(after.owner.first, before.journal.first + before.journal.pages - 1);
+    assert_eq!(after.capacity, before.capacity);
+    // The page is left alone from then on: many laps of the ring.
+    let page = after.owner.first as usize;
+    disk.elements.iter_mut().for_each(|element| element.pages[page].fill(0x5a));
+    let mut host = Host::open_as(&scheme_text, disk);
+    (3..20).for_each(|round| all(&mut host, round));
+    host.flush();
+    let mut host = host.lose_power();
+    (0..40).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 19)));
+    let disk = host.copy_of_disk();
+    assert!(disk.elements.iter().all(|element| element.pages[page].iter().all(|&byte| byte == 0x5a)));
 }

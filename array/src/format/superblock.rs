@@ -221,6 +221,12 @@ impl Superblock {
         self.owner = first.map_or(Area::default(), |first| Area { first, pages: 1 });
     }
 
+    /// Gives the owner the last page of the redo journal, where it has no page yet and the journal is longer than it must be. No
+    /// record of this epoch may be there.
+    pub(crate) fn take_journal_page(&mut self) {
+        places::take_journal_page(self);
+    }
+
     /// The page of the owner on a member of `pages` pages. A member that is only as large as the array needs has none where
     /// that lies behind what the array uses.
     pub fn owner_page(&self, pages: u32) -> Option<u32> {

@@ -170,7 +170,7 @@ pub(super) fn open<M: Memory>(
     opening: Opening,
 ) -> Result<(Array<M>, Opened), OpenError> {
     let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
-    let layout = layout_of(scheme, &elements, &geometry)?;
+    let layout = layout_of(scheme, &elements, &geometry)?.as_upgraded(&assembly.superblock);
     let mut superblock = Superblock { update: assembly.update, ..assembly.superblock.clone() };
     check_areas(&superblock, scheme, &layout)?;
     let mut site = Site {
@@ -212,7 +212,7 @@ pub(super) fn open<M: Memory>(
     let back = opened.positions.iter().map(last).collect();
     array.begin_members(superblock.clone(), back);
     if let Some(table) = table {
-        array.begin_journal(superblock.array, superblock.epoch, table);
+        array.begin_journal(superblock.array, superblock.epoch, table, superblock.journal);
     }
     if let Some(marks) = marks {
         array.begin_intent(superblock.array, superblock.epoch, |intent| {

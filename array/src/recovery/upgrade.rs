@@ -5,11 +5,12 @@
 use super::assemble::{Assembly, assemble};
 use super::superblocks::{check_scheme, flush, read_all, write_all, write_copies};
 use super::walk::Found;
-use super::{OpenError, check_next, smallest};
+use super::{OpenError, ROUND_PAGES, check_next, smallest};
 use crate::format::{
-    Copy, FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, Superblock, VERSION, settings_bytes_max,
+    Copy, FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
+    settings_bytes_max,
 };
-use crate::media::Media;
+use crate::media::{At, Media};
 use crate::scheme::{Elements, Scheme};
 
 /// What an upgrade does, or did.
@@ -24,6 +25,9 @@ pub struct Upgrade {
 impl Upgrade {
     /// The upgrade of the array that `media` offers, which nothing writes meanwhile. Unless `dry_run` says that it is only to be
     /// told, it is done.
+    ///
+    /// Where no page is free, the owner gets the last one of a redo journal, of which no record may count: so an array with a journal is
+    /// assembled and closed before.
     ///
     /// # Errors
     /// When the array is not whole, or cannot be written, with the remedy.
@@ -61,6 +65,9 @@ impl Upgrade {
             ..current.clone()
         };
         superblock.place_owner(smallest(media));
+        if dry_run || is_void(&assembly, media) {
+            superblock.take_journal_page();
+        }
         superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
         if !dry_run {
             write_all(media, &superblock, &assembly.positions)?;
@@ -101,6 +108,23 @@ fn settings(current: &Superblock, scheme: &Scheme) -> String {
     }
     let room = settings_bytes_max(VERSION, current.members.len());
     Some(scheme.to_settings()).filter(|text| text.len() <= room).unwrap_or_default()
+}
+
+/// Whether no record of the redo journal counts: nothing was written in this epoch.
+fn is_void(assembly: &Assembly, media: &mut dyn Media) -> bool {
+    let Superblock { journal, array, epoch, .. } = assembly.superblock;
+    let counts = |page: &[u8]| {
+        page.starts_with(&REDO_MAGIC) && page[8..24] == array.0 && page[24..28] == epoch.to_le_bytes()
+    };
+    let mut is_void = true;
+    for &element in assembly.positions.iter().flatten() {
+        let at: Vec<At> =
+            (journal.first..journal.first + journal.pages).map(|page| At { element, page }).collect();
+        for round in at.chunks(ROUND_PAGES) {
+            media.read(round, &mut |_, content| is_void &= content.is_ok_and(|page| !counts(page)));
+        }
+    }
+    is_void
 }
 
 /// Up to which batch all is durable on all members, of a log.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use stripewise_array::format::{Superblock, VERSION};
-use stripewise_array::{Elements, Upgrade};
-use stripewise_engine::{FileMedia, FileTrouble};
+use stripewise_array::{Elements, Opening, Scheme, Upgrade};
+use stripewise_engine::{Engine, FileMedia, FileTrouble, Options};
 
 use super::places::Places;
 use super::{Files, release, scheme_for, search};
@@ -63,6 +63,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         FileTrouble::Locked => served(error.into()),
         _ => error.into(),
     })?;
+    if block.version < VERSION && block.journal.pages > 0 && !args.dry_run {
+        media = settled(&scheme, media, &block)?;
+    }
     let elements = Elements { count: block.members.len() as u32, pages: block.pages, ..media.elements() };
     let Upgrade { from, superblock: after } = Upgrade::run(&scheme, elements, &mut media, args.dry_run)?;
     let Superblock { array, name, .. } = &after;
@@ -95,6 +98,16 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         release(&args.places, &media, &after, context);
     }
     Ok(())
+}
+
+/// The members when the updates of the journal were done again, so that nothing counts any more of what it holds. The array is of the
+/// old version then. One that is not whole is left as it is: the upgrade refuses it.
+fn settled(scheme: &Scheme, mut media: FileMedia, block: &Superblock) -> Outcome<FileMedia> {
+    let elements = Elements { count: block.members.len() as u32, pages: block.pages, ..media.elements() };
+    Upgrade::run(scheme, elements, &mut media, true)?;
+    let options = Options { page_bytes: block.page_bytes, ..Options::default() };
+    let (engine, _) = Engine::resume(scheme, media, options, Opening::default())?;
+    Ok(FileMedia::new(engine.close()?, block.page_bytes))
 }
 
 /// What is locked is served, as a rule.

@@ -1,6 +1,7 @@
 //! Which pages the areas of an array take, and which they leave to the owner.
 
 use super::{Area, Superblock, superblock_pages};
+use crate::format::in_place::journal_pages_min;
 
 /// What the area of the owner is called.
 pub(super) const OWNER: &str = "page of the owner";
@@ -38,6 +39,18 @@ pub(super) fn free_page(block: &Superblock) -> Option<u32> {
 /// The page behind what the array uses, on members of which the smallest has `pages` pages.
 pub(super) fn page_behind(block: &Superblock, pages: u32) -> Option<u32> {
     (pages > block.pages).then(|| block.pages - superblock_pages(block.page_bytes))
+}
+
+/// What [`Superblock::take_journal_page`] does.
+pub(super) fn take_journal_page(block: &mut Superblock) {
+    let journal = &mut block.journal;
+    if block.owner.pages > 0
+        || journal.pages <= journal_pages_min(block.members_of_group.into(), block.page_bytes)
+    {
+        return;
+    }
+    journal.pages -= 1;
+    block.owner = Area { first: journal.first + journal.pages, pages: 1 };
 }
 
 /// What [`Superblock::owner_page`] says.
