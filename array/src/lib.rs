@@ -52,7 +52,7 @@ pub use plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use presets::PRESETS;
 pub use recovery::{
     Checked, DamagedCopy, Identity, NamedMembers, OpenError, Opened, Opening, PAGES_PROVE, Reconstructed,
-    Reconstruction, Trouble, create,
+    Reconstruction, Trouble, Upgrade, create, leaves_room_for_owner,
 };
 pub use request::{HostRequest, RequestKind, SubmitError};
 pub use scheme::{

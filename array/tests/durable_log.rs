@@ -470,9 +470,9 @@ fn invariant_m_features_that_must_be_known_to_write_leave_an_array_for_reading_a
     let mut host = host(400);
     host.write(3, 7);
     host.flush();
-    change_superblocks(&mut host, |superblock| superblock.features.read_only = 1 << 40);
+    change_superblocks(&mut host, |superblock| superblock.features.read_only = 1 << 40 | 1);
     let refused = host.try_open(Opening::default()).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(refused.contains("open it read-only"), "{refused}");
+    assert!(refused.contains("`text-area`, bit 40") && refused.contains("open it read-only"), "{refused}");
     let before = host.disk().clone();
     let mut host =
         host.try_open(Opening { read_only: true, ..Opening::default() }).unwrap_or_else(|e| panic!("{e}"));
@@ -485,11 +485,12 @@ fn invariant_m_features_that_must_be_known_to_write_leave_an_array_for_reading_a
 #[test]
 fn invariant_m_an_array_of_a_newer_format_is_not_opened_at_all() {
     let mut host = host(400);
-    change_superblocks(&mut host, |superblock| superblock.features.incompatible = 1 << 3);
+    change_superblocks(&mut host, |superblock| superblock.features.incompatible = 1 << 1 | 1 << 17);
     for read_only in [false, true] {
         let opened = host.try_open(Opening { read_only, ..Opening::default() });
         let refused = opened.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(refused.contains("use a newer one"), "{refused}");
+        assert!(refused.contains("needs features `covered-versions`, bit 17"), "{refused}");
+        assert!(refused.contains("use a newer program"), "{refused}");
     }
 }
 

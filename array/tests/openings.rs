@@ -4,10 +4,8 @@
 
 mod disk;
 
-use disk::{Disk, Host};
-use stripewise_array::{
-    Array, At, Elements, Found, Media, Opening, Outcome, PageMemory, RequestKind, Scheme,
-};
+use disk::{Disk, Host, Recorder};
+use stripewise_array::{Array, At, Elements, Opening, PageMemory, RequestKind, Scheme};
 
 const PAGE_BYTES: u32 = 1024;
 const CHUNKS: u64 = 20;
@@ -21,41 +19,12 @@ fn schemes() -> [String; 2] {
     [late("raid5", "xor"), late("raid6", "rdp")]
 }
 
-/// A disk that keeps what each call wrote.
-struct Recorder {
-    disk: Disk,
-    calls: Vec<Vec<(At, Box<[u8]>)>>,
-}
-
-impl Media for Recorder {
-    fn count(&self) -> u16 {
-        self.disk.count()
-    }
-
-    fn size(&self, element: u16) -> (u32, u32) {
-        self.disk.size(element)
-    }
-
-    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
-        self.disk.read(at, found);
-    }
-
-    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
-        self.calls.push(at.iter().copied().zip(pages.iter().map(|&page| page.into())).collect());
-        self.disk.write(at, pages)
-    }
-
-    fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        self.disk.flush(elements)
-    }
-}
-
 /// The disk as it is when power goes after each call of an opening of `disk` that lacks element `gone`, which is back then.
 fn cuts(scheme: &str, disk: &Disk, gone: usize) -> Vec<Disk> {
     let scheme = Scheme::from_toml("test", scheme).unwrap();
     let pages = disk.elements[0].pages.len() as u32;
     let elements = Elements::opaque(disk.elements.len() as u32, PAGE_BYTES, pages);
-    let mut recorder = Recorder { disk: disk.clone(), calls: Vec::new() };
+    let mut recorder = Recorder::new(disk.clone());
     recorder.disk.elements[gone].is_gone = true;
     Array::open(&scheme, elements, PageMemory::new(PAGE_BYTES), &mut recorder, Opening::default()).unwrap();
     let mut cut = disk.clone();

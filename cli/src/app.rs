@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::arrays::{check, create, dump, events, manage, replay, scan, serve, status};
+use crate::arrays::{check, create, dump, events, manage, replay, scan, serve, status, upgrade};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{EXIT_CODES, Outcome};
@@ -64,6 +64,7 @@ enum Command {
     Stop(manage::Stop),
     Dump(dump::Args),
     Check(check::Args),
+    Upgrade(upgrade::Args),
     Scheme(presets::Args<Schemes>),
     Device(presets::Args<Devices>),
     Profile(presets::Args<Profiles>),
@@ -122,6 +123,7 @@ impl App {
             Command::Stop(args) => manage::stop(args),
             Command::Dump(args) => dump::run(args, context),
             Command::Check(args) => check::run(args, context),
+            Command::Upgrade(args) => upgrade::run(args, context),
             Command::Scheme(args) => presets::run(args, context),
             Command::Device(args) => presets::run(args, context),
             Command::Profile(args) => presets::run(args, context),

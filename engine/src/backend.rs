@@ -1,7 +1,7 @@
 //! How the operations that the controller starts reach elements.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -84,6 +84,11 @@ pub trait Backend {
     fn file_system(&self, element: u16) -> Option<u64> {
         let found = self.path(element)?.metadata().ok()?;
         found.is_file().then(|| found.dev())
+    }
+
+    /// A handle of its own on an element, and the pages of that, where it is a file.
+    fn handle(_element: &Self::Element) -> Option<(OwnedFd, u32)> {
+        None
     }
 
     /// Lets go of an element that the controller does without. What it was given may still return.

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 use std::{fmt, io};
 
+use stripewise_array::format::Superblock;
 use stripewise_array::update::ElementState;
 use stripewise_array::{
     Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
@@ -15,6 +16,7 @@ use stripewise_base::Nanos;
 use crate::backend::{Backend, Pages, Payload};
 use crate::incidents::{Incident, Incidents};
 use crate::jobs::Jobs;
+use crate::owner::{Keeper, OwnerError};
 use crate::starved::{Waiting, bits};
 use crate::still::Watch;
 use crate::store::outcome_of;
@@ -140,6 +142,8 @@ pub(crate) struct Desk<B> {
     was_answered: bool,
     /// The element that is being rebuilt: what is written to it repairs no damage.
     pub(crate) rebuilt: Option<u16>,
+    /// Keeps the array for this host, and the superblock that says where. Behind the backend, so that it is released last.
+    pub(crate) keeper: Option<(Keeper, Box<Superblock>)>,
 }
 
 impl<B: Backend> fmt::Debug for Desk<B> {
@@ -167,7 +171,19 @@ impl<B: Backend> Desk<B> {
             trouble_count: 0,
             was_answered: false,
             rebuilt: None,
+            keeper: None,
         }
+    }
+
+    /// Whether the array may be written to, because this host owns it, or no host does.
+    #[inline]
+    pub(crate) fn may_write(&self) -> bool {
+        self.keeper.as_ref().is_none_or(|(keeper, _)| keeper.may_write())
+    }
+
+    /// Which host took the array over, if one did.
+    pub(crate) fn taken_over(&self) -> Option<OwnerError> {
+        self.keeper.as_ref().and_then(|(keeper, _)| keeper.taken_over())
     }
 
     /// The controller is told something, or answers, which may have to be written down.
@@ -303,6 +319,9 @@ impl<B: Backend> Desk<B> {
         }
         place.failure.get_or_insert(why);
         self.watch.forget(element);
+        if let Some((keeper, _)) = &mut self.keeper {
+            keeper.retire(element);
+        }
         self.backend.close(element);
     }
 
@@ -311,6 +330,11 @@ impl<B: Backend> Desk<B> {
         let place = &mut self.elements[element as usize];
         (place.failure, place.last_error) = (None, None);
         self.watch.forget(element);
+        if let Some((keeper, block)) = &mut self.keeper
+            && let Some((handle, pages)) = B::handle(&store)
+        {
+            keeper.add(element, block, handle, pages);
+        }
         self.backend.put(element, store);
     }
 

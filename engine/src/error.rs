@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use stripewise_array::{OpenError, RejoinError, SchemeError, SubmitError};
 
 use crate::jobs::Request;
+use crate::owner::OwnerError;
 
 /// An element file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +100,9 @@ pub enum EngineError {
     /// An element file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The array is another host's.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
     /// The scheme cannot run over these elements.
     #[error(transparent)]
     Scheme(#[from] SchemeError),

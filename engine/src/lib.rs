@@ -44,6 +44,7 @@ mod handle;
 mod incidents;
 mod jobs;
 mod media;
+pub mod owner;
 mod plain;
 mod record;
 mod ring;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -133,6 +133,12 @@ impl FileMedia {
     /// Bytes of each file, as far as they are whole pages.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         self.files.iter().map(ElementFile::bytes)
+    }
+
+    /// A handle of each file, and its pages. None where the system gives none.
+    pub(crate) fn handles(&self) -> Vec<Option<(OwnedFd, u32)>> {
+        let of = |file: &ElementFile| Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()));
+        self.files.iter().map(of).collect()
     }
 
     /// The files again, in the same order.

@@ -1,7 +1,7 @@
 //! The ways in which operations reach files.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::engine::{Options, Way};
 use crate::files::ElementFile;
 use crate::plain::Plain;
 use crate::ring::Ring;
+use crate::store::Store as _;
 
 /// Files and block devices, reached in the best way that there is.
 #[derive(Debug)]
@@ -114,6 +115,10 @@ impl Backend for Files {
 
     fn let_go(&mut self, memory: &mut Pages) {
         either!(self, way => way.let_go(memory));
+    }
+
+    fn handle(file: &ElementFile) -> Option<(OwnedFd, u32)> {
+        Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()))
     }
 
     fn close(&mut self, element: u16) {

@@ -272,6 +272,8 @@ impl Server {
 
     fn serve(&mut self) -> Result<(), ServeError> {
         loop {
+            // Another host that took the array over must not find that this one goes on.
+            self.service.engine.is_owner()?;
             self.sessions.values_mut().for_each(Session::begin_turn);
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();

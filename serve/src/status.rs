@@ -76,6 +76,9 @@ pub struct Status {
     pub memory_bytes: u64,
     /// Its elements, in order.
     pub elements: Vec<Element>,
+    /// The host that owns the array: this one; none where the array has no page for an owner, or is read-only.
+    #[serde(default)]
+    pub owner: Option<Owner>,
     /// Hot spares.
     pub spares: Vec<PathBuf>,
     /// A rebuild that goes on.
@@ -164,6 +167,19 @@ pub struct Errors {
     pub checksum: u64,
     /// Operations that it did not answer in time.
     pub timeouts: u64,
+}
+
+/// The host that owns an array.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Its name.
+    pub host: String,
+    /// Its identifier, which the array knows it by.
+    pub id: String,
+    /// Seconds since 1970 at which it claimed the array.
+    pub since: u64,
+    /// Milliseconds between two heartbeats.
+    pub heartbeat_ms: u32,
 }
 
 /// How far a rebuild or a scrub is.

@@ -11,7 +11,8 @@ use crate::latency::Latencies;
 use crate::monitor::Monitor;
 use crate::record::Recording;
 use crate::status::{
-    Element, Errors, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status, Stream,
+    Element, Errors, Health, LATENCY_EDGES_NS, Log, Operations, Owner, Progress, Requests, Scrubbed, Status,
+    Stream,
 };
 
 /// Rates of rebuilds and scrubs are of so many nanoseconds, at least.
@@ -249,6 +250,12 @@ impl Tally {
             way: found.way.to_owned(),
             memory_bytes: found.memory.0 + found.memory.1,
             elements,
+            owner: engine.owner().map(|owner| Owner {
+                host: owner.name.clone(),
+                id: owner.host.to_string(),
+                since: owner.since,
+                heartbeat_ms: owner.interval_ms,
+            }),
             spares: surroundings.spares,
             rebuild: found.rebuild.map(|(element, share)| progress(Some(element), share, &self.rebuild)),
             rebuild_halted: found.rebuild_halted.map(|why| why.to_string()),

@@ -4,7 +4,7 @@
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
+use crate::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
 use crate::journal::{Checksums, Copying, Journal};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
@@ -34,10 +34,11 @@ impl Change {
 
 impl<M: Memory> Array<M> {
     /// The journal of an array that is opened: empty, with the table of checksums as it is on the elements.
-    pub(crate) fn begin_journal(&mut self, array: Uuid, epoch: u32, table: Checksums) {
+    pub(crate) fn begin_journal(&mut self, array: Uuid, epoch: u32, table: Checksums, area: Area) {
         let missing = self.failed_elements();
         if let Some(journal) = &mut self.journal {
             (journal.array, journal.epoch, journal.table, journal.missing) = (array, epoch, table, missing);
+            journal.lies_in(area);
         }
     }
 

@@ -7,8 +7,8 @@ use stripewise_base::units::Bytes;
 use stripewise_code::Kind;
 
 use super::{
-    Area, CheckpointHeader, Commit, EntryRole, Features, Member, MemberState, Placement, Summary, Superblock,
-    Tombstone, epoch_of, sequence_of,
+    Area, CheckpointHeader, Commit, EntryRole, FeatureClass, Features, Member, MemberState, Placement,
+    Summary, Superblock, Tombstone, epoch_of, sequence_of,
 };
 use crate::geometry::Rotation;
 
@@ -71,6 +71,14 @@ impl Display for Superblock {
         let elements = self.members.len();
         writeln!(f, "element {} of 0 to {}: {}", self.number, elements - 1, self.element)?;
         writeln!(f, "update {}, epoch {}", self.update, self.epoch)?;
+        if self.version > 1 {
+            let clean = if self.is_clean { "stopped cleanly" } else { "not stopped cleanly" };
+            writeln!(
+                f,
+                "version {} of the format; durable up to batch {}, {clean}",
+                self.version, self.horizon
+            )?;
+        }
         for ended in &self.ended {
             writeln!(f, "epoch {} ended with batch {}", ended.epoch, ended.last)?;
         }
@@ -83,11 +91,16 @@ impl Display for Superblock {
         if features.incompatible & Features::LATE_PARITY != 0 {
             writeln!(f, "its parity may be late: records of the journal have what it covers")?;
         }
-        if features.compatible != 0 {
-            writeln!(f, "it has features {:#x} that this program ignores", features.compatible)?;
+        let ignored = features.unknown(FeatureClass::Compatible);
+        if !ignored.is_empty() {
+            writeln!(f, "it has {ignored}, which this program does not know and ignores")?;
         }
         if self.is_read_only() {
-            writeln!(f, "it has features {:#x} with which this program can only read", features.read_only)?;
+            let unknown = features.unknown(FeatureClass::ReadOnly);
+            writeln!(
+                f,
+                "it has {unknown}, which this program does not know: it can read the array, not write it"
+            )?;
         }
         Ok(())
     }
@@ -142,6 +155,7 @@ impl Superblock {
             ("redo journal", self.journal, 1),
             ("table of checksums", self.table, 1),
             ("intent bitmap", self.bitmap, 1),
+            ("owner", self.owner, 1),
         ] {
             if let Some(pages) = area.pages_of(slots) {
                 writeln!(f, "{name}: pages {pages}")?;
@@ -306,8 +320,8 @@ member 1: 01010101-0101-0101-0101-010101010101, active
 member 2: 02020202-0202-0202-0202-020202020202, active
 member 3: 03030303-0303-0303-0303-030303030303, failed in epoch 3, behind batch 55
 member 4: 04040404-0404-0404-0404-040404040404, being rebuilt, 6 segments done; it failed in epoch 2, behind batch 45
-it has features 0x1 that this program ignores
-it has features 0x2 with which this program can only read
+it has feature bit 0, which this program does not know and ignores
+it has feature bit 1, which this program does not know: it can read the array, not write it
 ";
         assert_eq!(of_five().to_string(), expected);
     }

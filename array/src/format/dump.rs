@@ -14,7 +14,7 @@ use pages::Pages;
 pub use finding::{Finding, Redo, Segment};
 
 use super::{
-    CheckpointHeader, Commit, Copy, FormatError, Placement, Structure, Superblock, checkpoint,
+    CheckpointHeader, Commit, Copy, FormatError, Owner, Placement, Structure, Superblock, checkpoint,
     superblock_pages,
 };
 use crate::media::Media;
@@ -72,6 +72,7 @@ impl Dump {
         if let Some(asked) = self.segment.filter(|&asked| asked >= segments) {
             return Err(DumpError::NoSegment { asked, segments });
         }
+        subject.owners(media, told);
         match subject.block.placement {
             // Without any element that can be read, nothing bounds what a superblock says that there is.
             _ if subject.present().next().is_none() => {}
@@ -173,6 +174,18 @@ impl Subject {
     /// The members that were offered, with the elements that they are.
     fn present(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         (0..).zip(&self.offered).filter_map(|(member, element)| Some((member, (*element)?)))
+    }
+
+    /// The pages of the owner, as far as they name one.
+    fn owners(&self, media: &mut dyn Media, told: &mut Told<'_>) {
+        for (member, element) in self.present() {
+            let Some(page) = self.block.owner_page(media.size(element).0) else { continue };
+            let content = Pages::new(media, self.block.page_bytes).joined(element, page..page + 1);
+            let owner = content.ok().and_then(|content| Owner::parse(&content).ok());
+            if let Some(owner) = owner.filter(|owner| owner.array == self.block.array) {
+                told(&Finding::Owner { member, owner });
+            }
+        }
     }
 
     /// The rings of commit records.

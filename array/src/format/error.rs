@@ -19,6 +19,8 @@ pub enum Structure {
     Checksums,
     /// The intent bitmap of a group.
     Intent,
+    /// The page that names the host which serves the array.
+    Owner,
 }
 
 impl std::fmt::Display for Structure {
@@ -32,7 +34,15 @@ impl std::fmt::Display for Structure {
             Self::Journal => "journal record",
             Self::Checksums => "table of checksums",
             Self::Intent => "intent bitmap",
+            Self::Owner => "page of the owner",
         })
+    }
+}
+
+impl FormatError {
+    /// Whether a newer program wrote the structure, so that it is not damaged, and not for this program.
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::NewerVersion { .. } | Self::NewerFeatures { .. })
     }
 }
 
@@ -72,19 +82,26 @@ pub enum FormatError {
         /// The checksum of its bytes.
         computed: u32,
     },
-    /// A newer program wrote it, in a way that this one does not know.
+    /// A newer program wrote it, by a later version of the format.
     #[error(
-        "{structure}: it has version {version} of the format and features {incompatible:#x} that must be known; \
-         this program knows version {} and none of these: use a newer one",
+        "{structure}: the array has version {version} of the format, and this program knows those up to {}; use a newer program",
         super::VERSION
     )]
-    Newer {
+    NewerVersion {
         /// What was found.
         structure: Structure,
         /// Its version.
         version: u16,
-        /// The incompatible features that are not known, one bit each.
-        incompatible: u64,
+    },
+    /// A newer program wrote it, with features that a program must know.
+    #[error(
+        "{structure}: the array needs {needed}, and this program does not know that; use a newer program"
+    )]
+    NewerFeatures {
+        /// What was found.
+        structure: Structure,
+        /// The incompatible features that are not known.
+        needed: super::Bits,
     },
     /// The checksum is right, but a field has a value that nothing which follows the format writes.
     #[error("{structure}: {field} is {found}; expected {expected}")]

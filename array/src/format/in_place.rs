@@ -2,7 +2,7 @@
 
 use super::journal::{redo_entries_max, redo_header_pages};
 use super::paged::{CHECKSUMS_AT, INTENT_AT};
-use super::superblock::{Area, superblock_pages};
+use super::superblock::{Area, Superblock, superblock_pages};
 
 /// The most bytes of a journal that nobody asked to be larger.
 const JOURNAL_BYTES_MAX: u64 = 16 << 20;
@@ -40,6 +40,11 @@ pub(crate) struct InPlaceLayout {
     pub(crate) data: Area,
     /// Pages of the data that a bit of the bitmap stands for; 0 without one.
     pub(crate) region_pages: u32,
+}
+
+/// The fewest pages of a journal over groups of so many members.
+pub(crate) fn journal_pages_min(members: u32, page_bytes: u32) -> u32 {
+    RECORDS_MIN * (redo_header_pages(members, page_bytes) + redo_entries_max(members))
 }
 
 impl InPlaceLayout {
@@ -101,7 +106,15 @@ impl InPlaceLayout {
 
     /// The fewest pages of a journal.
     pub(crate) fn journal_pages_min(&self) -> u32 {
-        RECORDS_MIN * (self.header_pages() + self.entries_max())
+        journal_pages_min(self.members, self.page_bytes)
+    }
+
+    /// As `superblock` has it: the owner of an array that was upgraded may have the last page of the journal.
+    pub(crate) fn as_upgraded(mut self, superblock: &Superblock) -> Self {
+        let Area { first, pages } = self.journal;
+        let has_last = pages > 0 && superblock.owner == Area { first: first + pages - 1, pages: 1 };
+        self.journal.pages -= u32::from(has_last);
+        self
     }
 
     /// Rows that a page of the table stands for.

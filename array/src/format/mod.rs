@@ -10,10 +10,12 @@ mod commit;
 mod describe;
 pub mod dump;
 mod error;
+mod features;
 mod fields;
 pub(crate) mod in_place;
 mod journal;
 pub(crate) mod layout;
+mod owner;
 mod paged;
 mod stamp;
 pub mod summary;
@@ -30,13 +32,15 @@ pub use checkpoint::{CheckpointHeader, SegmentEntry};
 pub use checksum::crc32c;
 pub use commit::Commit;
 pub use error::{FormatError, Structure};
+pub use features::{Bits, FEATURES, Feature, FeatureClass, Features};
 pub use journal::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, redo_entries_max, redo_header_pages};
+pub use owner::{HOST_NAME_BYTES_MAX, Owner};
 pub use paged::{CHECKSUMS_AT, ChecksumPage, INTENT_AT, IntentPage};
 pub use stamp::Stamp;
 pub use summary::{Entry, EntryRole, Summary, SummaryHeader, Tombstone};
 pub use superblock::{
-    Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
-    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
+    Area, Copy, ENDED_MAX, EndedEpoch, Member, MemberState, NAME_BYTES_MAX, Placement, SUPERBLOCK_BYTES,
+    SUPERBLOCK_MEMBERS_MAX, Superblock, settings_bytes_max, superblock_pages,
 };
 pub use uuid::Uuid;
 

@@ -2,13 +2,14 @@
 
 mod check;
 mod codec;
+mod places;
 #[cfg(test)]
 pub(super) mod tests;
 
 use serde::Serialize;
 use stripewise_code::Kind;
 
-use super::{FormatError, Uuid};
+use super::{FeatureClass, Features, FormatError, Uuid};
 use crate::geometry::{Level, Membership, Rotation};
 
 /// Bytes of a superblock, whatever the size of pages is.
@@ -116,27 +117,6 @@ impl Member {
     }
 }
 
-/// What an array uses that not every program knows, one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Features {
-    /// What a program that does not know it may ignore.
-    pub compatible: u64,
-    /// What a program that does not know it may read past, but not write.
-    pub read_only: u64,
-    /// What a program must know.
-    pub incompatible: u64,
-}
-
-impl Features {
-    /// Incompatible: records of the redo journal may have what late parity covers.
-    pub const LATE_PARITY: u64 = 1;
-
-    /// The incompatible ones that this program does not know.
-    pub(super) fn unknown(&self) -> u64 {
-        self.incompatible & !Self::LATE_PARITY
-    }
-}
-
 /// What an element says of itself and of its array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Superblock {
@@ -214,7 +194,7 @@ pub struct Superblock {
 impl Superblock {
     /// Whether it uses something past which this program can read, but not write.
     pub fn is_read_only(&self) -> bool {
-        self.features.read_only != 0
+        !self.features.unknown(FeatureClass::ReadOnly).is_empty()
     }
 
     /// Whether both are the same version, though of different elements. Its number does not tell: a version that did not take
@@ -227,6 +207,30 @@ impl Superblock {
     /// Segments of the array, of a log.
     pub fn segments(&self) -> u32 {
         self.data.pages / self.segment_rows * u32::from(self.groups)
+    }
+
+    /// The first page between the two superblocks that no area has, where there is one.
+    pub fn free_page(&self) -> Option<u32> {
+        places::free_page(self)
+    }
+
+    /// Gives the owner a page: one that no area has, or, where members of `pages` pages are all larger than what the array uses,
+    /// the page behind that. None where there is no such page.
+    pub(crate) fn place_owner(&mut self, pages: u32) {
+        let first = self.free_page().or_else(|| places::page_behind(self, pages));
+        self.owner = first.map_or(Area::default(), |first| Area { first, pages: 1 });
+    }
+
+    /// Gives the owner the last page of the redo journal, where it has no page yet and the journal is longer than it must be. No
+    /// record of this epoch may be there.
+    pub(crate) fn take_journal_page(&mut self) {
+        places::take_journal_page(self);
+    }
+
+    /// The page of the owner on a member of `pages` pages. A member that is only as large as the array needs has none where
+    /// that lies behind what the array uses.
+    pub fn owner_page(&self, pages: u32) -> Option<u32> {
+        places::owner_page(self, pages)
     }
 
     /// Writes it as `copy` over `into`, at least [`SUPERBLOCK_BYTES`].

@@ -18,7 +18,7 @@ pub use section::{JournalPolicy, JournalSection, MEMBERS};
 pub(crate) use table::Checksums;
 
 use crate::format::in_place::InPlaceLayout;
-use crate::format::{RedoEntry, Uuid, crc32c};
+use crate::format::{Area, RedoEntry, Uuid, crc32c};
 use crate::memory::PageId;
 
 /// Plans of the journal's own: one writes records, one frees them, one writes superblocks.
@@ -123,6 +123,12 @@ impl Journal {
             zeros: crc32c(&vec![0; layout.page_bytes as usize]),
             layout,
         }
+    }
+
+    /// It has no record yet, and lies there.
+    pub(crate) fn lies_in(&mut self, area: Area) {
+        self.layout.journal = area;
+        self.ring = Ring::new(area.pages, self.layout.header_pages(), self.layout.members);
     }
 
     /// Operations of the greatest record: its pages in all copies.

@@ -8,7 +8,7 @@ use super::in_place_journal::Found;
 use super::in_place_late as late;
 use super::in_place_table as tables;
 use super::superblocks::{features_of, superblock_in_place, write_all, write_and_flush};
-use super::{DamagedCopy, Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next};
+use super::{DamagedCopy, Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next, smallest};
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::in_place::InPlaceLayout;
@@ -110,7 +110,8 @@ pub(super) fn create(
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
     let layout = layout_of(scheme, elements, geometry)?;
-    let superblock = superblock_in_place(scheme, elements, geometry, &layout, identity);
+    let mut superblock = superblock_in_place(scheme, elements, geometry, &layout, identity);
+    superblock.place_owner(smallest(media));
     superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
     let mut site = Site {
@@ -169,7 +170,7 @@ pub(super) fn open<M: Memory>(
     opening: Opening,
 ) -> Result<(Array<M>, Opened), OpenError> {
     let geometry = scheme.resolve(&elements, M::CARRIES_DATA)?;
-    let layout = layout_of(scheme, &elements, &geometry)?;
+    let layout = layout_of(scheme, &elements, &geometry)?.as_upgraded(&assembly.superblock);
     let mut superblock =
         Superblock { update: assembly.update, is_clean: false, ..assembly.superblock.clone() };
     check_areas(&superblock, scheme, &layout)?;
@@ -215,7 +216,7 @@ pub(super) fn open<M: Memory>(
         array.has_on_elements(assembly.superblock.clone());
     }
     if let Some(table) = table {
-        array.begin_journal(superblock.array, superblock.epoch, table);
+        array.begin_journal(superblock.array, superblock.epoch, table, superblock.journal);
     }
     if let Some(marks) = marks {
         array.begin_intent(superblock.array, superblock.epoch, |intent| {

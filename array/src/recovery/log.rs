@@ -4,7 +4,7 @@ use super::assemble::Assembly;
 use super::install::Install;
 use super::superblocks::{superblock_of_log, write_all, write_and_flush};
 use super::walk::{Checkpoint, Found, FoundBatch, Walk};
-use super::{Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next};
+use super::{Identity, OpenError, Opened, Opening, ROUND_PAGES, check_next, smallest};
 use crate::bugs::Bug;
 use crate::controller::Array;
 use crate::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
@@ -37,7 +37,8 @@ pub(super) fn create(
         )));
     }
     let layout = scheme.log_layout(elements).unwrap_or_default();
-    let superblock = superblock_of_log(scheme, elements, geometry, &layout, identity);
+    let mut superblock = superblock_of_log(scheme, elements, geometry, &layout, identity);
+    superblock.place_owner(smallest(media));
     superblock.check().map_err(|error| OpenError::Refused(error.to_string()))?;
     let positions: Vec<Option<u16>> = (0..media.count()).map(Some).collect();
     let page_bytes = elements.page_bytes as usize;

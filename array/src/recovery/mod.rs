@@ -12,6 +12,7 @@ mod install;
 mod log;
 mod reconstruct;
 mod superblocks;
+mod upgrade;
 mod walk;
 mod watched;
 
@@ -19,7 +20,7 @@ use stripewise_base::text::{is_plain, visible};
 
 use crate::controller::Array;
 use crate::format::{
-    Copy, EPOCHS_MAX, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
+    Copy, EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, Uuid, VERSION,
     settings_bytes_max,
 };
 use crate::media::Media;
@@ -33,6 +34,7 @@ pub use check::{Checked, Trouble};
 pub use damage::DamagedCopy;
 pub use reconstruct::{NamedMembers, PAGES_PROVE, Reconstructed, Reconstruction};
 pub(crate) use superblocks::{superblock_in_place, superblock_of_log};
+pub use upgrade::Upgrade;
 
 /// Pages that are read or written in one round: what memory that takes does not depend on the size of elements.
 const ROUND_PAGES: usize = 1024;
@@ -165,6 +167,32 @@ pub fn create(
     }
 }
 
+/// Whether an array of `scheme` over such elements leaves a page between its areas to the owner. Where it does not, an array that
+/// takes a page less of each element has the page behind that.
+///
+/// # Errors
+/// When the scheme has no meaning over these elements.
+pub fn leaves_room_for_owner(scheme: &Scheme, elements: Elements) -> Result<bool, OpenError> {
+    let geometry = scheme.resolve(&elements, true)?;
+    let identity = Identity::unnamed(elements.count);
+    let superblock = match scheme.placement.policy {
+        PlacementPolicy::Elastic => {
+            let layout = scheme.log_layout(&elements).unwrap_or_default();
+            superblock_of_log(scheme, &elements, &geometry, &layout, &identity)
+        }
+        _ => match scheme.in_place_layout(&elements, &geometry)? {
+            Some(layout) => superblock_in_place(scheme, &elements, &geometry, &layout, &identity),
+            None => return Ok(false),
+        },
+    };
+    Ok(superblock.free_page().is_some())
+}
+
+/// The pages of the smallest of all that `media` offers.
+fn smallest(media: &dyn Media) -> u32 {
+    (0..media.count()).map(|element| media.size(element).0).min().unwrap_or(0)
+}
+
 impl<M: Memory> Array<M> {
     /// The controller of the array that `media` offers, in whatever order, with at most as many of its elements absent, stale
     /// or failed as its parity bears. It serves as soon as it is there; [`Self::resume`] lets it go on with rebuilding an
@@ -211,9 +239,11 @@ impl<M: Memory> Array<M> {
         let reconstructed = reconstruct_superblocks(scheme, &elements, media, &mut offered, &opening)?;
         let assembly = assemble::assemble(&offered).map_err(|error| with_blanks(error, &reconstructed))?;
         if assembly.superblock.is_read_only() && !opening.read_only {
-            return Err(OpenError::Refused(
-                "a newer version wrote this array, and this one can only read it; open it read-only".into(),
-            ));
+            let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
+            return Err(OpenError::Refused(format!(
+                "the array has {unknown}, which this program does not know, so it can read the array and not write it; open it \
+                 read-only, or use a newer program"
+            )));
         }
         if assembly.epoch.max(assembly.superblock.epoch) + 1 >= EPOCHS_MAX && !opening.read_only {
             return Err(OpenError::Refused(

@@ -210,7 +210,7 @@ fn read_one(media: &mut dyn Media, element: u16) -> Copies {
                      cut short"
                 ));
             }
-            Err(error @ FormatError::Newer { .. }) => newer = Some(error),
+            Err(error) if error.is_newer() => newer = Some(error),
             Err(FormatError::Absent { .. }) => {}
             Err(error) => trouble = Some(error.to_string()),
         }

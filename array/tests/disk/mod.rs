@@ -1,5 +1,7 @@
 //! Elements that keep bytes, as small as can be, and a host that knows what it wrote.
 
+mod recorder;
+
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -11,6 +13,9 @@ use stripewise_array::{
     Identity, Media, OpenError, Opened, Opening, Operation, OperationId, OperationKind, Outcome, PageMemory,
     RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
 };
+
+#[allow(unused_imports, reason = "each test uses what it needs of the disk")]
+pub(crate) use recorder::Recorder;
 
 /// An element.
 #[derive(Clone, Debug, Default, PartialEq)]

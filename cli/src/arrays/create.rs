@@ -4,14 +4,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use stripewise_array::{Elements, Identity, Memory, OpenError, PageMemory, Scheme, create};
+use stripewise_array::{
+    Elements, Identity, Memory, OpenError, PageMemory, Scheme, create, leaves_room_for_owner,
+};
 use stripewise_base::units::Bytes;
 use stripewise_engine::{ElementFile, FileMedia, FileTrouble, capabilities, random_uuid};
 use stripewise_serve::signature::{self, Taken};
 
 use super::places::{Hint, Places, array_name};
 use super::private::make_private;
-use super::scheme_of;
+use super::{release, scheme_of};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -120,7 +122,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if !args.force && !args.dry_run {
         refuse_known(&name, &args.places)?;
     }
-    scheme.resolve(&plan.elements(page_bytes)?, PageMemory::CARRIES_DATA)?;
+    let elements = with_room_for_owner(&scheme, plan.elements(page_bytes)?);
+    scheme.resolve(&elements, PageMemory::CARRIES_DATA)?;
     let (count, size) = (plan.paths.len(), Bytes(plan.bytes));
     if args.dry_run {
         writeln!(context.out, "would create array \"{name}\", {}: {count} elements of {size}", scheme.name)?;
@@ -137,7 +140,14 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         name: name.clone(),
     };
     let (place, paths) = (plan.place(), plan.paths.clone());
-    plan.carry_out(&scheme, &identity, page_bytes)?;
+    let media = plan.carry_out(&scheme, elements, &identity)?;
+    if let Some(block) = media.newest_superblock().filter(|block| block.owner.pages > 0) {
+        // So that the first `serve` of this host need not wait whether another one claims the array.
+        release(&args.places, &media, &block, context);
+    } else {
+        context.remark("no page is free for an owner: nothing keeps a second host from serving the array");
+    }
+    drop(media);
     let array = identity.array;
     writeln!(context.out, "array {array}, called \"{name}\": {count} elements of {size}{place}")?;
     let hint = Hint::new(array.to_string(), &scheme, &paths)?;
@@ -145,6 +155,16 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         context.remark(&format!("{reason}; name its files where a command takes the array's name"));
     }
     Ok(())
+}
+
+/// Elements that leave a page to the owner: those that are offered, or, where the array would take all of their pages, as if they had
+/// one page less. The owner has the page behind that then.
+fn with_room_for_owner(scheme: &Scheme, elements: Elements) -> Elements {
+    let smaller = Elements { pages: elements.pages.saturating_sub(1), ..elements };
+    match leaves_room_for_owner(scheme, elements) {
+        Ok(false) if leaves_room_for_owner(scheme, smaller).is_ok() => smaller,
+        _ => elements,
+    }
 }
 
 /// A name belongs to one array: whoever asks for it must get the one that is meant.
@@ -216,7 +236,8 @@ impl Plan {
     }
 
     /// Makes room, and writes the array.
-    fn carry_out(mut self, scheme: &Scheme, identity: &Identity, page_bytes: u32) -> Outcome {
+    fn carry_out(mut self, scheme: &Scheme, elements: Elements, identity: &Identity) -> Outcome<FileMedia> {
+        let page_bytes = elements.page_bytes;
         let folder = self.folder.take();
         let files = match &folder {
             Some(folder) => self.make_files(folder, page_bytes)?,
@@ -235,14 +256,14 @@ impl Plan {
             }
         };
         let mut media = FileMedia::new(files, page_bytes);
-        let written = create(scheme, media.elements(), identity, &mut media);
-        if written.is_err() && folder.is_some() {
+        let Err(error) = create(scheme, elements, identity, &mut media) else { return Ok(media) };
+        if folder.is_some() {
             // They were made for this array, and hold nothing.
             for file in media.into_files().iter().filter(|file| signature::is_at_its_path(file)) {
                 let _ = std::fs::remove_file(file.path());
             }
         }
-        Ok(written?)
+        Err(error.into())
     }
 
     fn make_files(&mut self, folder: &Path, page_bytes: u32) -> Outcome<Vec<ElementFile>> {
@@ -316,8 +337,10 @@ mod tests {
 
     fn carry_out(plan: Plan) -> Outcome {
         let scheme = scheme_of("durable-was").unwrap();
-        let elements = (0..5).map(|nth| Uuid([nth + 1; 16])).collect();
-        plan.carry_out(&scheme, &Identity { array: Uuid([9; 16]), elements, name: "x".into() }, PAGE)
+        let elements = plan.elements(PAGE)?;
+        let members = (0..5).map(|nth| Uuid([nth + 1; 16])).collect();
+        let identity = Identity { array: Uuid([9; 16]), elements: members, name: "x".into() };
+        plan.carry_out(&scheme, elements, &identity).map(drop)
     }
 
     /// Five files that hold `byte`.

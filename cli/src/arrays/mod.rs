@@ -13,6 +13,7 @@ pub(crate) mod scan;
 mod search;
 pub(crate) mod serve;
 pub(crate) mod status;
+pub(crate) mod upgrade;
 mod watch;
 
 use std::path::PathBuf;
@@ -23,9 +24,11 @@ use stripewise_array::placement::Persistence;
 use stripewise_array::{Metadata, Scheme};
 use stripewise_base::text::Visible;
 use stripewise_base::units::Bytes;
+use stripewise_engine::owner::release_of;
 use stripewise_engine::{FileError, FileMedia};
 use stripewise_study::{self as study, SchemeSpec};
 
+use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use places::{Hint, Places};
 
@@ -60,6 +63,20 @@ fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> O
         (None, None) => scheme_of(&block.scheme).map_err(|error| {
             error.within("the array names its scheme so; give the one that it was created with as --scheme")
         }),
+    }
+}
+
+/// Writes to a new array, or one that has just got a page for its owner, that this host gave it back: so this host can serve it at
+/// once. Where that fails, `serve` waits whether another host claims the array.
+fn release(places: &Places, media: &FileMedia, block: &Superblock, context: &Context<'_>) {
+    let reason = match places.host(block.array) {
+        Ok(host) => release_of(media, block, &host).err().map(|error| error.to_string()),
+        Err(Failure::Failed(reason) | Failure::Usage(reason)) => Some(reason),
+        Err(_) => None,
+    };
+    if let Some(reason) = reason {
+        context
+            .remark(&format!("the page of the owner was not written, so the next `serve` waits: {reason}"));
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
-use stripewise_array::format::{MemberState, Superblock};
+use stripewise_array::format::{MemberState, Owner, Superblock};
 use stripewise_base::text::{Visible, visible};
+use stripewise_engine::owner::owner_of;
 
 use super::places::Places;
 use super::search;
@@ -93,7 +94,16 @@ fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outco
     for number in absent(found, &newest) {
         writeln!(context.out, "  element {number:<3} ABSENT")?;
     }
+    if let Some(owner) = owner(found) {
+        let does = if owner.is_released { "released by" } else { "owned by" };
+        writeln!(context.out, "  {does} {owner}")?;
+    }
     Ok(())
+}
+
+/// Which host serves the array, or did so last.
+fn owner(found: &[(PathBuf, Superblock)]) -> Option<Owner> {
+    found.iter().filter_map(|(path, block)| owner_of(path, block)).max_by_key(|owner| owner.sequence)
 }
 
 /// Numbers of the elements that were not found.
@@ -117,6 +127,10 @@ fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
     json!({
         "array": newest.array.to_string(), "name": newest.name, "level": newest.level.to_string(),
         "scheme": newest.scheme, "members": newest.members.len(), "elements": elements,
-        "absent": absent(found, &newest),
+        "absent": absent(found, &newest), "version": newest.version,
+        "owner": owner(found).map(|owner| json!({
+            "host": owner.name, "id": owner.host.to_string(), "released": owner.is_released, "since": owner.since,
+            "written": owner.written, "interval_ms": owner.interval_ms,
+        })),
     })
 }

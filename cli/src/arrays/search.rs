@@ -61,6 +61,11 @@ pub(crate) fn named_or_remembered(
     Ok((expand(named)?, None))
 }
 
+/// Those of `paths` whose superblock is of the array of `block`.
+pub(crate) fn of_array(paths: Vec<PathBuf>, block: &Superblock) -> Vec<PathBuf> {
+    superblocks(&paths).filter(|(_, its)| its.array == block.array).map(|(path, _)| path).collect()
+}
+
 /// Where the elements of an array that is remembered are now: where they were last, and where not all are there, wherever a
 /// block device has its UUID. Each is named once, by whatever names.
 pub(crate) fn elements_of(hint: &Hint) -> Vec<PathBuf> {

@@ -8,6 +8,7 @@ use clap::Args as ClapArgs;
 use stripewise_array::format::{Member, MemberState, SUPERBLOCK_MEMBERS_MAX, Superblock};
 use stripewise_array::{NamedMembers, Opened, Opening};
 use stripewise_base::units::{Bytes, Span, UnitError};
+use stripewise_engine::owner::{Claiming, Keeper};
 use stripewise_engine::transcript::Scribe;
 use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
 use stripewise_serve::events::{RotatingFile, check_program};
@@ -136,6 +137,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N=PATH", value_parser = numbered, requires = "force", conflicts_with = "transcript")]
     member: Vec<(u16, PathBuf)>,
 
+    /// Take the array from another host that serves it no longer, and could not release it
+    ///
+    /// The owner's heartbeat is watched for twelve of its intervals; the array is refused if it moves.
+    #[arg(long)]
+    takeover: bool,
+
+    /// Time between two heartbeats, which keep other hosts from serving the array; the same on all hosts
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = heartbeat)]
+    heartbeat: Span,
+
     /// How fast rebuilds and scrubs may go, in bytes a second [default: as fast as can be]
     #[arg(long, value_name = "SIZE")]
     rate: Option<Bytes>,
@@ -190,8 +201,12 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let timeout = Duration::from_nanos(args.timeout.0);
     let options = Options { page_bytes: block.page_bytes, rate, timeout, ..Options::default() };
     let opening = Opening { read_only: args.read_only, force: args.force, named };
+    let keeper = if args.read_only { None } else { claim(&args, &media, &block)? };
     let scribe = args.transcript.as_deref().map(Scribe::create).transpose()?;
-    let (engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;
+    let (mut engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;
+    if let Some(keeper) = keeper {
+        engine.keep(keeper, &block);
+    }
     for loss in &opened.losses {
         tracing::error!(%loss, "something that was promised is lost");
     }
@@ -334,6 +349,25 @@ fn tell_reconstructed(opened: &Opened, paths: &mut Vec<PathBuf>, known: Option<&
             paths.push(path);
         }
     }
+}
+
+/// Claims the array for this host; nothing where it has no page for an owner.
+fn claim(args: &Args, media: &FileMedia, block: &Superblock) -> Outcome<Option<Keeper>> {
+    if block.owner.pages == 0 {
+        return Ok(None);
+    }
+    let claiming = Claiming { interval: Duration::from_nanos(args.heartbeat.0), takeover: args.takeover };
+    if args.takeover {
+        tracing::info!(array = args.name, "watching whether another host serves the array");
+    }
+    Ok(Keeper::claim(media, block, &args.places.host(block.array)?, claiming)?)
+}
+
+/// A time between two heartbeats.
+fn heartbeat(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error| format!("{error}"))?;
+    let fits = (10_000_000..=60_000_000_000).contains(&span.0);
+    if fits { Ok(span) } else { Err("expected 10ms to 60s".into()) }
 }
 
 /// The spares that are remembered and still are some: those that became elements are none any more, nor those that hold

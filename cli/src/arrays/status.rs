@@ -120,6 +120,14 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
             writeln!(out, "  {:<24}{}", "", visible(&remark))?;
         }
     }
+    match &status.owner {
+        Some(owner) => writeln!(out, "  owned by host {} ({})", owner.host.escape_debug(), owner.id)?,
+        None if status.read_only => {}
+        None => writeln!(
+            out,
+            "  NO OWNER: the array has no page for it, and nothing keeps a second host from serving it"
+        )?,
+    }
     for spare in &status.spares {
         writeln!(out, "  spare                   {}", Visible(spare.display()))?;
     }

@@ -10,6 +10,7 @@ mod status;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use stripewise_array::format::{Owner, Superblock};
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
     Array, HostRequest, MetadataScrubbed, Opened, PlanView, RequestKind, SECTOR_BYTES, SubmitError, Timing,
@@ -21,6 +22,7 @@ use crate::clock::{Clock, Timekeeping};
 use crate::desk::{Counts, Desk, Over};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
+use crate::owner::Keeper;
 use crate::plain::Order;
 use crate::starved::{GRACE, Waiting, bits};
 use crate::still::{Seen, Watch};
@@ -40,6 +42,9 @@ pub use status::{ElementState, ElementStatus, Progress, ScrubStatus, Status};
 /// Most bytes that are trimmed in one turn: a log does that at once, page by page, and elements and sockets are looked at between
 /// turns only.
 const TURN_TRIM_BYTES: u64 = 64 << 20;
+
+/// How often it is looked whether this host owns the array again, while it could not confirm that.
+const FENCED: Duration = Duration::from_millis(10);
 
 /// How the engine runs; none of it changes what it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,8 +243,12 @@ impl<B: Backend> Engine<B> {
         self.desk.jobs.take_done()
     }
 
-    /// Does what can be done without waiting. False when there was nothing.
+    /// Does what can be done without waiting. False when there was nothing, and while the array may not be written to because this
+    /// host could not confirm that it owns it.
     pub fn turn(&mut self) -> bool {
+        if !self.desk.may_write() {
+            return false;
+        }
         let mut is_anything = std::mem::take(&mut self.has_news);
         self.trimmed_bytes = 0;
         is_anything |= self.exchange();
@@ -261,6 +270,9 @@ impl<B: Backend> Engine<B> {
 
     /// Hands on to elements what waits for them, and tells the controller what is over. Whether anything is.
     fn exchange(&mut self) -> bool {
+        if !self.desk.may_write() {
+            return false;
+        }
         self.dispatch();
         self.desk.retry(self.array.memory());
         self.desk.backend.submit(self.array.memory());
@@ -287,6 +299,12 @@ impl<B: Backend> Engine<B> {
 
     /// Does what can be done now, or waits for what comes next. False when nothing is left to do.
     pub fn step(&mut self) -> bool {
+        while !self.desk.may_write() {
+            if self.desk.taken_over().is_some() {
+                return false;
+            }
+            std::thread::sleep(FENCED);
+        }
         if self.turn() {
             return true;
         }
@@ -303,6 +321,9 @@ impl<B: Backend> Engine<B> {
 
     /// How long there is nothing to do unless an element or a host has news; none if nothing is waited for.
     pub fn wake_in(&self) -> Option<Duration> {
+        if !self.desk.may_write() {
+            return Some(FENCED);
+        }
         let now = self.clock.now();
         let at = self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)));
         at.into_iter().chain(self.desk.backend.patience()).min()
@@ -339,6 +360,7 @@ impl<B: Backend> Engine<B> {
     }
 
     fn settle(&mut self) -> Result<(), EngineError> {
+        self.is_owner()?;
         self.set_rate(Rate::BytesPerSecond(0));
         self.finish()?;
         if self.is_read_only {
@@ -375,6 +397,30 @@ impl<B: Backend> Engine<B> {
         Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
     }
 
+    /// Keeps the array for this host: what `keeper` claimed before the array was assembled.
+    pub fn keep(&mut self, mut keeper: Keeper, superblock: &Superblock) {
+        keeper.assembled(&self.opened.positions);
+        self.desk.keeper = Some((keeper, Box::new(superblock.clone())));
+    }
+
+    #[cfg(test)]
+    pub(crate) fn keeper(&self) -> &Keeper {
+        &self.desk.keeper.as_ref().expect("it is kept").0
+    }
+
+    /// Which host owns the array; none where it has no page for that.
+    pub fn owner(&self) -> Option<&Owner> {
+        self.desk.keeper.as_ref().map(|(keeper, _)| keeper.owner())
+    }
+
+    /// Whether this host still owns the array, or it has no owner.
+    ///
+    /// # Errors
+    /// Which host took it over. Nothing is written any more then; the engine is to be dropped.
+    pub fn is_owner(&self) -> Result<(), EngineError> {
+        self.desk.taken_over().map_or(Ok(()), |error| Err(error.into()))
+    }
+
     /// Does what is left to do.
     fn finish(&mut self) -> Result<(), EngineError> {
         while self.step() {
@@ -382,7 +428,7 @@ impl<B: Backend> Engine<B> {
                 return Err(Failed::NoSpace.into());
             }
         }
-        Ok(())
+        self.is_owner()
     }
 
     /// Tells the controller when elements have no space, and when they have some again. Whether it is news.
@@ -454,14 +500,18 @@ impl<B: Backend> Engine<B> {
                 Err(Rejected { error: SubmitError::Busy, request: back }) => request = back,
                 Err(rejected) => return Err(rejected.into()),
             }
-            assert!(self.step(), "an array that is busy has something to do");
+            let is_anything = self.step();
+            self.is_owner()?;
+            assert!(is_anything, "an array that is busy has something to do");
         };
         loop {
             if let Some(completion) = self.desk.jobs.take_done_of(ticket) {
                 completion.result?;
                 return Ok(completion.payload);
             }
-            assert!(self.step(), "a request that is not done waits for something");
+            let is_anything = self.step();
+            self.is_owner()?;
+            assert!(is_anything, "a request that is not done waits for something");
         }
     }
 
@@ -475,7 +525,7 @@ impl<B: Backend> Engine<B> {
             }
             Request::Flush => (0, SECTOR_BYTES.into(), false),
         };
-        if self.is_read_only && changes {
+        if changes && (self.is_read_only || self.desk.taken_over().is_some()) {
             return Err(SubmitError::ReadOnly);
         }
         if changes && self.array.is_epoch_ending() {

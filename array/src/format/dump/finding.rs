@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 
 use super::super::describe::{List, Several, members_of};
 use super::super::{
-    CheckpointHeader, Commit, Copy, Entry, SegmentEntry, Structure, Summary, SummaryHeader, Superblock,
-    Tombstone, Uuid,
+    CheckpointHeader, Commit, Copy, Entry, Owner, SegmentEntry, Structure, Summary, SummaryHeader,
+    Superblock, Tombstone, Uuid,
 };
 
 /// Something that a dump found. Elements are numbered as they were offered, members as the array numbers them.
@@ -86,6 +86,13 @@ pub enum Finding<'a> {
         /// What it says.
         #[serde(flatten)]
         entry: SegmentEntry,
+    },
+    /// The host that a member's page of the owner names.
+    Owner {
+        /// The member.
+        member: u16,
+        /// The host.
+        owner: Owner,
     },
     /// The ring of commit records of a member.
     Commits {
@@ -251,6 +258,10 @@ impl Display for Finding<'_> {
                     0 => writeln!(f, "is free"),
                     _ => writeln!(f, "{} in use, batch {last_batch} last", Several((*used).into(), "slot")),
                 }
+            }
+            Self::Owner { member, owner } => {
+                let does = if owner.is_released { "released by" } else { "owned by" };
+                writeln!(f, "member {member}: {does} {owner}, heartbeat {}", owner.sequence)
             }
             Self::Commits { member, records, damaged, newest } => {
                 write!(f, "member {member}: {}", Several((*records).into(), "commit record"))?;

@@ -3,11 +3,11 @@
 use stripewise_code::Kind;
 
 use super::{
-    Area, Copy, ENDED_MAX, EndedEpoch, Features, Member, MemberState, NAME_BYTES_MAX, Placement,
-    SUPERBLOCK_BYTES, SUPERBLOCK_MEMBERS_MAX, Superblock,
+    Area, Copy, ENDED_MAX, EndedEpoch, Member, MemberState, NAME_BYTES_MAX, Placement, SUPERBLOCK_BYTES,
+    SUPERBLOCK_MEMBERS_MAX, Superblock,
 };
 use crate::format::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
-use crate::format::{FormatError, Structure, VERSION};
+use crate::format::{FeatureClass, Features, FormatError, Structure, VERSION};
 use crate::geometry::{Level, Membership, Rotation};
 
 pub(super) const FRAME: Frame = Frame {
@@ -37,6 +37,7 @@ const NAME_AT: usize = 304;
 const SCHEME_AT: usize = 368;
 const MEMBERS_AT: usize = 512;
 const MEMBER_BYTES: usize = 48;
+const ROLE_AT: usize = 17;
 const HORIZON_AT: usize = 432;
 const FLAGS_AT: usize = 440;
 const OWNER_AT: usize = 448;
@@ -137,9 +138,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
         incompatible: u64_at(bytes, 64),
     };
     let version = u16_at(bytes, 8);
-    if version > VERSION || features.unknown() != 0 {
-        let incompatible = features.unknown();
-        return Err(FormatError::Newer { structure: Structure::Superblock, version, incompatible });
+    if version > VERSION {
+        return Err(FormatError::NewerVersion { structure: Structure::Superblock, version });
+    }
+    let needed = features.unknown(FeatureClass::Incompatible);
+    if !needed.is_empty() {
+        return Err(FormatError::NewerFeatures { structure: Structure::Superblock, needed });
     }
     FRAME.expect(version > 0, "version", version, "1 or more")?;
     one_of(&COPIES, bytes[10], 0, "copy", "0 or 1")?;
@@ -209,6 +213,13 @@ fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
     let counted = usize::from(elements) <= SUPERBLOCK_MEMBERS_MAX;
     FRAME.expect(counted, "elements", elements, "1 to 64")?;
     let member = |at: usize| {
+        // A place that a feature gives a meaning, and none of its bits is set: it is not for this program to guess.
+        FRAME.expect(
+            bytes[at + ROLE_AT] == 0,
+            "role of a member",
+            bytes[at + ROLE_AT],
+            "0, without `member-roles`",
+        )?;
         Ok(Member {
             element: uuid_at(bytes, at),
             state: one_of(&STATES, bytes[at + 16], 1, "state of a member", "1, 2 or 3")?,

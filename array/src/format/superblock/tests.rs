@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::format::testing::{by_hand, flip, uuid};
-use crate::format::{EPOCHS_MAX, FormatError, NUMBERS_MAX, VERSION, checkpoint};
+use crate::format::{EPOCHS_MAX, NUMBERS_MAX, VERSION, checkpoint};
 
 prop_compose! {
     fn member(element: Uuid)(
@@ -184,14 +184,14 @@ proptest! {
     #[test]
     fn a_feature_that_must_be_known_or_a_greater_version_is_newer(
         block in superblock(),
-        version in 2u16..,
+        version in VERSION + 1..,
         incompatible in 2u64..,
     ) {
         for (at, value) in [(8, &version.to_le_bytes()[..]), (64, &incompatible.to_le_bytes())] {
             let mut bytes = written(&block, Copy::Front);
             bytes[at..at + value.len()].copy_from_slice(value);
             codec::FRAME.seal(&mut bytes);
-            let is_newer = matches!(Superblock::parse(&bytes), Err(FormatError::Newer { .. }));
+            let is_newer = matches!(Superblock::parse(&bytes), Err(error) if error.is_newer());
             prop_assert!(is_newer);
         }
     }
@@ -434,4 +434,14 @@ fn version_1_has_no_stamp() {
         change(&mut block);
         assert!(block.check().is_err());
     }
+}
+
+/// What a feature would have announced is not guessed at: the place has a meaning only with its bit.
+#[test]
+fn a_role_without_the_feature_that_announces_it_is_refused() {
+    let mut bytes = written(&of_five(), Copy::Front);
+    bytes[512 + 48 + 17] = 1;
+    codec::FRAME.seal(&mut bytes);
+    let error = Superblock::parse(&bytes).err().map(|error| error.to_string()).unwrap_or_default();
+    assert_eq!(error, "superblock: role of a member is 1; expected 0, without `member-roles`");
 }

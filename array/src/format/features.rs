@@ -1,0 +1,148 @@
+//! The registry of features: what an array may use that not every program knows, by name. `docs/format.md`, "Features".
+
+use std::fmt::{Display, Formatter, Result};
+
+use serde::Serialize;
+
+use super::describe::List;
+
+/// What a program does with an array that has a feature which the program does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeatureClass {
+    /// It assembles the array as if the feature were not there.
+    Compatible,
+    /// It reads the array, and does not write it.
+    ReadOnly,
+    /// It refuses the array.
+    Incompatible,
+}
+
+/// A line of the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// Which of the three words has its bit.
+    pub class: FeatureClass,
+    /// The number of its bit.
+    pub bit: u8,
+    /// What people call it.
+    pub name: &'static str,
+    /// Whether this program knows what it means. Of the others places and bits are reserved.
+    pub is_known: bool,
+}
+
+/// All features that have a bit and a name. A bit is never used for another feature.
+pub const FEATURES: [Feature; 6] = {
+    use FeatureClass::{Incompatible, ReadOnly};
+    [
+        Feature { class: Incompatible, bit: 0, name: "late-parity", is_known: true },
+        Feature { class: Incompatible, bit: 1, name: "covered-versions", is_known: false },
+        Feature { class: Incompatible, bit: 2, name: "segment-geometry", is_known: false },
+        Feature { class: Incompatible, bit: 3, name: "shards", is_known: false },
+        Feature { class: Incompatible, bit: 4, name: "member-roles", is_known: false },
+        Feature { class: ReadOnly, bit: 0, name: "text-area", is_known: false },
+    ]
+};
+
+/// What an array uses that not every program knows, one bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Features {
+    /// What a program that does not know it may ignore.
+    pub compatible: u64,
+    /// What a program that does not know it may read past, but not write.
+    pub read_only: u64,
+    /// What a program must know.
+    pub incompatible: u64,
+}
+
+impl Features {
+    /// Incompatible: records of the redo journal may have what late parity covers.
+    pub const LATE_PARITY: u64 = 1;
+
+    /// Those of a class that this program does not know.
+    pub fn unknown(&self, class: FeatureClass) -> Bits {
+        let bits = match class {
+            FeatureClass::Compatible => self.compatible,
+            FeatureClass::ReadOnly => self.read_only,
+            FeatureClass::Incompatible => self.incompatible,
+        };
+        let known = FEATURES.iter().filter(|its| its.class == class && its.is_known);
+        let bits = known.fold(bits, |bits, its| bits & !(1 << its.bit));
+        Bits { class, bits }
+    }
+}
+
+/// Features of one class, which are printed by name, or by the number of the bit where no name is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bits {
+    /// The class.
+    pub class: FeatureClass,
+    /// A bit for each.
+    pub bits: u64,
+}
+
+impl Bits {
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.bits == 0
+    }
+}
+
+impl Display for Bits {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let name =
+            |bit: &u32| FEATURES.iter().find(|its| its.class == self.class && u32::from(its.bit) == *bit);
+        let bits = (0..u64::BITS).filter(|bit| self.bits >> bit & 1 == 1);
+        let all = bits.map(|bit| match name(&bit) {
+            Some(feature) => format!("`{}`", feature.name),
+            None => format!("bit {bit}"),
+        });
+        let all: Vec<String> = all.collect();
+        let one = if all.len() == 1 { "feature" } else { "features" };
+        write!(f, "{one} {}", List(all.iter()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_features_share_a_bit_or_a_name() {
+        for (nth, one) in FEATURES.iter().enumerate() {
+            for other in &FEATURES[..nth] {
+                assert!(
+                    (one.class != other.class || one.bit != other.bit) && one.name != other.name,
+                    "{one:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn features_are_told_by_name_where_one_is_known() {
+        let all = Features { compatible: 1 << 17, read_only: 1, incompatible: 0b11 | 1 << 40 };
+        let told = |class| all.unknown(class).to_string();
+        assert_eq!(told(FeatureClass::Incompatible), "features `covered-versions`, bit 40");
+        assert_eq!(told(FeatureClass::ReadOnly), "feature `text-area`");
+        assert_eq!(told(FeatureClass::Compatible), "feature bit 17");
+        let known = Features { incompatible: Features::LATE_PARITY, ..Features::default() };
+        assert!(known.unknown(FeatureClass::Incompatible).is_empty());
+    }
+
+    /// The table of `docs/format.md` has a row for each feature, in words that say the same.
+    #[test]
+    fn the_registry_is_that_of_the_document() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/format.md");
+        let document = std::fs::read_to_string(path).expect("the document lies beside the code");
+        for Feature { class, bit, name, is_known } in FEATURES {
+            let class = match class {
+                FeatureClass::Compatible => "compatible",
+                FeatureClass::ReadOnly => "read-only compatible",
+                FeatureClass::Incompatible => "incompatible",
+            };
+            let state = if is_known { "in use" } else { "reserved" };
+            let row = format!("| {class} | {bit} | `{name}` | {state} |");
+            assert!(document.contains(&row), "docs/format.md has no row \"{row}\"");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `stripewise upgrade`: an array of an older version of the format gets this one.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use stripewise_array::format::{Superblock, VERSION};
+use stripewise_array::{Elements, Opening, Scheme, Upgrade};
+use stripewise_engine::{Engine, FileMedia, FileTrouble, Options};
+
+use super::places::Places;
+use super::{Files, release, scheme_for, search};
+use crate::context::Context;
+use crate::examples::{Example, section_and};
+use crate::failure::{Failure, Outcome};
+
+const EXAMPLES: &[Example] = &[
+    ("stripewise upgrade pool --dry-run", "what would be written"),
+    ("stripewise upgrade pool", "an array that is remembered, or the files of a folder"),
+];
+
+const NOTES: &str = "\
+A program from before this version refuses the array from then on, and names the version. There is no way back. An array that is not
+upgraded is served as it is.
+
+Exit codes:
+    0  the array has this version of the format
+    1  it was not upgraded; standard error says why";
+
+/// Upgrade an array to this version of the format
+///
+/// The array must not be served, and all of its members must be there, none of them failed or being rebuilt. One update of the
+/// superblocks is written; data, log and journal stay as they are. A crash at any step leaves an array of the old version or of
+/// the new one; run it again then.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = section_and(EXAMPLES, NOTES))]
+pub(crate) struct Args {
+    /// An array that is remembered, or files that are members, or folders of them
+    #[arg(value_name = "NAME|DIR|FILE", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// The scheme that the array was created with, and its settings [default: what is remembered, or the preset that its
+    /// superblocks name]
+    #[arg(short, long, value_name = "NAME|FILE.toml")]
+    scheme: Option<String>,
+
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    places: Places,
+}
+
+pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    let Files { paths, superblock: block, hint, media } =
+        Files::open(&args.paths, &args.places).map_err(served)?;
+    let scheme = scheme_for(args.scheme.as_deref(), hint.as_ref(), &block)?;
+    // Shared locks of those that read go before that of the one that writes is taken.
+    drop(media);
+    let paths = search::of_array(paths, &block);
+    let open = if args.dry_run { FileMedia::open_to_read } else { FileMedia::open };
+    let mut media = open(&paths, block.page_bytes).map_err(|error| match error.trouble {
+        FileTrouble::Locked => served(error.into()),
+        _ => error.into(),
+    })?;
+    if block.version < VERSION && block.journal.pages > 0 && !args.dry_run {
+        media = settled(&scheme, media, &block)?;
+    }
+    let elements = Elements { count: block.members.len() as u32, pages: block.pages, ..media.elements() };
+    let Upgrade { from, superblock: after } = Upgrade::run(&scheme, elements, &mut media, args.dry_run)?;
+    let Superblock { array, name, .. } = &after;
+    let name = name.escape_debug();
+    if from >= VERSION {
+        writeln!(
+            context.out,
+            "array {array}, called \"{name}\", has version {VERSION} of the format already"
+        )?;
+        return Ok(());
+    }
+    let does = if args.dry_run { "would upgrade" } else { "upgraded" };
+    let update = after.update;
+    writeln!(
+        context.out,
+        "{does} array {array}, called \"{name}\", from version {from} of the format to {VERSION}"
+    )?;
+    writeln!(context.out, "  superblocks of {} members: update {update}", after.members.len())?;
+    if after.horizon > 0 {
+        writeln!(context.out, "  durable up to batch {}", after.horizon)?;
+    }
+    match after.owner.pages {
+        0 => writeln!(
+            context.out,
+            "  no page is free for an owner: nothing keeps a second host from serving the array"
+        )?,
+        _ => writeln!(context.out, "  owner: page {}", after.owner.first)?,
+    }
+    if !args.dry_run && after.owner.pages > 0 {
+        release(&args.places, &media, &after, context);
+    }
+    Ok(())
+}
+
+/// The members when the updates of the journal were done again, so that nothing counts any more of what it holds. The array is of the
+/// old version then. One that is not whole is left as it is: the upgrade refuses it.
+fn settled(scheme: &Scheme, mut media: FileMedia, block: &Superblock) -> Outcome<FileMedia> {
+    let elements = Elements { count: block.members.len() as u32, pages: block.pages, ..media.elements() };
+    Upgrade::run(scheme, elements, &mut media, true)?;
+    let options = Options { page_bytes: block.page_bytes, ..Options::default() };
+    let (engine, _) = Engine::resume(scheme, media, options, Opening::default())?;
+    Ok(FileMedia::new(engine.close()?, block.page_bytes))
+}
+
+/// What is locked is served, as a rule.
+fn served(failure: Failure) -> Failure {
+    match failure {
+        Failure::Failed(reason) if reason.contains("is in use by another engine") => {
+            Failure::failed(format!(
+                "{reason}\n  an array that is served cannot be upgraded: `stripewise stop NAME` ends its server"
+            ))
+        }
+        other => other,
+    }
+}

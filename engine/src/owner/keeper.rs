@@ -1,0 +1,287 @@
+//! Claiming an array, and keeping it.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use stripewise_array::format::{Owner, Superblock, Uuid};
+
+use super::page::{Place, now};
+use super::state::{Beat, Shared};
+use super::{Claiming, Host, OwnerError, WAIT_BEATS, WATCH_BEATS};
+use crate::engine::random_uuid;
+use crate::error::EngineError;
+use crate::media::FileMedia;
+
+/// How long the end of a keeper waits for members that do not answer.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Keeps an array that this host claimed: its threads write heartbeats, and learn when another host took it over. When it is dropped
+/// the array is released; so it is dropped behind all that writes to the members.
+#[derive(Debug)]
+pub struct Keeper {
+    shared: Arc<Shared>,
+    array: Uuid,
+    /// The page, and its bytes.
+    page: (u32, u32),
+    /// Of each element of the array, which of the members that are kept it is.
+    elements: Vec<Option<usize>>,
+    /// Of each file that was offered, the same.
+    offered: Vec<Option<usize>>,
+}
+
+impl Keeper {
+    /// Claims the array that `block` describes for `host` on all of `media`; nothing where the array has no page for an owner.
+    ///
+    /// # Errors
+    /// Which other host has it.
+    pub fn claim(
+        media: &FileMedia,
+        block: &Superblock,
+        host: &Host,
+        claiming: Claiming,
+    ) -> Result<Option<Self>, EngineError> {
+        let places = Place::all(media, block);
+        if places.is_empty() {
+            return Ok(None);
+        }
+        Self::over(places, block, host, claiming).map(Some)
+    }
+
+    /// Over these pages, with the place of each among the files that are offered.
+    pub(super) fn over(
+        mut places: Vec<(usize, Place)>,
+        block: &Superblock,
+        host: &Host,
+        claiming: Claiming,
+    ) -> Result<Self, EngineError> {
+        let newest = read(&mut places).into_iter().flatten().max_by_key(|owner| owner.sequence);
+        let is_other = newest.as_ref().is_none_or(|owner| owner.host != host.id);
+        if let Some(other) = newest.as_ref().filter(|owner| is_other && !owner.is_released) {
+            if !claiming.takeover {
+                return Err(OwnerError::Owned { owner: Box::new(other.clone()), now: now() }.into());
+            }
+            watch(&mut places, other)?;
+        }
+        let began = Instant::now();
+        let since = now();
+        let owner = Owner {
+            array: block.array,
+            sequence: newest.as_ref().map_or(0, |owner| owner.sequence) + 1,
+            host: host.id,
+            session: random_uuid()?,
+            interval_ms: u32::try_from(claiming.interval.as_millis()).unwrap_or(u32::MAX),
+            is_released: false,
+            since,
+            written: since,
+            name: host.name.clone(),
+        };
+        let parity = usize::from(block.groups) * block.level.parity() as usize;
+        let needed = (parity + 1).min(places.len());
+        let results: Vec<_> = places.iter_mut().map(|(_, place)| place.write(&owner)).collect();
+        let written = results.iter().filter(|result| result.is_ok()).count();
+        if written < needed {
+            let error =
+                results.into_iter().find_map(Result::err).map(|error| error.to_string()).unwrap_or_default();
+            return Err(OwnerError::Unwritten { written, needed, error }.into());
+        }
+        if is_other {
+            let theirs = newest.map_or(Duration::ZERO, |owner| interval_of(&owner));
+            thread::sleep(claiming.interval.max(theirs) * WAIT_BEATS);
+            let found = read(&mut places);
+            if let Some(other) = found.iter().flatten().find(|found| found.session != owner.session) {
+                let other = Box::new(other.clone());
+                let given_back = Owner { sequence: owner.sequence + 1, is_released: true, ..owner.clone() };
+                for ((_, place), found) in places.iter_mut().zip(&found) {
+                    if found.as_ref().is_some_and(|found| found.session == owner.session) {
+                        // It is the other's array now; what this host leaves there only has to be told apart.
+                        let _ = place.write(&given_back);
+                    }
+                }
+                return Err(OwnerError::Contended { owner: other }.into());
+            }
+        }
+        let began = if is_other { Instant::now() } else { began };
+        let page = (block.owner.first, block.page_bytes);
+        let shared = Arc::new(Shared::new(owner, claiming.interval, needed, began));
+        let mut keeper = Self { shared, array: block.array, page, elements: Vec::new(), offered: Vec::new() };
+        for ((nth, place), result) in places.into_iter().zip(results) {
+            keeper.offered.resize(nth, None);
+            let slot = keeper.begin(result.is_ok().then_some(Duration::ZERO), move || place, false);
+            keeper.offered.push(slot);
+        }
+        Ok(keeper)
+    }
+
+    /// Begins heartbeats of a member, whose page was confirmed then. `place` is called by the thread. None where there is no
+    /// thread for it.
+    fn begin(
+        &mut self,
+        confirmed: Option<Duration>,
+        place: impl FnOnce() -> Place + Send + 'static,
+        is_new: bool,
+    ) -> Option<usize> {
+        let mut state = self.shared.lock();
+        let nth = state.beats.len();
+        state.beats.push(Beat { confirmed, is_bad: confirmed.is_none(), is_retired: false });
+        let shared = Arc::clone(&self.shared);
+        let body = move || {
+            let mut place = place();
+            if is_new {
+                // What a member brought is of no meaning here.
+                let began = shared.elapsed();
+                let is_written = place.write(&shared.next()).is_ok();
+                shared.note(nth, began, is_written);
+            }
+            beat(&shared, nth, &mut place);
+            shared.lock().running -= 1;
+            shared.bell.notify_all();
+        };
+        let spawned =
+            thread::Builder::new().name(format!("heartbeat {nth}")).stack_size(256 << 10).spawn(body);
+        if spawned.is_err() {
+            state.beats[nth].is_retired = true;
+            return None;
+        }
+        state.running += 1;
+        Some(nth)
+    }
+
+    /// The array was assembled: which offered file each of its elements is. Others are left alone from now on.
+    pub(crate) fn assembled(&mut self, positions: &[Option<u16>]) {
+        let slot = |position: &Option<u16>| *self.offered.get(usize::from((*position)?))?;
+        self.elements = positions.iter().map(slot).collect();
+        let mut state = self.shared.lock();
+        for (nth, beat) in state.beats.iter_mut().enumerate() {
+            beat.is_retired |= !self.elements.contains(&Some(nth));
+        }
+        self.shared.review(&state);
+        drop(state);
+        self.shared.bell.notify_all();
+    }
+
+    /// The array goes on without `element`: its page is left alone.
+    pub(crate) fn retire(&mut self, element: u16) {
+        let Some(slot) = self.elements.get_mut(usize::from(element)).and_then(Option::take) else { return };
+        let mut state = self.shared.lock();
+        state.beats[slot].is_retired = true;
+        self.shared.review(&state);
+        drop(state);
+        self.shared.bell.notify_all();
+    }
+
+    /// `handle` is `element` of the array from now on, and has so many pages.
+    pub(crate) fn add(&mut self, element: u16, block: &Superblock, handle: OwnedFd, pages: u32) {
+        self.retire(element);
+        if block.owner_page(pages).is_none() {
+            return;
+        }
+        let (array, (page, page_bytes)) = (self.array, self.page);
+        let slot = self.begin(None, move || Place::new(handle, array, page, page_bytes), true);
+        if let Some(its) = self.elements.get_mut(usize::from(element)) {
+            *its = slot;
+        }
+    }
+
+    /// Whether the array may be written to: it is this host's, and that was confirmed lately.
+    #[inline]
+    pub fn may_write(&self) -> bool {
+        self.shared.is_valid()
+    }
+
+    /// Which host took the array over, if one did.
+    pub fn taken_over(&self) -> Option<OwnerError> {
+        if !self.shared.is_lost() {
+            return None;
+        }
+        let owner = self.shared.lock().taken_by.clone()?;
+        Some(OwnerError::TakenOver { owner: Box::new(owner) })
+    }
+
+    /// What the heartbeats say.
+    pub fn owner(&self) -> &Owner {
+        &self.shared.owner
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.is_ending = true;
+        self.shared.bell.notify_all();
+        let until = Instant::now() + FAREWELL;
+        // A member that does not answer keeps its thread, not this one.
+        while state.running > 0 && Instant::now() < until {
+            let wait = until.saturating_duration_since(Instant::now());
+            state = self.shared.bell.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// The owners that the pages name.
+fn read(places: &mut [(usize, Place)]) -> Vec<Option<Owner>> {
+    places.iter_mut().map(|(_, place)| place.read().ok().flatten()).collect()
+}
+
+/// The time between the heartbeats of an owner, within reason: what stands in a page may be anything.
+fn interval_of(owner: &Owner) -> Duration {
+    Duration::from_millis(u64::from(owner.interval_ms))
+        .clamp(Duration::from_millis(10), Duration::from_secs(60))
+}
+
+/// Looks whether `other` writes heartbeats.
+fn watch(places: &mut [(usize, Place)], other: &Owner) -> Result<(), OwnerError> {
+    let beats = |places: &mut [(usize, Place)]| {
+        let of = |owner: Owner| (owner.session, owner.sequence, owner.is_released);
+        read(places).into_iter().map(|owner| owner.map(of)).collect::<Vec<_>>()
+    };
+    let first = beats(places);
+    for _ in 0..WATCH_BEATS {
+        thread::sleep(interval_of(other));
+        if beats(places) != first {
+            let owner = read(places).into_iter().flatten().max_by_key(|owner| owner.sequence);
+            return Err(OwnerError::Alive { owner: Box::new(owner.unwrap_or_else(|| other.clone())) });
+        }
+    }
+    Ok(())
+}
+
+/// The heartbeats of one member, until the array is given back or taken, or goes on without it.
+fn beat(shared: &Shared, nth: usize, place: &mut Place) {
+    loop {
+        let state = shared.lock();
+        let is_over = |state: &mut super::state::State| {
+            !(state.is_ending || state.taken_by.is_some() || state.beats[nth].is_retired)
+        };
+        let waited = shared.bell.wait_timeout_while(state, shared.interval, is_over);
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if state.beats[nth].is_retired || state.taken_by.is_some() {
+            return;
+        }
+        let is_ending = state.is_ending;
+        drop(state);
+        let began = shared.elapsed();
+        let next = Owner { is_released: is_ending, ..shared.next() };
+        match place.read() {
+            Ok(Some(found)) if found.session != shared.session() => return shared.lose(found),
+            // A damaged page is written again: it names no other host.
+            Ok(_) => {
+                let is_written = place.write(&next).is_ok();
+                shared.note(nth, began, is_written);
+            }
+            Err(_) => shared.note(nth, began, false),
+        }
+        if is_ending {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+impl Keeper {
+    /// Forgets when the array was confirmed to be this host's.
+    pub(super) fn forget(&self) {
+        self.shared.forget();
+    }
+}

@@ -1,0 +1,303 @@
+//! Two hosts over the same members: here they are two keepers over the same files, past the locks that keep processes of one host
+//! apart.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use stripewise_array::format::{Area, Copy, Owner, SUPERBLOCK_BYTES, Superblock, Uuid};
+use stripewise_array::{Elements, Identity, Opening, Scheme, create};
+
+use super::keeper::Keeper;
+use super::page::Place;
+use super::*;
+use crate::engine::{Engine, Options};
+use crate::error::EngineError;
+use crate::jobs::Request;
+use crate::media::FileMedia;
+
+const INTERVAL: Duration = Duration::from_millis(10);
+const SCHEME: &str = "name = 'two hosts'\nmetadata = 'on'\n[geometry]\nlevel = 'raid5'\nchunk = '16KiB'\n[placement]\n\
+    buffer_persistence = 'volatile'\n";
+const MEMBERS: usize = 3;
+
+/// The members of an array.
+struct Members {
+    _folder: tempfile::TempDir,
+    paths: Vec<PathBuf>,
+    block: Superblock,
+    scheme: Scheme,
+}
+
+impl Members {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<PathBuf> = (0..MEMBERS).map(|nth| folder.path().join(nth.to_string())).collect();
+        let files = crate::files::ElementFile::create_all(&paths, 1 << 20, 4096).unwrap();
+        let mut media = FileMedia::new(files, 4096);
+        let scheme = Scheme::from_toml("test", SCHEME).unwrap();
+        let elements = Elements { pages: 255, ..media.elements() };
+        let identity = Identity {
+            array: Uuid([7; 16]),
+            elements: (0..MEMBERS as u8).map(|nth| Uuid([nth + 1; 16])).collect(),
+            name: "two".into(),
+        };
+        create(&scheme, elements, &identity, &mut media).unwrap();
+        let block = FileMedia::superblock(&paths[0]).unwrap().unwrap();
+        assert_eq!(block.owner.pages, 1);
+        release_of(&media, &block, &host(1)).unwrap();
+        drop(media);
+        Self { _folder: folder, paths, block, scheme }
+    }
+
+    fn places(&self) -> Vec<(usize, Place)> {
+        let place = |path: &PathBuf| {
+            let file = File::options().read(true).write(true).open(path).unwrap();
+            Place::new(file.into(), self.block.array, self.block.owner.first, self.block.page_bytes)
+        };
+        self.paths.iter().map(place).enumerate().collect()
+    }
+
+    fn claim(&self, host: u8, takeover: bool) -> Result<Keeper, EngineError> {
+        let mut keeper = Keeper::over(
+            self.places(),
+            &self.block,
+            &self::host(host),
+            Claiming { interval: INTERVAL, takeover },
+        )?;
+        keeper.assembled(&[Some(0), Some(1), Some(2)]);
+        Ok(keeper)
+    }
+
+    fn owners(&self) -> Vec<Option<Owner>> {
+        self.places().iter_mut().map(|(_, place)| place.read().unwrap()).collect()
+    }
+
+    /// Leaves the pages as a host leaves them that loses power while it serves.
+    fn die(&self, host: u8) {
+        let keeper = self.claim(host, true).unwrap();
+        let last = self.owners();
+        drop(keeper);
+        for ((_, place), owner) in self.places().iter_mut().zip(last) {
+            place.write(&owner.unwrap()).unwrap();
+        }
+    }
+
+    fn engine(&self, host: u8) -> Engine {
+        let media = FileMedia::open(&self.paths, 4096).unwrap();
+        let claiming = Claiming { interval: INTERVAL, takeover: false };
+        let keeper = Keeper::claim(&media, &self.block, &self::host(host), claiming).unwrap().unwrap();
+        let (mut engine, _) =
+            Engine::resume(&self.scheme, media, Options::default(), Opening::default()).unwrap();
+        engine.keep(keeper, &self.block);
+        engine
+    }
+}
+
+fn host(id: u8) -> Host {
+    Host { id: Uuid([id; 16]), name: format!("host-{id}") }
+}
+
+fn refusal(result: Result<Keeper, EngineError>) -> OwnerError {
+    match result {
+        Err(EngineError::Owner(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits until it is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what} did not happen");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_host_that_gave_the_array_back_does_not_keep_another_from_it() {
+    let members = Members::new();
+    drop(members.claim(1, false).unwrap());
+    assert!(members.owners().iter().flatten().all(|owner| owner.is_released && owner.host == host(1).id));
+    let keeper = members.claim(2, false).unwrap();
+    assert!(keeper.may_write());
+    assert!(members.owners().iter().flatten().all(|owner| !owner.is_released && owner.name == "host-2"));
+}
+
+#[test]
+fn an_array_that_another_host_did_not_give_back_is_refused_and_the_host_named() {
+    let members = Members::new();
+    members.die(1);
+    let told = refusal(members.claim(2, false)).to_string();
+    assert!(told.starts_with("host \"host-1\" (01010101-"), "{told}");
+    assert!(told.contains("owns the array since 0 s") || told.contains("since 1 s"), "{told}");
+    assert!(told.contains("--takeover"), "{told}");
+}
+
+#[test]
+fn the_same_host_claims_again_at_once_whatever_ended_it() {
+    let members = Members::new();
+    members.die(1);
+    let began = Instant::now();
+    let keeper = members.claim(1, false).unwrap();
+    assert!(began.elapsed() < INTERVAL * WAIT_BEATS, "it waited for nobody");
+    assert!(keeper.may_write());
+}
+
+#[test]
+fn a_host_that_is_gone_is_taken_over_and_one_that_is_alive_is_not() {
+    let members = Members::new();
+    let alive = members.claim(1, false).unwrap();
+    let told = refusal(members.claim(2, true)).to_string();
+    assert!(told.contains("host-1") && told.contains("is serving the array now"), "{told}");
+    assert!(alive.may_write());
+    drop(alive);
+    members.die(1);
+    let began = Instant::now();
+    let keeper = members.claim(2, true).unwrap();
+    assert!(began.elapsed() >= INTERVAL * (WATCH_BEATS + WAIT_BEATS));
+    assert!(keeper.may_write());
+}
+
+#[test]
+fn heartbeats_move_on_every_member() {
+    let members = Members::new();
+    let keeper = members.claim(1, false).unwrap();
+    let sequences = || members.owners().into_iter().map(|owner| owner.unwrap().sequence).collect::<Vec<_>>();
+    let before = sequences();
+    until("a heartbeat on each", || sequences().iter().zip(&before).all(|(now, before)| now > before));
+    drop(keeper);
+}
+
+/// What a power loss, a replaced member or rot leaves: it names no host, and stops none.
+#[test]
+fn torn_missing_and_stale_pages_do_not_stop_the_rightful_host() {
+    type Ruin = fn(&mut Owner, &mut Vec<u8>);
+    let torn: Ruin = |_, page| page[40..].fill(0);
+    let missing: Ruin = |_, page| page.fill(0);
+    let stale: Ruin = |owner, page| {
+        // Another host had it long ago, and this member was away since.
+        (owner.host, owner.sequence, owner.is_released) = (Uuid([9; 16]), 0, false);
+        owner.encode(page);
+    };
+    for ruin in [torn, missing, stale] {
+        for some in 1..(1 << MEMBERS) - 1 {
+            let members = Members::new();
+            members.die(1);
+            for (nth, (path, owner)) in members.paths.iter().zip(members.owners()).enumerate() {
+                if some >> nth & 1 == 1 {
+                    let (mut owner, mut page) = (owner.unwrap(), vec![0; 4096]);
+                    owner.encode(&mut page);
+                    ruin(&mut owner, &mut page);
+                    let at = u64::from(members.block.owner.first) * 4096;
+                    let file = File::options().write(true).open(path).unwrap();
+                    std::os::unix::fs::FileExt::write_all_at(&file, &page, at).unwrap();
+                }
+            }
+            let keeper = members.claim(1, false).unwrap();
+            assert!(keeper.may_write());
+            assert!(
+                members.owners().iter().flatten().filter(|owner| owner.host == host(1).id).count() == MEMBERS
+            );
+        }
+    }
+}
+
+#[test]
+fn two_hosts_that_claim_at_once_do_not_both_get_the_array() {
+    let members = Members::new();
+    let results = thread::scope(|scope| {
+        let claims: Vec<_> = [1, 2]
+            .map(|host| {
+                scope.spawn({
+                    let members = &members;
+                    move || members.claim(host, false)
+                })
+            })
+            .into();
+        claims.into_iter().map(|claim| claim.join().unwrap()).collect::<Vec<_>>()
+    });
+    let won = results.iter().filter(|result| result.as_ref().is_ok_and(Keeper::may_write)).count();
+    assert!(won <= 1, "{results:?}");
+    let lost = results.into_iter().find_map(Result::err).expect("one of them is refused");
+    assert!(
+        matches!(lost, EngineError::Owner(OwnerError::Contended { .. } | OwnerError::Owned { .. })),
+        "{lost}"
+    );
+}
+
+#[test]
+fn an_engine_whose_array_was_taken_over_writes_nothing_more() {
+    let members = Members::new();
+    let mut engine = members.engine(1);
+    engine.write(0, &[7; 4096]).unwrap();
+    engine.flush().unwrap();
+    // The other host seizes it, as one does that saw no heartbeat for long.
+    let other = Owner {
+        host: host(2).id,
+        session: Uuid([2; 16]),
+        name: "host-2".into(),
+        ..engine.owner().unwrap().clone()
+    };
+    members.places().iter_mut().for_each(|(_, place)| place.write(&other).unwrap());
+    until("the loss", || engine.is_owner().is_err());
+    let content = || members.paths.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>();
+    let before = content();
+    let refused = engine.write(4096, &[8; 4096]).expect_err("it is another host's");
+    assert!(matches!(refused, EngineError::Submit(_)), "{refused}");
+    assert!(!engine.turn());
+    let told = engine.close().expect_err("it cannot be closed").to_string();
+    assert!(told.starts_with("host \"host-2\"") && told.contains("took the array over"), "{told}");
+    assert!(content() == before, "the other host's page and all else is as it was");
+}
+
+/// A host that was stopped for long may have been taken over: it looks before it writes.
+#[test]
+fn an_engine_that_could_not_confirm_its_page_waits_before_it_writes() {
+    let members = Members::new();
+    let mut engine = members.engine(1);
+    // As if all threads had been stopped for long: nothing was confirmed.
+    engine.keeper().forget();
+    engine.submit(Request::Write { offset: 0, data: (&[7; 4096][..]).into(), fua: false }).unwrap();
+    assert!(!engine.turn(), "nothing is written");
+    assert!(engine.wake_in().is_some());
+    // The next heartbeats confirm it.
+    assert!(engine.poll().is_some_and(|completion| completion.result.is_ok()));
+    engine.close().unwrap();
+    assert!(members.owners().iter().flatten().all(|owner| owner.is_released));
+}
+
+#[test]
+fn a_member_that_left_is_left_alone_and_one_that_came_gets_the_page() {
+    let members = Members::new();
+    let mut engine = members.engine(1);
+    engine.fail(2).unwrap();
+    let sequence = |nth: usize| members.owners()[nth].as_ref().map(|owner| owner.sequence);
+    thread::sleep(INTERVAL * 2);
+    let left = sequence(2);
+    let before = sequence(0);
+    until("heartbeats of the others", || sequence(0) > before.map(|number| number + 6));
+    assert_eq!(sequence(2), left);
+    let path = members.paths[0].with_file_name("new");
+    let file = crate::files::ElementFile::create(&path, 1 << 20, 4096).unwrap();
+    engine.replace(2, file).unwrap();
+    until("the page on the new member", || owner_of(&path, &members.block).is_some());
+    engine.close().unwrap();
+    assert!(owner_of(&path, &members.block).is_some_and(|owner| owner.is_released));
+}
+
+/// Members that are larger than what the array uses have the page behind that; one that is not has none.
+#[test]
+fn a_page_behind_the_array_is_not_written_over_the_superblock_of_a_smaller_member() {
+    let members = Members::new();
+    let block =
+        Superblock { owner: Area { first: members.block.pages - 1, pages: 1 }, ..members.block.clone() };
+    assert_eq!(block.owner_page(256), Some(254));
+    assert_eq!(block.owner_page(255), None);
+    let path = &members.paths[0];
+    let mut back = vec![0; SUPERBLOCK_BYTES];
+    block.encode(Copy::Back, &mut back);
+    File::options().write(true).open(path).unwrap().set_len(255 * 4096).unwrap();
+    assert_eq!(owner_of(path, &block), None);
+}
