@@ -20,7 +20,7 @@ mod write;
 pub use error::TraceError;
 pub use format::FormatName;
 #[cfg(feature = "parquet")]
-pub use format::parquet::notes;
+pub use format::parquet::{notes, parquet_file};
 pub use input::{Compression, digest, digest_while};
 pub use order::Disorder;
 pub use read::{OpenOptions, ReadReport, Reader, open, open_stream};
