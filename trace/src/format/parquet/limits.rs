@@ -237,3 +237,87 @@ fn check_list(bytes: &[u8], most: u64) -> Result<usize> {
     }
     Ok(walker.walked() as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of these bytes, which has no name any more.
+    fn file(name: &str, bytes: &[u8]) -> File {
+        let path = std::env::temp_dir().join(format!("stripewise-limits-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).expect("a file");
+        let file = File::open(&path).expect("the file");
+        std::fs::remove_file(&path).expect("its name goes");
+        file
+    }
+
+    /// The header of a page: type, unpacked and packed size, then in field `of` its number of values and its encoding.
+    fn header(unpacked: u64, packed: u64, of: u8, values: u64, encoding: u8) -> Vec<u8> {
+        let number = |value: u64| {
+            let (mut bytes, mut value) = (vec![0x15], value << 1);
+            while value >= 0x80 {
+                bytes.push(value as u8 | 0x80);
+                value >>= 7;
+            }
+            bytes.push(value as u8);
+            bytes
+        };
+        let parts = [number(0), number(unpacked), number(packed), vec![(of - 3) << 4 | 12], number(values)];
+        [parts.concat(), number(u64::from(encoding)), vec![0, 0]].concat()
+    }
+
+    fn pages(name: &str, bytes: &[u8]) -> std::result::Result<bool, String> {
+        check_pages(&file(name, bytes), 0, bytes.len() as u64).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn pages_are_refused_by_what_their_headers_promise() {
+        const DATA: u8 = 5;
+        const DICTIONARY: u8 = 7;
+        let page = |header: Vec<u8>, packed: usize| [header, vec![0xFF; packed]].concat();
+        let two = [page(header(40, 5, DICTIONARY, 10, 0), 5), page(header(100, 9, DATA, 50, 8), 9)].concat();
+        assert_eq!(pages("sound", &two), Ok(false));
+        assert_eq!(pages("built", &page(header(100, 9, DATA, 50, 7), 9)), Ok(true));
+        for (name, bytes, reason) in [
+            ("large", header(MOST_PAGE_BYTES + 1, 9, DATA, 50, 0), "16 MiB"),
+            ("many", header(100, 9, DATA, MOST_PAGE_VALUES + 1, 0), "smaller pages"),
+            ("dictionary", header(40, 5, DICTIONARY, 11, 0), "more values than it has bytes for"),
+        ] {
+            let error = pages(name, &page(bytes, 9)).expect_err(name);
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_footer_that_promises_more_items_than_it_has_bytes_is_refused() {
+        // Field 4, a list of structures: two of them, or 2^31 - 1.
+        let footer = |list: &[u8]| {
+            let body = [&[0x49][..], list, &[0]].concat();
+            let length = (body.len() as u32).to_le_bytes();
+            [b"PAR1".as_slice(), &body, &length, b"PAR1"].concat()
+        };
+        assert!(check_footer(&file("two", &footer(&[0x2C, 0, 0]))).is_ok());
+        let error = check_footer(&file("lists", &footer(&[0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0, 0])))
+            .expect_err("it lies");
+        assert!(error.to_string().contains("longer than the header"), "{error}");
+        let nested =
+            check_footer(&file("nested", &footer(&[[0x1C].as_slice(), &[0x1C; 90], &[0; 91]].concat())));
+        assert!(nested.expect_err("it is too deep").to_string().contains("nested"));
+    }
+
+    #[test]
+    fn lists_of_lengths_are_walked_over_and_no_longer_than_their_values() {
+        // Blocks of 128 in 4 miniblocks, first value 0: 33 values take two miniblocks, of widths 1 and 2.
+        let list = [0x80, 0x01, 4, 33, 0, 0, 1, 2, 0, 0].into_iter().chain([0xAA; 12]).collect::<Vec<u8>>();
+        assert_eq!(check_list(&list, 33).expect("it is sound"), 10 + 4);
+        assert_eq!(
+            check_list(&[0x80, 0x01, 4, 34, 0, 0, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], 34)
+                .expect("it is sound"),
+            22
+        );
+        assert!(check_list(&list, 32).expect_err("too many").to_string().contains("33 lengths"));
+        let endless = [0x80, 0x01, 4, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, 0];
+        assert!(check_list(&endless, 1 << 20).is_err());
+        assert!(check_list(&[0x80, 0x01, 0, 5, 0], 5).is_err(), "no miniblocks");
+    }
+}

@@ -69,13 +69,10 @@ impl Part {
         let metadata = file.metadata().file_metadata();
         let value = |key| pair(metadata, key);
         let is_ours = metadata.created_by().is_some_and(|by| by.starts_with(OURS));
-        if let Some(sum) = value(NOTES_KEY).filter(|_| is_ours)
-            && *sum != of_notes(metadata.key_value_metadata().into_iter().flatten())
-        {
-            return Err(damaged(
-                &path,
-                &ParquetError::General("its notes are not those that were written".to_owned()),
-            ));
+        let notes = of_notes(metadata.key_value_metadata().into_iter().flatten());
+        if is_ours && (value(NOTES_KEY) != Some(&notes) || value(REQUESTS_KEY).is_none()) {
+            let changed = "its notes are not those that were written".to_owned();
+            return Err(damaged(&path, &ParquetError::General(changed)));
         }
         if let Some(version) = value(VERSION_KEY)
             && version != VERSION
@@ -95,7 +92,7 @@ impl Part {
         let columns: Vec<usize> = at.into_iter().chain(volume_at).collect();
         guarded(&path, || check_places(&file, &columns, file_bytes))?;
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
-        let content = value(REQUESTS_KEY).filter(|_| is_ours).map(|_| Content::default());
+        let content = is_ours.then(Content::default);
         Ok(Self { path, file, places, at, volume_at, rows, decoded: 0, next_group: 0, group: None, content })
     }
 
