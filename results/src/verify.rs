@@ -71,10 +71,10 @@ impl Verifier {
         };
         match found {
             _ if self.rows != rows => {
-                Err(format!("it holds {} rows, but run.toml tells of {rows}: it was damaged", self.rows))
+                Err(format!("it holds {} rows, but run.toml says {rows}: it is damaged", self.rows))
             }
             Some(found) if found != digest => {
-                Err(format!("its digest is {found}, but run.toml tells of {digest}: it was damaged"))
+                Err(format!("its digest is {found}, but run.toml says {digest}: it is damaged"))
             }
             _ => Ok(()),
         }
@@ -98,7 +98,7 @@ impl Packer {
             DataType::UInt64 => Some(PackedPage::new(64)),
             _ => None,
         };
-        let wrong = |name: &str| format!("column `{name}` has a type that no table has: it was damaged");
+        let wrong = |name: &str| format!("column `{name}` has a type that no table has: it is damaged");
         let fields = schema.fields();
         let pages = fields.iter().map(|field| page(field.data_type()).ok_or_else(|| wrong(field.name())));
         let pages = pages.collect::<Result<Vec<_>, String>>()?;
@@ -112,7 +112,7 @@ impl Packer {
         if batch.num_columns() != self.lanes.len()
             || batch.columns().iter().any(|column| column.null_count() > 0)
         {
-            return Err("it has values that are missing: it was damaged".to_owned());
+            return Err("it has values that are missing: it is damaged".to_owned());
         }
         let mut at = 0;
         while at < batch.num_rows() {

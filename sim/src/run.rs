@@ -15,7 +15,7 @@ use stripewise_trace::Source;
 use crate::layout::Layout;
 use crate::metrics::Metrics;
 use crate::precondition::Precondition;
-use crate::replay::{LATEST, Pacing, Replay, ReplayError};
+use crate::replay::{Pacing, Replay, ReplayError};
 use crate::simulation::{ClassCounts, Host, Next, Simulation, elements};
 use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
 use crate::totals::{GcSlices, Totals};
@@ -257,9 +257,6 @@ fn replay_on<'a>(
         let replay = &mut simulation.world.host;
         if let Some(error) = replay.take_error() {
             return Err(error.into());
-        }
-        if simulation.now() >= LATEST {
-            return Err(ReplayError::Late { request: simulation.world.host.sent() }.into());
         }
         let replay = &simulation.world.host;
         let progress =
