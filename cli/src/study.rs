@@ -140,7 +140,7 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "TIME", default_value = "100us", help_heading = "Results")]
     pub(crate) gc_slice: Span,
 
-    /// Keep a row of every element's state every so often, as in 10ms of simulated time
+    /// Keep a row of every element's state every so often, as in 10ms of simulated time; 1,000,000,000 rows at most
     #[arg(
         long,
         value_name = "TIME",
@@ -150,7 +150,7 @@ pub(crate) struct StudyArgs {
     )]
     pub(crate) sample_every: Span,
 
-    /// Compute a run that is there already once more, and check that it yields the same
+    /// Compute a run that is there already once more, and check that it yields the same; a damaged one is replaced
     #[arg(long, help_heading = "Results")]
     pub(crate) force: bool,
 

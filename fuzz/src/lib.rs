@@ -7,6 +7,7 @@ pub mod columns;
 pub mod detect;
 pub mod device;
 pub mod format;
+pub mod info;
 pub mod nbd;
 pub mod packed;
 pub mod parquet;

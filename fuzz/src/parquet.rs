@@ -19,7 +19,9 @@ pub fn check(bytes: &[u8]) {
     let at = usize::from(spoil) * 251 % file.len();
     file[at] ^= 1 << (spoil % 8);
     fs::write(&scratch.0, &file).expect("a scratch file");
-    read(&scratch.0).ok();
+    if let Ok(read) = read(&scratch.0) {
+        assert_eq!(read, requests, "byte {at} was changed, and nothing noticed it");
+    }
 }
 
 /// Writes `requests`, reads them back and hands over the file.

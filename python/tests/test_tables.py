@@ -108,3 +108,27 @@ def test_lists_name_what_comes_with_the_program():
             assert stripewise.workload(generator["example"], requests=5).requests().to_polars().height == 5
     json.dumps([stripewise.schemes(), stripewise.devices(), stripewise.profiles(), stripewise.generators()])
     assert stripewise.profile("paper000/hm_0")["write_ratio"] > 0.5
+
+
+def test_a_damaged_table_is_an_error_of_the_store_and_never_other_rows(study):
+    run = stripewise.run("baseline", WORKLOAD, request_rows=True, **study)
+    path = run.path / "latencies.parquet"
+    whole = path.read_bytes()
+    spoiled = bytearray(whole)
+    for at in range(100, 104):
+        spoiled[at] ^= 0x5A
+    path.write_bytes(spoiled)
+    with pytest.raises(stripewise.StoreError, match="latencies.parquet.*force=True"):
+        run.table("latencies").to_polars()
+    with pytest.raises(stripewise.StoreError, match="latencies.parquet"):
+        stripewise.run("baseline", WORKLOAD, request_rows=True, **study)
+    again = stripewise.run("baseline", WORKLOAD, request_rows=True, force=True, **study)
+    assert path.read_bytes() == whole and again.results_digest == run.results_digest
+    # Anywhere in the file: an answer or an error, and the interpreter lives.
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            frame = run.table("latencies").to_polars()
+        except stripewise.StripewiseError:
+            continue
+        assert len(frame) > 0

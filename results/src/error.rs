@@ -87,9 +87,15 @@ pub enum Error {
     },
 }
 
-const REMOVE: &str = "delete the run's directory and run again";
+const REMOVE: &str =
+    "delete the run's directory and run again, or run again with `--force` (in Python, `force=True`)";
 
 impl Error {
+    /// Whether it says that a stored run is damaged, which making the run again mends.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Read { .. })
+    }
+
     /// For `map_err`: an error of the operating system about a path that is written.
     pub(crate) fn io(path: &std::path::Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();

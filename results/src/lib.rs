@@ -11,12 +11,14 @@ mod error;
 pub mod figures;
 mod pack;
 pub mod parquet;
+mod partial;
 mod read;
 pub mod schema;
 pub mod sink;
 pub mod store;
 pub mod summary;
 pub mod totals;
+mod verify;
 
 pub use digest::{Digest, RunInputs};
 pub use error::Error;

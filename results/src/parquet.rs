@@ -15,23 +15,24 @@ use crate::digest::{RunInputs, TableDigest, TableHasher};
 use crate::error::Error;
 use crate::pack::{BLOCK, LANE, Lane, PackedPage};
 use crate::schema::{Row, Table, schema};
-use arrow_schema::Schema;
 use bytes::Bytes;
-use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, add_encoded_arrow_schema_to_metadata};
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
-use parquet::column::writer::ColumnCloseResult;
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter as AnyColumn, get_column_writer};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, KeyValue};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::{BufWriter, Write};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use stripewise_sim::Figure;
+use stripewise_trace::parquet_file::SealedPages;
 
 /// Lanes packed into a page: a page holds 1 + 256 * 256 rows.
-const PAGE_LANES: usize = 256;
+pub(crate) const PAGE_LANES: usize = 256;
 /// Pages of a column in a row group.
 const GROUP_PAGES: usize = 4;
 /// Bytes given to the operating system at once.
@@ -73,6 +74,7 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
             group: Vec::new(),
             values: 0,
         });
+        let names = R::COLUMNS.iter().map(|column| (column.name, column.width.data_type().to_string()));
         let mut properties = properties(R::TABLE, inputs);
         add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
         let out = BufWriter::with_capacity(WRITE_BYTES, out);
@@ -88,7 +90,7 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
             page: Vec::new(),
             rows: 0,
             file,
-            hasher: TableHasher::new(R::TABLE, R::COLUMNS),
+            hasher: TableHasher::new(R::TABLE, names),
             failed: None,
             row: PhantomData,
         })
@@ -207,11 +209,7 @@ impl ColumnWriter {
             rep_level_encoding: Encoding::RLE,
             statistics: None,
         };
-        let mut group = TrackedWrite::new(&mut self.group);
-        let mut writer = SerializedPageWriter::new(&mut group);
-        writer.write_page(CompressedPage::new(page, size))?;
-        writer.close()?;
-        drop(group);
+        SealedPages::new(&mut self.group).write_page(CompressedPage::new(page, size))?;
         self.values += values;
         *packed = cleared(bytes);
         Ok(())
@@ -252,12 +250,32 @@ pub(crate) fn write_totals<W: Write + Send>(
     inputs: &RunInputs,
     totals: &crate::figures::Figures,
 ) -> Result<(W, TableDigest), Error> {
-    let batch = totals.to_batch();
+    let schema = totals.to_batch().schema();
     let write = || {
-        let schema: Arc<Schema> = batch.schema();
-        let mut writer = ArrowWriter::try_new(out, schema, Some(properties(Table::Totals, inputs)))?;
-        writer.write(&batch)?;
-        writer.into_inner()
+        let descriptor = ArrowSchemaConverter::new().convert(&schema)?;
+        let mut properties = properties(Table::Totals, inputs);
+        add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+        let properties = Arc::new(properties);
+        let mut file = SerializedFileWriter::new(out, descriptor.root_schema_ptr(), properties.clone())?;
+        let mut group = file.next_row_group()?;
+        for (total, descriptor) in totals.iter().zip(descriptor.columns()) {
+            let mut chunk = Vec::new();
+            let pages = Box::new(SealedPages::new(&mut chunk));
+            let mut column = get_column_writer(descriptor.clone(), properties.clone(), pages);
+            match (&mut column, total.value) {
+                (AnyColumn::Int64ColumnWriter(column), Figure::Count(count)) => {
+                    column.write_batch(&[count as i64], None, None)?
+                }
+                (AnyColumn::DoubleColumnWriter(column), Figure::Real(real)) => {
+                    column.write_batch(&[real], None, None)?
+                }
+                _ => unreachable!("the schema has a column of 64 bits for a count, and a float for a real"),
+            };
+            let closed = column.close()?;
+            group.append_column(&Bytes::from(chunk), closed)?;
+        }
+        group.close()?;
+        file.into_inner()
     };
     let out = write().map_err(|source| Error::Write { table: name.to_owned(), source })?;
     Ok((out, totals.digest()))

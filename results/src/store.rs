@@ -7,21 +7,17 @@
 use crate::digest::{Digest, RunInputs, TableDigest, results_digest};
 use crate::error::Error;
 use crate::figures::Figures;
+use crate::partial::{LOCK, Partial, remove_dead};
 use crate::read::{Batches, Columns};
 use crate::schema::Table;
 use crate::sink::{Optional, Output, TableSink};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use stripewise_sim::tables::{
     ElementRow, GcRow, GcSliceRow, LatencyRow, RequestRow, SampleRow, Sink, UpdateRow,
 };
 
-/// What names the files of a run that is not finished, before the run digest.
-const PARTIAL: &str = ".partial-";
-/// Locked by the process that writes a run, and so tells whether it still lives. Gone when the run is
-/// finished.
-const LOCK: &str = "lock";
 /// Says what was run and what came out.
 const RUN: &str = "run.toml";
 
@@ -69,87 +65,22 @@ impl Store {
         digests.into_iter().map(|run| FinishedRun::open(&self.path(run), run)).collect()
     }
 
-    /// Starts writing a run, with those of its `optional` tables. What dead writers of the same run
-    /// left behind is removed.
+    /// Starts writing a run, with those of its `optional` tables. What dead writers of any
+    /// run left behind is removed.
     ///
     /// # Errors
     /// When the directory or a file in it cannot be made.
     pub fn begin(&self, inputs: &RunInputs, optional: Optional) -> Result<RunWriter, Error> {
         let run = inputs.digest();
         fs::create_dir_all(&self.root).map_err(Error::io(&self.root, "make the directory of results"))?;
-        let prefix = format!("{PARTIAL}{run}-");
-        self.remove_dead(&prefix)?;
-        let partial = self.make_partial(&prefix)?;
+        remove_dead(&self.root, run)?;
+        let partial = Partial::make(&self.root, run)?;
         let sink = TableSink::new(inputs, optional, |table| {
             let path = partial.path.join(table.file());
             let out = File::create_new(&path).map_err(Error::io(&path, "make the file"))?;
             Ok(Output { out, name: path.display().to_string() })
         })?;
         Ok(RunWriter { sink, partial, inputs: inputs.clone(), store: self.clone() })
-    }
-
-    fn make_partial(&self, prefix: &str) -> Result<Partial, Error> {
-        for attempt in 0u32.. {
-            let path = self.root.join(format!("{prefix}{}-{attempt}", std::process::id()));
-            match fs::create_dir(&path) {
-                Ok(()) => {
-                    // From here on the directory is removed when anything fails.
-                    let mut partial = Partial { path, lock: None };
-                    let lock = partial.path.join(LOCK);
-                    let file = File::create_new(&lock).map_err(Error::io(&lock, "make the file"))?;
-                    file.lock().map_err(Error::io(&lock, "lock the file"))?;
-                    // Before it was locked it looked dead, and may have been removed.
-                    if lock.exists() {
-                        partial.lock = Some(file);
-                        return Ok(partial);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io(&path, "make the directory")(error)),
-            }
-        }
-        unreachable!("no process makes 2^32 directories of one run")
-    }
-
-    /// Removes the directories of that prefix that nobody holds locked.
-    fn remove_dead(&self, prefix: &str) -> Result<(), Error> {
-        let entries = fs::read_dir(&self.root).map_err(Error::io(&self.root, "list the directory"))?;
-        for entry in entries {
-            let entry = entry.map_err(Error::io(&self.root, "list the directory"))?;
-            if !entry.file_name().to_string_lossy().starts_with(prefix) {
-                continue;
-            }
-            // A directory without a lock file is one that is being made this moment, or is being removed.
-            let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
-            match lock.try_lock() {
-                Ok(()) => match fs::remove_dir_all(entry.path()) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(Error::io(&entry.path(), "remove what a stopped run left")(error));
-                    }
-                    _ => {}
-                },
-                Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(error)) => {
-                    return Err(Error::io(&entry.path(), "lock the file")(error));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The directory of a run that is being written; removed when dropped.
-#[derive(Debug)]
-struct Partial {
-    path: PathBuf,
-    lock: Option<File>,
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        // It is gone already when the run was finished. What cannot be removed now goes when the run is made
-        // again.
-        let _ = fs::remove_dir_all(&self.path);
     }
 }
 
@@ -187,15 +118,24 @@ impl RunWriter {
         sync(&self.partial.path)?;
 
         let path = self.store.path(run);
-        if let Some(there) = self.store.find(run)? {
-            there.must_agree(&files)?;
-            if optional.all(|table| there.has(table)) {
-                return Ok(there);
+        let is_there = match self.store.find(run) {
+            Ok(None) => false,
+            Ok(Some(there)) => {
+                there.must_agree(&files)?;
+                match there.verify() {
+                    Ok(()) if optional.all(|table| there.has(table)) => return Ok(there),
+                    Err(error) if !error.is_damage() => return Err(error),
+                    // It has fewer tables, or was damaged.
+                    _ => true,
+                }
             }
+            Err(error) if error.is_damage() => true,
+            Err(error) => return Err(error),
+        };
+        let mut aside = None;
+        if is_there {
             // Not at once, since a rename does not replace a directory: killed here, the run is made again.
-            let aside = Partial { path: self.partial.path.with_extension("old"), lock: None };
-            fs::rename(&path, &aside.path)
-                .map_err(Error::io(&path, "put aside the run with fewer tables"))?;
+            aside = Some(self.partial.put_aside(&path)?);
         }
         match fs::rename(&self.partial.path, &path) {
             // Somebody was faster by a moment: theirs is as good.
@@ -211,6 +151,7 @@ impl RunWriter {
                 sync(&self.store.root)?;
             }
         }
+        drop(aside);
         let finished = FinishedRun::open(&path, run)?;
         finished.must_agree(&files)?;
         Ok(finished)
@@ -389,17 +330,32 @@ impl FinishedRun {
         self.tables.iter().any(|digest| digest.table == table)
     }
 
-    /// A table as Arrow record batches, read one at a time; none when the run left out that table.
+    /// A table as Arrow record batches, read one at a time; none when the run left out that table. Its digest is taken on
+    /// the way, and an error stands at the end when the table is not the one that the run left.
     ///
     /// # Errors
     /// When the file cannot be read, or is not a Parquet file.
     pub fn batches(&self, table: Table) -> Result<Option<Batches>, Error> {
-        if !self.has(table) {
-            return Ok(None);
-        }
+        let Some(expected) = self.tables.iter().find(|digest| digest.table == table) else { return Ok(None) };
         let path = self.path.join(table.file());
         let file = File::open(&path).map_err(Error::io(&path, "open the file"))?;
-        Batches::new(file, &path.display().to_string()).map(Some)
+        Batches::of_file(file, &path.display().to_string(), *expected).map(Some)
+    }
+
+    /// Reads a table and makes sure that it is the one that the run left.
+    ///
+    /// # Errors
+    /// When it is not, or cannot be read.
+    pub fn verify_table(&self, table: Table) -> Result<(), Error> {
+        self.batches(table)?.map_or(Ok(()), Batches::drain)
+    }
+
+    /// [`Self::verify_table`] of every table.
+    ///
+    /// # Errors
+    /// As those of one table.
+    pub fn verify(&self) -> Result<(), Error> {
+        self.tables.iter().try_for_each(|digest| self.verify_table(digest.table))
     }
 
     /// A table of fixed columns, all of it at once; none when the run left out that table.
@@ -428,10 +384,9 @@ impl FinishedRun {
     pub fn totals(&self) -> Result<Figures, Error> {
         let name = self.path.join(Table::Totals.file()).display().to_string();
         let wrong = |message: String| Error::Read { table: name.clone(), message };
-        let batch = self.batches(Table::Totals)?.and_then(|mut batches| batches.next());
-        let batch = batch
-            .ok_or_else(|| wrong("there is no row".to_owned()))?
-            .map_err(|error| wrong(error.to_string()))?;
+        let none = || wrong("there is no row".to_owned());
+        let mut batches = self.batches(Table::Totals)?.ok_or_else(none)?;
+        let batch = batches.next().ok_or_else(none)?.map_err(|error| batches.explain(error))?;
         let totals = Figures::from_batch(&batch, &name)?;
         if !self.tables.contains(&totals.digest()) {
             return Err(wrong(format!("its digest is {}, not what {RUN} tells", totals.digest().digest)));

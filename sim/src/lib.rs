@@ -22,8 +22,10 @@ mod updates;
 pub use layout::Layout;
 pub use metrics::{Metrics, Responses};
 pub use precondition::Precondition;
-pub use replay::{Pacing, Replay, ReplayError};
-pub use run::{GC_SLICE, Progress, RunConfig, RunError, capacity, run, run_choosing, run_on};
+pub use replay::{LATEST, Pacing, Replay, ReplayError};
+pub use run::{
+    GC_SLICE, MOST_SAMPLE_ROWS, Progress, RunConfig, RunError, capacity, run, run_choosing, run_on,
+};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World, elements};
 pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
 pub use totals::{Figure, GcSlices, Totals};

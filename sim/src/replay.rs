@@ -92,13 +92,17 @@ impl FromStr for Pacing {
     }
 }
 
-/// When a request of this time stamp is sent, sped up so.
+/// Nothing is sent at this simulated time or later: 292 years. What is under way then has as much time again to end.
+pub const LATEST: Nanos = 1 << 63;
+
+/// When a request of this time stamp is sent, sped up so; none if that is at [`LATEST`] or later.
 #[inline]
-fn sent_at(time: Nanos, numerator: u64, denominator: u64) -> Nanos {
+fn sent_at(time: Nanos, numerator: u64, denominator: u64) -> Option<Nanos> {
     if numerator == denominator {
-        return time;
+        return Some(time).filter(|&at| at < LATEST);
     }
-    (u128::from(time) * u128::from(denominator) / u128::from(numerator)) as Nanos
+    let at = u128::from(time) * u128::from(denominator) / u128::from(numerator);
+    Nanos::try_from(at).ok().filter(|&at| at < LATEST)
 }
 
 fn kind_of(kind: Kind) -> RequestKind {
@@ -145,6 +149,8 @@ pub struct Replay<'a> {
     preview: [u64; PREVIEW],
     limit: u64,
     refused: Option<SubmitError>,
+    /// Whether the next request would be sent at [`LATEST`] or later.
+    is_late: bool,
     pub(crate) metrics: Metrics,
     sink: &'a mut dyn Sink,
     wants_rows: bool,
@@ -192,6 +198,7 @@ impl<'a> Replay<'a> {
             preview: [0; PREVIEW],
             limit,
             refused: None,
+            is_late: false,
             metrics: Metrics::new(warmup, elements),
             sink,
             wants_rows,
@@ -225,10 +232,19 @@ impl<'a> Replay<'a> {
         if self.sent >= self.limit { None } else { self.batch.get(self.at) }
     }
 
+    /// The next request is due now, unless now is too late.
+    fn at_once(&mut self, now: Nanos) -> Next {
+        self.is_late = now >= LATEST;
+        if self.is_late { Next::End } else { Next::At(now) }
+    }
+
     /// What stopped the replay early, if anything did.
     pub(crate) fn take_error(&mut self) -> Option<ReplayError> {
         if let Some(error) = self.error.take() {
             return Some(ReplayError::Trace(error));
+        }
+        if self.is_late {
+            return Some(ReplayError::Late { request: self.sent });
         }
         self.refused.take().map(|error| ReplayError::Refused { request: self.sent, error })
     }
@@ -255,6 +271,15 @@ pub enum ReplayError {
     /// The trace could not be read further.
     #[error(transparent)]
     Trace(TraceError),
+    /// Simulated time would be too long.
+    #[error(
+        "request {request} would be sent after 2^63 ns (292 years) of simulated time, which is the most; speed the trace up \
+         (`--pacing open:N`), or cut off the requests whose times are wrong (`stripewise trace slice`)"
+    )]
+    Late {
+        /// Which request, from 0.
+        request: u64,
+    },
     /// The array refused a request.
     #[error("request {request}: {error}")]
     Refused {
@@ -268,18 +293,20 @@ pub enum ReplayError {
 impl Host<NoMemory> for Replay<'_> {
     #[inline]
     fn next(&mut self, now: Nanos) -> Next {
-        if self.refused.is_some() {
+        if self.refused.is_some() || self.is_late {
             return Next::End;
         }
         let pacing = self.pacing;
         let Some(request) = self.peek() else { return Next::End };
         match pacing {
             Pacing::Open { numerator, denominator } => {
-                Next::At(sent_at(request.time_ns, numerator, denominator))
+                let at = sent_at(request.time_ns, numerator, denominator);
+                self.is_late = at.is_none();
+                at.map_or(Next::End, Next::At)
             }
-            Pacing::Closed { depth } if self.outstanding < depth => Next::At(now),
+            Pacing::Closed { depth } if self.outstanding < depth => self.at_once(now),
             Pacing::Think { users, .. } if self.outstanding + (self.back_at.len() as u32) < users => {
-                Next::At(now)
+                self.at_once(now)
             }
             Pacing::Think { .. } => self.back_at.front().map_or(Next::Waiting, |&at| Next::At(at)),
             Pacing::Closed { .. } => Next::Waiting,
@@ -307,7 +334,8 @@ impl Host<NoMemory> for Replay<'_> {
         // What is not open is sent when the array is ready for it, and has no time before.
         let Pacing::Open { numerator, denominator } = self.pacing else { return None };
         let coming = self.batch.iter().skip(self.at);
-        let timed = coming.map(|request| (sent_at(request.time_ns, numerator, denominator), request));
+        let timed =
+            coming.map_while(|request| Some((sent_at(request.time_ns, numerator, denominator)?, request)));
         let mut near = timed.take_while(|&(at, _)| at < until);
         near.find_map(|(arrival, request)| {
             let kind = kind_of(request.kind);
@@ -395,7 +423,10 @@ impl Host<NoMemory> for Replay<'_> {
     fn acknowledged(&mut self, now: Nanos, acknowledgement: &Acknowledgement, (): ()) {
         self.outstanding -= 1;
         if let Pacing::Think { think_ns, .. } = self.pacing {
-            self.back_at.push_back(now + think_ns);
+            match now.checked_add(think_ns).filter(|&at| at < LATEST) {
+                Some(at) => self.back_at.push_back(at),
+                None => self.is_late = true,
+            }
         }
         let tag = acknowledgement.tag as u32;
         let UnderWay { index, offset, bytes, volume, kind } = self.under_way[tag as usize];

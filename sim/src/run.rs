@@ -107,6 +107,17 @@ pub enum RunError {
         /// Requests sent by then.
         requests: u64,
     },
+    /// More samples than anybody reads.
+    #[error(
+        "samples every {every_ns} ns are more than {MOST_SAMPLE_ROWS} rows (one a member and sample) by {until_ns} ns of \
+         simulated time; take them less often (`--sample-every`), or cut out the gap in the trace (`stripewise trace slice`)"
+    )]
+    Samples {
+        /// Time between two samples.
+        every_ns: Nanos,
+        /// The end of the gap in which they become too many.
+        until_ns: Nanos,
+    },
     /// The array stands still with requests under way: a bug of this program.
     #[error(
         "the array stands still at {now_ns} ns with requests under way: please report this with the run's seed"
@@ -237,7 +248,7 @@ fn replay_on<'a>(
         for _ in 0..EVENTS_PER_REPORT {
             meter.begin(&mut simulation);
             let arrival = simulation.arrive();
-            meter.look(&mut simulation, arrival);
+            meter.look(&mut simulation, arrival, report)?;
             if !simulation.advance(arrival) {
                 is_moving = false;
                 break;
@@ -247,6 +258,7 @@ fn replay_on<'a>(
         if let Some(error) = replay.take_error() {
             return Err(error.into());
         }
+        let replay = &simulation.world.host;
         let progress =
             Progress { requests: replay.sent(), share: replay.progress(), now_ns: simulation.now() };
         if !report(progress) {
@@ -322,9 +334,15 @@ struct Meter {
     queue_max: Vec<u64>,
     sample_every: Nanos,
     next_sample: Nanos,
+    sample_rows: u64,
     gc_rows: bool,
     looks: u32,
 }
+
+/// Most rows of samples of a run. They take a byte and more each on disk.
+pub const MOST_SAMPLE_ROWS: u64 = 1_000_000_000;
+/// Samples between two looks at whether to stop.
+const SAMPLES_PER_REPORT: u64 = 1 << 16;
 
 /// Events between two emptyings of the flash's log of garbage collections.
 const LOOKS_PER_GC_ROWS: u32 = 1 << 12;
@@ -348,6 +366,7 @@ impl Meter {
             queue_max: vec![0; count],
             sample_every: config.sample_every.0,
             next_sample: 0,
+            sample_rows: 0,
             gc_rows: config.gc_rows,
             looks: 0,
         }
@@ -382,7 +401,12 @@ impl Meter {
 
     /// Looks at the array between arrivals and what happens next.
     #[inline]
-    fn look(&mut self, simulation: &mut Timed<'_>, arrival: Option<Nanos>) {
+    fn look(
+        &mut self,
+        simulation: &mut Timed<'_>,
+        arrival: Option<Nanos>,
+        report: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<(), RunError> {
         let arrivals = simulation.world.host.arrivals;
         if arrivals != self.arrivals {
             // What an arriving request finds in the queues, its own parts included: a choice, as the public fork of
@@ -395,14 +419,40 @@ impl Meter {
         }
         if self.sample_every > 0 && self.warm {
             let until = simulation.next_time(arrival).unwrap_or(simulation.now());
-            while self.next_sample < until {
-                self.sample(simulation);
+            if self.next_sample < until {
+                self.samples(simulation, until, report)?;
             }
         }
         self.looks = self.looks.wrapping_add(1);
         if self.gc_rows && self.looks.is_multiple_of(LOOKS_PER_GC_ROWS) {
             self.give_gc_rows(simulation);
         }
+        Ok(())
+    }
+
+    /// Takes every sample that is due before `until`, unless they are too many or the run is to stop.
+    fn samples(
+        &mut self,
+        simulation: &mut Timed<'_>,
+        until: Nanos,
+        report: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<(), RunError> {
+        let due = (until - self.next_sample).div_ceil(self.sample_every);
+        self.sample_rows = self.sample_rows.saturating_add(due.saturating_mul(self.blocked.len() as u64));
+        if self.sample_rows > MOST_SAMPLE_ROWS {
+            return Err(RunError::Samples { every_ns: self.sample_every, until_ns: until });
+        }
+        for taken in 1..=due {
+            self.sample(simulation);
+            if taken.is_multiple_of(SAMPLES_PER_REPORT) {
+                let replay = &simulation.world.host;
+                let (requests, share) = (replay.sent(), replay.progress());
+                if !report(Progress { requests, share, now_ns: self.next_sample }) {
+                    return Err(RunError::Stopped { requests });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Counts what requests that were acknowledged meanwhile left behind in the queues.
@@ -434,7 +484,7 @@ impl Meter {
     /// What holds from now until the next event holds at the instant that is due.
     fn sample(&mut self, simulation: &mut Timed<'_>) {
         let time_ns = self.next_sample;
-        self.next_sample += self.sample_every;
+        self.next_sample = self.next_sample.saturating_add(self.sample_every);
         for element in 0..self.blocked.len() {
             let flash = &simulation.world.flash;
             let loads = simulation.array.loads();

@@ -196,8 +196,14 @@ impl Study {
         let store = Store::new(&self.spec.out);
         let inputs = self.inputs(job)?;
         let mut optional = self.optional();
-        if let Some(run) = store.find(inputs.digest())? {
+        let found = match store.find(inputs.digest()) {
+            // What is damaged gives way to the run that is made.
+            Err(error) if self.spec.force && error.is_damage() => None,
+            found => found?,
+        };
+        if let Some(run) = found {
             if !self.spec.force && optional.all(|table| run.has(table)) {
+                run.verify()?;
                 return Ok(Finished { scheme, run, cpu_ns: None });
             }
             // What is made again keeps the tables that it had.

@@ -166,3 +166,33 @@ fn every_total_of_a_run_is_documented_in_its_place() {
     let documented: Vec<_> = stripewise_results::totals::TOTALS.iter().map(|&(name, _)| name).collect();
     assert_eq!(names, documented);
 }
+
+#[test]
+fn a_run_that_was_damaged_is_not_taken_for_done_and_is_made_again_on_demand() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = |force: bool| {
+        let mut spec = spec(folder.path(), 500, &["baseline"]);
+        spec.force = force;
+        Study::new(spec, &()).unwrap().run_one(0, &())
+    };
+    let first = study(false).unwrap();
+    let path = first.run.path().join("latencies.parquet");
+    let whole = std::fs::read(&path).unwrap();
+    let spoil = || {
+        let mut bytes = whole.clone();
+        bytes[100..104].iter_mut().for_each(|byte| *byte ^= 0x5A);
+        std::fs::write(&path, &bytes).unwrap();
+    };
+    spoil();
+    let error = study(false).unwrap_err().to_string();
+    assert!(error.contains("latencies.parquet") && error.contains("--force"), "{error}");
+    for damage in
+        [&spoil as &dyn Fn(), &|| std::fs::write(first.run.path().join("run.toml"), "damaged").unwrap()]
+    {
+        damage();
+        let again = study(true).unwrap();
+        assert_eq!(again.run.results_digest(), first.run.results_digest());
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+        assert!(study(false).unwrap().cpu_ns.is_none(), "what was made again is found");
+    }
+}

@@ -11,7 +11,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("reliability", &["base"]),
     ("array", &["base", "code"]),
     ("sim", &["base", "code", "flash", "trace", "array"]),
-    ("results", &["base", "sim"]),
+    ("results", &["base", "trace", "sim"]),
     ("report", &["base", "flash", "reliability", "array", "sim", "results"]),
     ("study", &["base", "flash", "trace", "array", "sim", "results"]),
     ("papers", &["base", "flash", "trace", "reliability", "array", "sim", "results", "study"]),

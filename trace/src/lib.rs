@@ -21,7 +21,7 @@ mod write;
 pub use error::TraceError;
 pub use format::FormatName;
 #[cfg(feature = "parquet")]
-pub use format::parquet::notes;
+pub use format::parquet::{notes, parquet_file};
 pub use input::{Compression, digest, digest_while};
 pub use order::Disorder;
 pub use partial::PartialFile;

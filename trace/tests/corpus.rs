@@ -11,6 +11,8 @@ use stripewise_trace::format::{BINARY_FORMATS, FORMATS};
 mod columns;
 #[path = "../../fuzz/src/detect.rs"]
 mod detect;
+#[path = "../../fuzz/src/info.rs"]
+mod info;
 #[path = "../../fuzz/src/packed.rs"]
 mod packed;
 #[cfg(feature = "parquet")]
@@ -80,6 +82,11 @@ fn compressed_files_hold() {
 #[test]
 fn parquet_files_hold() {
     replay("parquet", parquet::check);
+}
+
+#[test]
+fn statistics_hold() {
+    replay("info", info::check);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //!
 //! One pass over any [`Source`]. Memory does not grow with the length of the trace; it grows with the footprint
 //! (see [`PAGE_BYTES`]): about 10 bytes a touched page where the trace touches whole extents of 64 KiB, 150 bytes
-//! where it touches one page in each. Reads and writes make up the footprint; a trim or a flush changes nothing in it.
+//! where it touches one page in each. Beyond 128 GiB of extents the footprint, updates and skew are estimates over a
+//! sample of the address space ([`Footprint::one_in`]), in some 300 MiB. Reads and writes make up the footprint; a trim
+//! or a flush changes nothing in it.
 
 mod gaps;
 mod pages;
@@ -85,8 +87,11 @@ pub struct Stats {
     pub sequential: f64,
     /// Where requests begin and end.
     pub alignment: Alignment,
-    /// Each volume, ascending.
+    /// Each volume, ascending; the first [`MOST_VOLUMES`] that come.
     pub volumes: Vec<Volume>,
+    /// Requests of the volumes that are not told apart, because too many came before them.
+    #[serde(default)]
+    pub other_volumes_requests: u64,
 }
 
 /// How many writes meet data that the same trace wrote before, counted in pages of [`PAGE_BYTES`].
@@ -122,6 +127,15 @@ pub struct Footprint {
     pub read_pages_8k: u64,
     /// 8 KiB pages written.
     pub written_pages_8k: u64,
+    /// One extent of 64 KiB in so many was counted, and the numbers of pages are that many times what was counted; 1 where
+    /// every extent was. [`Updates`], [`Skew`] and the sizes of first and update writes are of the same extents: a write none
+    /// of whose pages was counted is left out of them.
+    #[serde(default = "every")]
+    pub one_in: u64,
+}
+
+fn every() -> u64 {
+    1
 }
 
 /// How unevenly accesses fall on the 4 KiB pages that are touched at all.
@@ -204,8 +218,16 @@ pub struct Collector {
     paged: u128,
     rate: Rate,
     start_sector: [u64; 8],
+    /// Writes of which a page was counted.
+    writes_seen: u64,
+    pages_seen: u64,
     volumes: BTreeMap<u32, Volume>,
+    other_volumes: u64,
+    max_end: u64,
 }
+
+/// Most volumes that are told apart.
+pub const MOST_VOLUMES: usize = 1 << 16;
 
 impl Collector {
     /// Takes the next request into account.
@@ -215,9 +237,16 @@ impl Collector {
         self.gaps.add(time_ns);
         self.rate.add(request);
         let end = offset.saturating_add(u64::from(bytes));
-        let entry = self.volumes.entry(volume).or_insert(Volume { volume, ..Volume::default() });
+        let mut other = Volume::default();
+        let is_known = self.volumes.len() < MOST_VOLUMES || self.volumes.contains_key(&volume);
+        self.other_volumes += u64::from(!is_known);
+        let entry = match is_known {
+            true => self.volumes.entry(volume).or_insert(Volume { volume, ..Volume::default() }),
+            false => &mut other,
+        };
         entry.requests += 1;
         entry.max_end_bytes = entry.max_end_bytes.max(if bytes > 0 { end } else { 0 });
+        self.max_end = self.max_end.max(entry.max_end_bytes);
         match kind {
             Kind::Read => {
                 self.read.add(bytes);
@@ -227,10 +256,15 @@ impl Collector {
                 entry.writes += 1;
                 self.write.add(bytes);
                 let written = self.pages.write(volume, offset, bytes);
-                let sizes = if written.before > 0 { &mut self.update_write } else { &mut self.first_write };
-                sizes.add(bytes);
-                self.whole_updates += u64::from(written.before > 0 && written.before == written.pages);
+                if written.seen > 0 || written.pages == 0 {
+                    let sizes =
+                        if written.before > 0 { &mut self.update_write } else { &mut self.first_write };
+                    sizes.add(bytes);
+                    self.writes_seen += 1;
+                }
+                self.whole_updates += u64::from(written.before > 0 && written.before == written.seen);
                 self.pages_written += written.pages;
+                self.pages_seen += written.seen;
                 self.pages_rewritten += written.before;
             }
             Kind::Trim => return self.trim.add(bytes),
@@ -271,16 +305,16 @@ impl Collector {
             span_ns,
             requests_per_second: a_second(gaps.intervals as f64),
             bytes_per_second: a_second(size_all.total_bytes as f64),
-            max_end_bytes: self.volumes.values().map(|volume| volume.max_end_bytes).max().unwrap_or(0),
+            max_end_bytes: self.max_end,
             size_read: self.read.summary(),
             size_write: self.write.summary(),
             size_first_write: self.first_write.summary(),
             size_trim: self.trim.summary(),
             gaps,
             updates: Updates {
-                ratio: share(size_update_write.requests, writes),
-                whole_ratio: share(self.whole_updates, writes),
-                page_ratio: share(self.pages_rewritten, self.pages_written),
+                ratio: share(size_update_write.requests, self.writes_seen),
+                whole_ratio: share(self.whole_updates, self.writes_seen),
+                page_ratio: share(self.pages_rewritten, self.pages_seen),
                 page_writes: self.pages_written,
             },
             footprint: Footprint {
@@ -290,6 +324,7 @@ impl Collector {
                 touched_pages_8k: totals.any_8k,
                 read_pages_8k: totals.read_8k,
                 written_pages_8k: totals.written_8k,
+                one_in: self.pages.one_in(),
             },
             skew: Skew {
                 hot20,
@@ -311,6 +346,7 @@ impl Collector {
                 start_sector: self.start_sector.map(|count| share(count, data)),
             },
             volumes: self.volumes.into_values().collect(),
+            other_volumes_requests: self.other_volumes,
             size_update_write,
             size_all,
         }

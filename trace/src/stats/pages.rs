@@ -1,7 +1,11 @@
 //! Which pages a trace touches, how often, and whether a write meets data that was written before.
 //!
 //! Memory grows with the touched extents, not with the trace: some 150 bytes for every extent of 16 pages (64 KiB)
-//! that holds a touched page, and nothing for the rest of the address space.
+//! that holds a touched page, and nothing for the rest of the address space. It is bounded: when a trace touches more extents
+//! than [`MOST_EXTENTS`], half of them, chosen by a hash of their place, are no longer counted, and so on. What is counted is
+//! then a sample of the address space.
+//!
+//! Source of the sampling: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015.
 
 use hashbrown::HashTable;
 
@@ -9,6 +13,9 @@ use hashbrown::HashTable;
 pub const PAGE_BYTES: u64 = 4096;
 
 const EXTENT_PAGES: usize = 16;
+
+/// Most extents that are counted: 128 GiB of them, in 300 MiB of memory.
+pub(super) const MOST_EXTENTS: usize = 1 << 21;
 
 struct Extent {
     volume: u32,
@@ -22,16 +29,26 @@ struct Extent {
 pub(super) struct Written {
     /// Pages that the write touches.
     pub(super) pages: u64,
-    /// Those of them that an earlier write of the trace touched.
+    /// Those of them that are counted.
+    pub(super) seen: u64,
+    /// Those of the counted ones that an earlier write of the trace touched.
     pub(super) before: u64,
 }
 
 /// Pages touched so far, with the reads and writes of each.
-#[derive(Default)]
 pub(super) struct Pages {
     index: HashTable<u32>,
     extents: Vec<Extent>,
     last: usize,
+    most: usize,
+    /// One extent in two to this power is counted.
+    thinned: u32,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self::with_most(MOST_EXTENTS)
+    }
 }
 
 /// Totals over all touched pages.
@@ -50,6 +67,11 @@ pub(super) struct Touched {
 }
 
 impl Pages {
+    /// Pages of at most so many extents.
+    pub(super) fn with_most(most: usize) -> Self {
+        Self { index: HashTable::new(), extents: Vec::new(), last: 0, most, thinned: 0 }
+    }
+
     /// Counts a read of `bytes` bytes at `offset`.
     pub(super) fn read(&mut self, volume: u32, offset: u64, bytes: u32) {
         self.visit(volume, offset, bytes, |extent, range| {
@@ -64,11 +86,15 @@ impl Pages {
         let mut found = Written::default();
         self.visit(volume, offset, bytes, |extent, range| {
             for writes in &mut extent.writes[range] {
-                found.pages += 1;
+                found.seen += 1;
                 found.before += u64::from(*writes > 0);
                 *writes = writes.saturating_add(1);
             }
         });
+        if bytes > 0 {
+            let last = offset.saturating_add(u64::from(bytes) - 1) / PAGE_BYTES;
+            found.pages = last - offset / PAGE_BYTES + 1;
+        }
         found
     }
 
@@ -86,33 +112,66 @@ impl Pages {
             let number = page / EXTENT_PAGES as u64;
             let end = last.min((number + 1) * EXTENT_PAGES as u64 - 1);
             let at = |page: u64| (page % EXTENT_PAGES as u64) as usize;
-            each(self.extent(volume, number), at(page)..at(end) + 1);
+            if let Some(extent) = self.extent(volume, number) {
+                each(extent, at(page)..at(end) + 1);
+            }
             page = end + 1;
         }
     }
 
-    fn extent(&mut self, volume: u32, number: u64) -> &mut Extent {
+    /// The extent of that place, if it is counted.
+    fn extent(&mut self, volume: u32, number: u64) -> Option<&mut Extent> {
         let same = |extent: &Extent| extent.volume == volume && extent.number == number;
         let is = |at: usize| self.extents.get(at).is_some_and(same);
         if is(self.last) {
-            return &mut self.extents[self.last];
+            return self.extents.get_mut(self.last);
         }
         // Extents that were first touched in a row lie in a row.
         if is(self.last + 1) {
             self.last += 1;
         } else {
-            let extents = &mut self.extents;
-            let found = self.index.find(hash(volume, number), |&at| same(&extents[at as usize]));
-            self.last = found.map_or(extents.len(), |&at| at as usize);
-            if self.last == extents.len() {
+            let hash_here = hash(volume, number);
+            if !is_counted(hash_here, self.thinned) {
+                return None;
+            }
+            let found = self.index.find(hash_here, |&at| same(&self.extents[at as usize]));
+            self.last = found.map_or(self.extents.len(), |&at| at as usize);
+            if self.last == self.extents.len() {
+                while self.extents.len() >= self.most {
+                    self.thin();
+                    self.last = self.extents.len();
+                    if !is_counted(hash_here, self.thinned) {
+                        return None;
+                    }
+                }
+                let extents = &mut self.extents;
                 let at = u32::try_from(extents.len()).expect("4 G extents are 2 TB of counters");
                 let (reads, writes) = ([0; EXTENT_PAGES], [0; EXTENT_PAGES]);
                 extents.push(Extent { volume, number, reads, writes });
                 let rehash = |&at: &u32| hash(extents[at as usize].volume, extents[at as usize].number);
-                self.index.insert_unique(hash(volume, number), at, rehash);
+                self.index.insert_unique(hash_here, at, rehash);
             }
         }
-        &mut self.extents[self.last]
+        self.extents.get_mut(self.last)
+    }
+
+    /// Counts half as many extents from now on, and forgets the others.
+    #[cold]
+    fn thin(&mut self) {
+        self.thinned += 1;
+        let thinned = self.thinned;
+        self.extents.retain(|extent| is_counted(hash(extent.volume, extent.number), thinned));
+        self.index.clear();
+        let extents = &self.extents;
+        let hash_at = |&at: &u32| hash(extents[at as usize].volume, extents[at as usize].number);
+        for at in 0..extents.len() as u32 {
+            self.index.insert_unique(hash_at(&at), at, hash_at);
+        }
+    }
+
+    /// One extent in so many is counted.
+    pub(super) fn one_in(&self) -> u64 {
+        1 << self.thinned
     }
 
     /// Extents that hold a touched page.
@@ -121,8 +180,17 @@ impl Pages {
         self.extents.len()
     }
 
-    /// Totals over all pages touched so far.
+    /// Totals over all pages touched so far: estimates where not every extent was counted, but for `accesses`.
     pub(super) fn totals(&self) -> Touched {
+        let mut totals = self.counted();
+        let Touched { read, written, any, read_8k, written_8k, any_8k, .. } = &mut totals;
+        for count in [read, written, any, read_8k, written_8k, any_8k] {
+            *count = count.saturating_mul(self.one_in());
+        }
+        totals
+    }
+
+    fn counted(&self) -> Touched {
         let mut totals = Touched::default();
         for extent in &self.extents {
             let (mut read_pair, mut written_pair) = (0, 0);
@@ -148,6 +216,12 @@ impl Pages {
     }
 }
 
+/// Whether an extent of this hash is counted, when one in two to the power of `thinned` is. These bits are none of those by
+/// which the index finds its places.
+fn is_counted(hash: u64, thinned: u32) -> bool {
+    (hash >> 32) & ((1 << thinned) - 1) == 0
+}
+
 /// A fixed hash (the finaliser of SplitMix64), so that nothing depends on a process' random state.
 fn hash(volume: u32, number: u64) -> u64 {
     let mut z = number ^ u64::from(volume).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -164,11 +238,11 @@ mod tests {
     fn a_write_counts_the_pages_that_were_written_before_and_reads_do_not_make_it_an_update() {
         let mut pages = Pages::default();
         pages.read(0, 0, 8192);
-        assert_eq!(pages.write(0, 0, 8192), Written { pages: 2, before: 0 });
+        assert_eq!(pages.write(0, 0, 8192), Written { pages: 2, seen: 2, before: 0 });
         // Bytes 4096-512 .. 4096+512 lie on both pages, byte 8192 on a third.
-        assert_eq!(pages.write(0, 3584, 1024), Written { pages: 2, before: 2 });
-        assert_eq!(pages.write(0, 4096, 4097), Written { pages: 2, before: 1 });
-        assert_eq!(pages.write(1, 0, 4096), Written { pages: 1, before: 0 }, "volumes are apart");
+        assert_eq!(pages.write(0, 3584, 1024), Written { pages: 2, seen: 2, before: 2 });
+        assert_eq!(pages.write(0, 4096, 4097), Written { pages: 2, seen: 2, before: 1 });
+        assert_eq!(pages.write(1, 0, 4096), Written { pages: 1, seen: 1, before: 0 }, "volumes are apart");
     }
 
     #[test]
@@ -188,15 +262,40 @@ mod tests {
     fn a_request_across_extents_touches_every_page_once() {
         let mut pages = Pages::default();
         let bytes = 1000 * PAGE_BYTES as u32;
-        assert_eq!(pages.write(7, 63 * PAGE_BYTES, bytes), Written { pages: 1000, before: 0 });
-        assert_eq!(pages.write(7, 63 * PAGE_BYTES, bytes), Written { pages: 1000, before: 1000 });
+        assert_eq!(pages.write(7, 63 * PAGE_BYTES, bytes), Written { pages: 1000, seen: 1000, before: 0 });
+        assert_eq!(pages.write(7, 63 * PAGE_BYTES, bytes), Written { pages: 1000, seen: 1000, before: 1000 });
         assert_eq!(pages.totals().accesses, vec![2; 1000]);
     }
 
     #[test]
     fn the_end_of_the_address_space_is_no_trap() {
         let mut pages = Pages::default();
-        assert_eq!(pages.write(0, u64::MAX, u32::MAX), Written { pages: 1, before: 0 });
+        assert_eq!(pages.write(0, u64::MAX, u32::MAX), Written { pages: 1, seen: 1, before: 0 });
         assert_eq!(pages.write(0, 5, 0), Written::default());
+    }
+
+    #[test]
+    fn beyond_the_most_extents_memory_stays_and_totals_are_estimates() {
+        let (most, touched) = (4096, 300_000u64);
+        let mut pages = Pages::with_most(most);
+        // Each extent twice: one page is written, then it and another are.
+        for (bytes, before) in [(4096, 0), (8192, 1)] {
+            for extent in 0..touched {
+                let written = pages.write(0, extent << 16, bytes);
+                assert_eq!(
+                    written.pages,
+                    u64::from(bytes) / PAGE_BYTES,
+                    "pages of a write are counted exactly"
+                );
+                assert!(pages.extents() <= most);
+                if pages.one_in() == 128 && written.seen > 0 && bytes == 8192 {
+                    assert_eq!(written.before, before);
+                }
+            }
+        }
+        assert_eq!(pages.one_in(), 128, "300,000 extents go into 4096 at one in 128");
+        let share = pages.totals().written as f64 / (2.0 * touched as f64);
+        assert!((share - 1.0).abs() < 0.05, "{share} of the true footprint");
+        assert_eq!(pages.extents.capacity(), most, "no room is made for more");
     }
 }

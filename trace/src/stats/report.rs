@@ -77,7 +77,7 @@ impl Display for Stats {
             ),
         )?;
         let footprint = self.footprint;
-        let pages = |pages: u64| size((pages * PAGE_BYTES) as f64);
+        let pages = |pages: u64| size(pages as f64 * PAGE_BYTES as f64);
         row(
             f,
             "footprint",
@@ -86,9 +86,19 @@ impl Display for Stats {
                 pages(footprint.touched_pages_4k),
                 pages(footprint.read_pages_4k),
                 pages(footprint.written_pages_4k),
-                pages(2 * footprint.touched_pages_8k)
+                pages(footprint.touched_pages_8k.saturating_mul(2))
             ),
         )?;
+        if footprint.one_in > 1 {
+            row(
+                f,
+                "estimated",
+                format!(
+                    "footprint, skew and update ratio, from one 64 KiB extent in {}: the trace touches more than are counted",
+                    footprint.one_in
+                ),
+            )?;
+        }
         row(
             f,
             "skew",
@@ -115,7 +125,11 @@ impl Display for Stats {
             ),
         )?;
         row(f, "largest end", size(self.max_end_bytes as f64))?;
-        row(f, "volumes", self.volumes.len().to_string())?;
+        let more = match self.other_volumes_requests {
+            0 => String::new(),
+            requests => format!(" and more, to which {requests} requests go"),
+        };
+        row(f, "volumes", format!("{}{more}", self.volumes.len()))?;
         if self.volumes.len() > 1 {
             for volume in self.volumes.iter().take(LISTED_VOLUMES) {
                 row(

@@ -45,6 +45,7 @@ fn a_trace_of_six_requests_is_described_in_full() {
             touched_pages_8k: 3,
             read_pages_8k: 3,
             written_pages_8k: 2,
+            one_in: 1,
         }
     );
     // Accesses: page 0 2, page 1 2, page 2 3, page 3 1, page 24 1; the hottest fifth is page 2.

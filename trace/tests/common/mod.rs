@@ -96,3 +96,64 @@ pub(crate) fn traces(tick_ns: u64, sector: u32) -> impl Strategy<Value = Vec<Req
         requests
     })
 }
+
+#[cfg(feature = "parquet")]
+pub(crate) use other_programs::{built, made};
+
+/// Parquet as other programs write it.
+#[cfg(feature = "parquet")]
+mod other_programs {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use parquet::basic::{Encoding, Repetition, Type as Physical, ZstdLevel};
+    use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+    use parquet::file::properties::{WriterProperties, WriterVersion};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::types::Type;
+
+    /// Writes a trace of so many requests, whose kinds are what `kind` says, with other programs' means.
+    pub(crate) fn made(
+        path: &Path,
+        count: usize,
+        properties: WriterProperties,
+        kind: impl Fn(usize) -> ByteArray,
+    ) {
+        let field = |name, physical| {
+            let field =
+                Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED).build();
+            Arc::new(field.expect("a field"))
+        };
+        let numbers = ["time_ns", "offset_bytes", "size_bytes"].map(|name| field(name, Physical::INT64));
+        let fields = numbers.into_iter().chain([field("kind", Physical::BYTE_ARRAY)]).collect();
+        let schema = Type::group_type_builder("trace").with_fields(fields).build().expect("a schema");
+        let out = fs::File::create(path).expect("a file");
+        let mut file =
+            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).expect("begins");
+        let mut group = file.next_row_group().expect("a group");
+        for _ in 0..3 {
+            let mut column = group.next_column().expect("a column").expect("a column");
+            column.typed::<Int64Type>().write_batch(&vec![512; count], None, None).expect("writes");
+            column.close().expect("closes");
+        }
+        let mut column = group.next_column().expect("a column").expect("a column");
+        let kinds: Vec<ByteArray> = (0..count).map(kind).collect();
+        column.typed::<ByteArrayType>().write_batch(&kinds, None, None).expect("writes");
+        column.close().expect("closes");
+        group.close().expect("closes");
+        file.close().expect("closes");
+    }
+
+    /// Pages whose texts are built from the texts before them.
+    pub(crate) fn built() -> WriterProperties {
+        WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_2_0)
+            .set_compression(parquet::basic::Compression::ZSTD(ZstdLevel::default()))
+            .set_dictionary_enabled(false)
+            .set_encoding(Encoding::PLAIN)
+            .set_column_encoding("kind".into(), Encoding::DELTA_BYTE_ARRAY)
+            .set_data_page_size_limit(64 << 20)
+            .build()
+    }
+}

@@ -1,7 +1,7 @@
 //! Columns of one row group, chunk by chunk, as the numbers and kinds of requests.
 
 use parquet::basic::{ConvertedType, LogicalType};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::RowGroupReader;
@@ -10,6 +10,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use crate::Kind;
 
 use super::kind_of;
+use super::limits::{FEW, Texts};
 
 /// Whole numbers, of either width and signed or not: programs other than ours choose for themselves.
 pub(super) struct Numbers {
@@ -30,6 +31,8 @@ pub(super) struct Kinds {
     column: ColumnReaderImpl<ByteArrayType>,
     levels: Vec<i16>,
     raw: Vec<ByteArray>,
+    /// Values to read at a time.
+    step: usize,
     pub(super) values: Vec<Kind>,
     /// First value of the chunk that names no kind: its index and text.
     pub(super) unknown: Option<(usize, String)>,
@@ -110,29 +113,37 @@ impl Numbers {
 }
 
 impl Kinds {
-    pub(super) fn new(group: &dyn RowGroupReader, at: usize) -> Result<Self> {
+    /// The column at position `at`; `builds` says that it has values which are built from the ones before them.
+    pub(super) fn new(group: &dyn RowGroupReader, at: usize, builds: bool) -> Result<Self> {
         let descriptor = group.metadata().schema_descr().column(at);
-        let ColumnReader::ByteArrayColumnReader(column) = group.get_column_reader(at)? else {
+        let pages = Texts::new(group.get_column_page_reader(at)?, descriptor.max_def_level() > 0);
+        let ColumnReader::ByteArrayColumnReader(column) =
+            get_column_reader(descriptor.clone(), Box::new(pages))
+        else {
             return Err(wrong_type(&descriptor, "text"));
         };
         if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > 1 {
             return Err(wrong_type(&descriptor, "one text a request"));
         }
-        Ok(Self { column, levels: Vec::new(), raw: Vec::new(), values: Vec::new(), unknown: None })
+        let step = if builds { FEW } else { usize::MAX };
+        Ok(Self { column, levels: Vec::new(), raw: Vec::new(), step, values: Vec::new(), unknown: None })
     }
 
     /// Puts the next `count` values into `values`.
     pub(super) fn read(&mut self, count: usize) -> Result<()> {
         self.values.clear();
         self.unknown = None;
-        read_all(&mut self.column, &mut self.levels, &mut self.raw, count)?;
-        for (index, name) in self.raw.iter().enumerate() {
-            let kind = kind_of(name.data());
-            if kind.is_none() && self.unknown.is_none() {
-                let text = name.data().escape_ascii().take(40).map(char::from).collect();
-                self.unknown = Some((index, text));
+        while self.values.len() < count {
+            let part = self.step.min(count - self.values.len());
+            read_all(&mut self.column, &mut self.levels, &mut self.raw, part)?;
+            for name in &self.raw {
+                let kind = kind_of(name.data());
+                if kind.is_none() && self.unknown.is_none() {
+                    let text = name.data().escape_ascii().take(40).map(char::from).collect();
+                    self.unknown = Some((self.values.len(), text));
+                }
+                self.values.push(kind.unwrap_or(Kind::Read));
             }
-            self.values.push(kind.unwrap_or(Kind::Read));
         }
         Ok(())
     }

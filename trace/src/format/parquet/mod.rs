@@ -2,7 +2,11 @@
 //! converted, since it needs no parsing and loses nothing.
 
 mod columns;
+mod content;
+mod limits;
 mod read;
+mod seal;
+mod thrift;
 mod write;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,9 +20,20 @@ pub(crate) use write::ParquetWriter;
 
 use crate::{Kind, TraceError};
 
+/// What other tables in Parquet need as well: pages with checksums, and bounds on what may be unpacked.
+pub mod parquet_file {
+    pub use super::limits::{check_columns, check_footer};
+    pub use super::seal::SealedPages;
+}
+
 /// The file's metadata key for the version of the schema, and the version written here.
 const VERSION_KEY: &str = "stripewise.trace.schema";
 const VERSION: &str = "1";
+
+/// Who wrote the file, and what that begins with. Other programs that change a trace may carry its metadata on, with checksums
+/// that are then no longer true; so these count only in a file of ours.
+const CREATED_BY: &str = concat!("stripewise ", env!("CARGO_PKG_VERSION"));
+const OURS: &str = "stripewise ";
 
 /// Names of the columns.
 const TIME: &str = "time_ns";
@@ -58,7 +73,13 @@ fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> std::result::Res
     }
 }
 
+/// What to do about damage.
+const REMEDY: &str = "fetch it again, or convert it again from its source";
+
 /// What a Parquet library's error means for the trace at `path`.
 fn damaged(path: &Path, error: &ParquetError) -> TraceError {
-    TraceError::NotATrace { path: path.to_owned(), reason: format!("is a damaged Parquet file: {error}") }
+    TraceError::NotATrace {
+        path: path.to_owned(),
+        reason: format!("is a damaged Parquet file: {error}; {REMEDY}"),
+    }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
+use parquet::file::metadata::FileMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::format::{PARQUET, Stop};
@@ -11,7 +12,9 @@ use crate::order::Clock;
 use crate::{Kind, OpenOptions, ReadReport, Request, TraceError};
 
 use super::columns::{Kinds, Numbers, position};
-use super::{CHUNK, KIND, OFFSET, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, guarded};
+use super::content::{Content, NOTES_KEY, REQUESTS_KEY, of_notes};
+use super::limits::{check_footer, check_pages, place};
+use super::{CHUNK, KIND, OFFSET, OURS, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, damaged, guarded};
 
 /// Reads one Parquet trace.
 pub(crate) struct ParquetReader {
@@ -31,6 +34,8 @@ pub(crate) struct ParquetReader {
 struct Part {
     path: PathBuf,
     file: SerializedFileReader<File>,
+    /// The same file, to look at the headers of its pages.
+    places: File,
     /// Positions of the columns of times, offsets, sizes, kinds and perhaps volumes.
     at: [usize; 4],
     volume_at: Option<usize>,
@@ -39,6 +44,8 @@ struct Part {
     decoded: u64,
     next_group: usize,
     group: Option<Group>,
+    /// Of what was decoded, if the file says what it should be.
+    content: Option<Content>,
 }
 
 /// A row group that is being read.
@@ -56,11 +63,18 @@ impl Part {
         let io = |source| TraceError::Io { path: path.clone(), source };
         let handle = File::open(&path).map_err(io)?;
         let file_bytes = handle.metadata().map_err(io)?.len();
+        guarded(&path, || check_footer(&handle))?;
+        let places = handle.try_clone().map_err(io)?;
         let file = guarded(&path, || SerializedFileReader::new(handle))?;
         let metadata = file.metadata().file_metadata();
-        let version =
-            metadata.key_value_metadata().into_iter().flatten().find(|pair| pair.key == VERSION_KEY);
-        if let Some(version) = version.and_then(|pair| pair.value.as_deref())
+        let value = |key| pair(metadata, key);
+        let is_ours = metadata.created_by().is_some_and(|by| by.starts_with(OURS));
+        let notes = of_notes(metadata.key_value_metadata().into_iter().flatten());
+        if is_ours && (value(NOTES_KEY) != Some(&notes) || value(REQUESTS_KEY).is_none()) {
+            let changed = "its notes are not those that were written".to_owned();
+            return Err(damaged(&path, &ParquetError::General(changed)));
+        }
+        if let Some(version) = value(VERSION_KEY)
             && version != VERSION
         {
             let version: String = version.chars().take(20).collect();
@@ -78,7 +92,8 @@ impl Part {
         let columns: Vec<usize> = at.into_iter().chain(volume_at).collect();
         guarded(&path, || check_places(&file, &columns, file_bytes))?;
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
-        Ok(Self { path, file, at, volume_at, rows, decoded: 0, next_group: 0, group: None })
+        let content = is_ours.then(Content::default);
+        Ok(Self { path, file, places, at, volume_at, rows, decoded: 0, next_group: 0, group: None, content })
     }
 
     /// Decodes the next chunk of requests into `chunk`. False at the end.
@@ -91,19 +106,43 @@ impl Part {
                 let count = usize::try_from(group.left).unwrap_or(usize::MAX).min(CHUNK);
                 guarded(&self.path, || group.read(count))?;
                 self.decoded += count as u64;
+                if let Some(content) = &mut self.content {
+                    group.add_to(content);
+                }
                 group
                     .requests(count, clock, chunk)
                     .map_err(|(index, wrong)| wrong.at(&self.path, first + index as u64))?;
                 return Ok(true);
             }
             if self.next_group == self.file.num_row_groups() {
-                return Ok(false);
+                return self.check_content().map(|()| false);
             }
-            let open = || Group::open(&self.file, self.next_group, self.at, self.volume_at);
+            let open = || Group::open(&self.file, &self.places, self.next_group, self.at, self.volume_at);
             self.group = Some(guarded(&self.path, open)?);
             self.next_group += 1;
         }
     }
+}
+
+impl Part {
+    /// Makes sure that all that was decoded is what was written, if the file says that.
+    fn check_content(&self) -> Result<(), TraceError> {
+        let (Some(content), metadata) = (&self.content, self.file.metadata().file_metadata()) else {
+            return Ok(());
+        };
+        let (found, written) = (content.text(), pair(metadata, REQUESTS_KEY).unwrap_or_default());
+        if found == written {
+            return Ok(());
+        }
+        let found =
+            format!("it holds requests with the count and checksum {found}, and was written with {written}");
+        Err(damaged(&self.path, &ParquetError::General(found)))
+    }
+}
+
+/// A value of the file's metadata.
+fn pair<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
+    metadata.key_value_metadata()?.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
 
 /// What the writer of a Parquet trace noted in its metadata ([`WriteOptions::notes`](crate::WriteOptions::notes)), by name.
@@ -113,6 +152,7 @@ impl Part {
 pub fn notes(path: &Path) -> Result<Vec<(String, String)>, TraceError> {
     let part = Part::open(path.to_owned())?;
     let pairs = part.file.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    let pairs = pairs.filter(|pair| pair.key != NOTES_KEY && pair.key != REQUESTS_KEY);
     Ok(pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect())
 }
 
@@ -201,12 +241,8 @@ fn check_places(
     for group in file.metadata().row_groups() {
         for &column in columns {
             let column = group.columns().get(column);
-            let within = column.is_some_and(|column| {
-                let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-                let end = start.checked_add(column.compressed_size());
-                let end = end.filter(|_| start >= 0 && column.compressed_size() >= 0);
-                end.is_some_and(|end| end as u64 <= file_bytes)
-            });
+            let within =
+                column.is_some_and(|column| place(column).is_some_and(|place| place.end <= file_bytes));
             if !within {
                 return Err(ParquetError::General("a column lies outside the file".to_owned()));
             }
@@ -241,18 +277,24 @@ impl Wrong {
 impl Group {
     fn open(
         file: &SerializedFileReader<File>,
+        places: &File,
         index: usize,
         at: [usize; 4],
         volume_at: Option<usize>,
     ) -> parquet::errors::Result<Self> {
         let group = file.get_row_group(index)?;
         let group = group.as_ref();
+        let mut builds = false;
+        for column in at.into_iter().chain(volume_at) {
+            let place = place(group.metadata().column(column)).unwrap_or_default();
+            builds |= check_pages(places, place.start, place.end)? && column == at[3];
+        }
         Ok(Self {
             left: u64::try_from(group.metadata().num_rows()).unwrap_or(0),
             time: Numbers::new(group, at[0])?,
             offset: Numbers::new(group, at[1])?,
             size: Numbers::new(group, at[2])?,
-            kind: Kinds::new(group, at[3])?,
+            kind: Kinds::new(group, at[3], builds)?,
             volume: volume_at.map(|at| Numbers::new(group, at)).transpose()?,
         })
     }
@@ -267,6 +309,16 @@ impl Group {
         self.kind.read(count)?;
         self.left -= count as u64;
         Ok(())
+    }
+
+    /// Adds the chunk that was read to the checksum of all.
+    fn add_to(&self, content: &mut Content) {
+        let numbers = [&self.time, &self.offset, &self.size].map(|column| column.values.as_slice());
+        content.add_read(
+            numbers,
+            self.volume.as_ref().map(|volume| volume.values.as_slice()),
+            &self.kind.values,
+        );
     }
 
     /// Checks and delivers the chunk of `count` records that was read. Columns in errors are counted as in the

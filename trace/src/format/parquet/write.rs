@@ -4,17 +4,21 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer, get_typed_column_writer};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type};
 
 use crate::{Request, TraceError};
 
-use super::{CHUNK, KIND, OFFSET, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, damaged, kind_name};
+use super::content::{Content, NOTES_KEY, REQUESTS_KEY, of_notes};
+use super::seal::SealedPages;
+use super::{CHUNK, CREATED_BY, KIND, OFFSET, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, damaged, kind_name};
 
 /// Requests in a row group: what is held in memory while writing.
 const GROUP: usize = 1 << 20;
@@ -23,6 +27,10 @@ const GROUP: usize = 1 << 20;
 pub(crate) struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     pending: Vec<Request>,
+    /// Of what was written.
+    content: Content,
+    /// The column that is being written.
+    chunk: Vec<u8>,
 }
 
 fn schema() -> Result<Type> {
@@ -50,16 +58,20 @@ impl<W: Write + Send> ParquetWriter<W> {
     ) -> std::result::Result<Self, TraceError> {
         let pairs =
             std::iter::once((VERSION_KEY.to_owned(), VERSION.to_owned())).chain(notes.iter().cloned());
+        let mut pairs: Vec<KeyValue> = pairs.map(|(key, value)| KeyValue::new(key, value)).collect();
+        pairs.push(KeyValue::new(NOTES_KEY.to_owned(), of_notes(&pairs)));
         let time = ColumnPath::from(TIME);
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_column_dictionary_enabled(time.clone(), false)
             .set_column_encoding(time, Encoding::DELTA_BINARY_PACKED)
-            .set_key_value_metadata(Some(pairs.map(|(key, value)| KeyValue::new(key, value)).collect()))
+            .set_created_by(CREATED_BY.to_owned())
+            .set_key_value_metadata(Some(pairs))
             .build();
         let schema = schema().map_err(|error| damaged(path, &error))?;
         let file = SerializedFileWriter::new(into, Arc::new(schema), Arc::new(properties));
-        Ok(Self { file: file.map_err(|error| failed(path, error))?, pending: Vec::new() })
+        let file = file.map_err(|error| failed(path, error))?;
+        Ok(Self { file, pending: Vec::new(), content: Content::default(), chunk: Vec::new() })
     }
 
     pub(crate) fn write(&mut self, requests: &[Request], path: &Path) -> std::result::Result<(), TraceError> {
@@ -74,26 +86,37 @@ impl<W: Write + Send> ParquetWriter<W> {
 
     /// Completes the file and hands back what it was written to.
     pub(crate) fn finish(mut self, path: &Path) -> std::result::Result<W, TraceError> {
-        self.flush().and_then(|()| self.file.into_inner()).map_err(|error| failed(path, error))
+        self.flush().map_err(|error| failed(path, error))?;
+        let content = KeyValue::new(REQUESTS_KEY.to_owned(), self.content.text());
+        self.file.append_key_value_metadata(content);
+        self.file.into_inner().map_err(|error| failed(path, error))
     }
 
     fn flush(&mut self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
+        self.content.add(&self.pending);
         let requests = &self.pending;
+        let columns = self.file.schema_descr().columns().to_vec();
+        let properties = self.file.properties().clone();
         let mut group = self.file.next_row_group()?;
-        numbers_64(&mut group, requests, |request| request.time_ns)?;
-        numbers_64(&mut group, requests, |request| request.offset)?;
-        numbers_32(&mut group, requests, |request| request.bytes)?;
-        numbers_32(&mut group, requests, |request| request.volume)?;
-        if let Some(mut column) = group.next_column()? {
-            for part in requests.chunks(CHUNK) {
-                let names: Vec<ByteArray> =
-                    part.iter().map(|request| ByteArray::from(kind_name(request.kind))).collect();
-                column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
-            }
-            column.close()?;
+        for (index, descriptor) in columns.into_iter().enumerate() {
+            self.chunk.clear();
+            let pages = Box::new(SealedPages::new(&mut self.chunk));
+            let column = get_column_writer(descriptor, properties.clone(), pages);
+            let closed = match index {
+                0 => values::<Int64Type>(column, requests, |request| request.time_ns as i64),
+                1 => values::<Int64Type>(column, requests, |request| request.offset as i64),
+                2 => values::<Int32Type>(column, requests, |request| request.bytes as i32),
+                3 => values::<Int32Type>(column, requests, |request| request.volume as i32),
+                _ => values::<ByteArrayType>(column, requests, |request| {
+                    ByteArray::from(kind_name(request.kind))
+                }),
+            }?;
+            let chunk = Bytes::from(std::mem::take(&mut self.chunk));
+            group.append_column(&chunk, closed)?;
+            self.chunk = Vec::from(chunk);
         }
         group.close()?;
         self.pending.clear();
@@ -101,30 +124,16 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// Writes the next column, of 64-bit unsigned numbers, which Parquet keeps in signed ones of the same bits.
-fn numbers_64<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+/// Writes a column. Unsigned numbers stand in signed ones of the same bits, as Parquet keeps them.
+fn values<T: DataType>(
+    column: ColumnWriter<'_>,
     requests: &[Request],
-    value: impl Fn(&Request) -> u64,
-) -> Result<()> {
-    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    value: impl Fn(&Request) -> T::T,
+) -> Result<ColumnCloseResult> {
+    let mut column = get_typed_column_writer::<T>(column);
     for part in requests.chunks(CHUNK) {
-        let values: Vec<i64> = part.iter().map(|request| value(request) as i64).collect();
-        column.typed::<Int64Type>().write_batch(&values, None, None)?;
-    }
-    column.close()
-}
-
-/// The same for 32 bits.
-fn numbers_32<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    requests: &[Request],
-    value: impl Fn(&Request) -> u32,
-) -> Result<()> {
-    let Some(mut column) = group.next_column()? else { return Ok(()) };
-    for part in requests.chunks(CHUNK) {
-        let values: Vec<i32> = part.iter().map(|request| value(request) as i32).collect();
-        column.typed::<Int32Type>().write_batch(&values, None, None)?;
+        let values: Vec<T::T> = part.iter().map(&value).collect();
+        column.write_batch(&values, None, None)?;
     }
     column.close()
 }
