@@ -132,7 +132,7 @@ const GROUPS: [&[Column]; 3] = [
         ranked("parity writes", "parity_write_pages", Scale::Count),
         given("stripes", ranked("array GC moves", MOVED, Scale::Count)),
         ranked("flash programs", "flash_program_pages", Scale::Count),
-        given("write_requests", ranked("programs a host page", "programs_per_host_page", Scale::Ratio)),
+        given("write_requests", ranked("programs/ page", "programs_per_host_page", Scale::Ratio)),
         ranked("erases", "erase_blocks", Scale::Count),
         column("drained pages", "drained_pages", Scale::Count),
     ],
@@ -208,22 +208,21 @@ impl Summary {
             return text;
         }
         if self.differences.is_empty() {
-            text.push_str(if runs.len() > 1 {
-                "The seeds changed nothing in these runs, so there are no intervals: one workload, one first state.\n"
-            } else {
-                "One seed: differences may be chance. With several seeds there are intervals.\n"
-            });
+            let note = match runs.len() {
+                1 => "One seed: differences may be chance. With several seeds there are intervals.",
+                _ => "The seeds changed nothing in these runs, so there are no intervals: one workload, one first state.",
+            };
+            wrap(note, width, &mut text);
             return text;
         }
-        let shared = if others.len() > 1 {
-            format!(" for all {} together (Holm)", others.len())
-        } else {
-            String::new()
-        };
-        text.push_str(&format!(
-            "\nDifference from {first} in % of it, mean of {} seeds and 95 % interval{shared}; * where it excludes zero:\n",
+        let shared =
+            if others.len() > 1 { format!(" for all {} together (Holm)", others.len()) } else { String::new() };
+        text.push('\n');
+        let title = format!(
+            "Difference from {first} in % of it, mean of {} seeds and 95 % interval{shared}; * where it excludes zero:",
             runs.len()
-        ));
+        );
+        wrap(&title, width, &mut text);
         tables(&self.differences, &names[1..], width, &mut text);
         text
     }
@@ -345,6 +344,25 @@ fn table(columns: &[Shown], schemes: &[&str]) -> Table {
         column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
     }
     table
+}
+
+/// Adds `text` in lines of at most `width` columns, broken at spaces, each ending in a line feed.
+fn wrap(text: &str, width: usize, into: &mut String) {
+    let mut used = 0;
+    for word in text.split(' ') {
+        let wide = word.chars().count();
+        if used > 0 && used + 1 + wide > width {
+            into.push('\n');
+            used = 0;
+        }
+        if used > 0 {
+            into.push(' ');
+            used += 1;
+        }
+        into.push_str(word);
+        used += wide;
+    }
+    into.push('\n');
 }
 
 fn widest<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
