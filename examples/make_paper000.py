@@ -49,7 +49,7 @@ CELLS = [
         '    (pl.col("response_p999_ns") / 1e6).round(1).alias("p99.9_ms"),\n'
         '    (pl.col("updates_adjusted") / pl.col("updates")).round(3).alias("adjusted"),\n'
         '    pl.col("blocked_cv").round(3),\n'
-        '    pl.col("write_amplification").round(3),\n'
+        '    pl.col("programs_per_member_page").round(3),\n'
         '    "erase_blocks",\n)',
     ),
     ("text", "## Figures"),

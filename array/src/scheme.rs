@@ -1,5 +1,6 @@
 //! A scheme: one policy on every axis, as a TOML file.
 
+mod acknowledges;
 mod elastic;
 mod in_place;
 mod metadata;

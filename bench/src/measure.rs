@@ -94,7 +94,7 @@ fn once(case: &Case) -> Result<Measured> {
     Ok(Measured {
         seconds,
         operations: totals.sum(|row| row.flash_read_pages + row.flash_program_pages + row.erase_blocks),
-        write_amplification: totals.write_amplification(),
+        write_amplification: totals.programs_per_member_page(),
         yardstick: None,
     })
 }

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 use serde_json::json;
-use stripewise_results::summary::{Entry, Summary};
+use stripewise_results::summary::Summary;
 use stripewise_results::{Figure, Table};
 
 use crate::compare::{print_place, print_settings, remarks};
@@ -47,6 +47,61 @@ pub(crate) struct Args {
         help_heading = "Array"
     )]
     scheme: String,
+
+    /// Print totals that are zero, too
+    #[arg(long, help_heading = "Results", conflicts_with = "json")]
+    all: bool,
+}
+
+/// Titles of the groups of totals, each with the first total of its group, in the order of the totals.
+const GROUPS: &[(&str, &str)] = &[
+    ("Requests", "requests"),
+    ("Parity updates", "updates"),
+    ("Write cache", "cache_write_chunks"),
+    ("Log", "stripes"),
+    ("Zones", "zone_moved_pages"),
+    ("Redirected and hedged reads", "redirected_chunks"),
+    ("Memory of maps", "map_bytes"),
+    ("Response times", "response_mean_ns"),
+    ("Load", "busy_share_before"),
+    ("Flash operations", "host_read_pages"),
+    ("Garbage collection at the same time", "gc_slice_ns"),
+    ("Write amplification", "programs_per_member_page"),
+    ("Wear and balance", "least_erase_blocks"),
+    ("Span and trace", "array_bytes"),
+];
+
+/// The totals under the titles of their groups, those that are zero only if `all` are asked for.
+fn grouped(totals: &[(&str, Figure)], all: bool) -> String {
+    let (mut text, mut title, mut hidden) = (String::new(), None, 0);
+    for &(name, figure) in totals {
+        title = GROUPS.iter().find(|(_, first)| *first == name).map(|(title, _)| *title).or(title);
+        let (value, is_zero) = match figure {
+            Figure::Count(count) => (human::count(count), count == 0),
+            Figure::Real(real) => (significant(real), real == 0.0),
+        };
+        if is_zero && !all {
+            hidden += 1;
+            continue;
+        }
+        if let Some(title) = title.take() {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            text.push_str(&format!("{gap}{title}\n"));
+        }
+        text.push_str(format!("  {name:<28}{value:>20}  {}", unit(name)).trim_end());
+        text.push('\n');
+    }
+    if hidden > 0 {
+        text.push_str(&format!("\n{hidden} totals are zero: --all prints them\n"));
+    }
+    text
+}
+
+/// Three significant digits.
+fn significant(value: f64) -> String {
+    let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let decimals = (2 - magnitude).clamp(0, 9) as usize;
+    format!("{value:.decimals$}")
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
@@ -58,7 +113,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         context.out.flush()?;
     }
     let finished = study::run(&study, 1, context).pop().ok_or(Failure::Interrupted)??;
-    let entry = Entry::of(&finished.scheme, &finished.run)?;
+    let entry = finished.entry()?;
     if json {
         let mut value = Summary::new(vec![entry])?.json()["runs"][0].take();
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
@@ -67,14 +122,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         value["elements"] = elements::json(&finished.run)?;
         return context.json(&value);
     }
-    for total in entry.totals.iter() {
-        let (name, unit) = (&total.name, unit(&total.name));
-        let value = match total.value {
-            Figure::Count(count) => human::count(count),
-            Figure::Real(real) => format!("{real:.4}"),
-        };
-        writeln!(context.out, "{name:<28}{value:>20}  {unit}")?;
-    }
+    let totals: Vec<(&str, Figure)> =
+        entry.totals.iter().map(|total| (total.name.as_str(), total.value)).collect();
+    context.out.write_all(grouped(&totals, args.all).as_bytes())?;
     writeln!(context.out)?;
     elements::print(&finished.run, context)?;
     for remark in remarks(&entry) {
@@ -104,10 +154,35 @@ fn unit(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stripewise_results::totals::TOTALS;
+
+    #[test]
+    fn every_group_begins_with_a_total_in_the_order_of_the_totals() {
+        let place = |name: &str| TOTALS.iter().position(|(total, _)| *total == name);
+        let places: Option<Vec<usize>> = GROUPS.iter().map(|(_, first)| place(first)).collect();
+        let places = places.expect("every group begins with a total");
+        assert!(places[0] == 0 && places.is_sorted_by(|a, b| a < b), "{places:?}");
+    }
+
+    #[test]
+    fn zeros_are_hidden_with_their_titles_and_counted() {
+        let totals = [
+            ("requests", Figure::Count(12_345)),
+            ("stripes", Figure::Count(0)),
+            ("erase_cv", Figure::Real(0.01234)),
+        ];
+        let text = grouped(&totals, false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "Requests");
+        assert!(lines[1].starts_with("  requests") && lines[1].ends_with("12,345  requests"), "{text}");
+        assert!(!text.contains("stripes") && text.contains("1 totals are zero"), "{text}");
+        assert!(text.contains("0.0123"), "{text}");
+        assert!(grouped(&totals, true).contains("Log\n  stripes"));
+    }
 
     #[test]
     fn a_total_shows_the_unit_that_its_name_ends_in() {
-        let units = ["response_mean_ns", "gc_move_pages", "requests", "write_amplification"].map(unit);
+        let units = ["response_mean_ns", "gc_move_pages", "requests", "programs_per_member_page"].map(unit);
         assert_eq!(units, ["ns", "pages", "requests", ""]);
     }
 }

@@ -1,10 +1,11 @@
 //! The options that `compare` and `run` share: what a study is asked to do; and its progress on the terminal.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
 use clap::Args;
-use stripewise_base::units::{Count, Span};
+use stripewise_base::units::{Bytes, Count, Span};
 use stripewise_sim::{Layout, Pacing, Precondition, Timeline};
 use stripewise_study::{
     DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Document, Error, Finished, Observer, Origin,
@@ -50,7 +51,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     pub(crate) profile: Option<String>,
 
-    /// Replay N requests only [default: all; of the default profile 2M]
+    /// Replay N requests only [default: all; of the default profile 1M]
     ///
     /// Of a trace or generator the first N. A profile is generated with N requests (with 10k, if N is less,
     /// of which the first N are taken), and its footprint scales along.
@@ -79,6 +80,14 @@ pub(crate) struct SetupArgs {
     /// acknowledged, as in think:8,1ms. Requests of a generator without times are sent closed:16 by default.
     #[arg(long, value_name = "HOW", help_heading = "Workload")]
     pub(crate) pacing: Option<Pacing>,
+
+    /// Fold addresses onto so much data, as in 4GiB [default: half of what the members hold]
+    ///
+    /// What the members hold is the share of their pages that --precondition fills, parity included. The span does not depend
+    /// on the schemes, so a scheme gets the same requests whichever others stand beside it. A scheme that holds less data is
+    /// refused.
+    #[arg(long, value_name = "SIZE", help_heading = "Workload")]
+    pub(crate) span: Option<Bytes>,
 
     /// Count and keep nothing of the first N requests
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Workload")]
@@ -189,6 +198,9 @@ impl SetupArgs {
         Ok(StudySpec {
             workload: self.workload.spec()?,
             pacing: self.pacing,
+            span: self
+                .span
+                .map_or(stripewise_study::Span::default(), |span| stripewise_study::Span::Bytes(span.0)),
             warmup: self.warmup.0,
             seed: self.seed,
             device: Document::find(What::Device, &self.device)?,
@@ -214,6 +226,14 @@ impl StudyArgs {
     /// # Errors
     /// What was not understood; a trace that cannot be read; the user's interruption.
     pub(crate) fn study(self, schemes: &[String]) -> Outcome<Study> {
+        self.study_of_seeds(schemes, NonZero::<u32>::MIN)
+    }
+
+    /// [`Self::study`], each scheme with so many seeds.
+    ///
+    /// # Errors
+    /// As [`Self::study`].
+    pub(crate) fn study_of_seeds(self, schemes: &[String], seeds: NonZero<u32>) -> Outcome<Study> {
         let tables = Tables {
             requests: self.rows,
             updates: self.update_rows,
@@ -221,7 +241,7 @@ impl StudyArgs {
             gc_slice: self.gc_slice,
             sample_every: self.sample_every,
         };
-        let spec = StudySpec { tables, out: self.out, force: self.force, ..self.setup.spec(schemes)? };
+        let spec = StudySpec { tables, seeds, out: self.out, force: self.force, ..self.setup.spec(schemes)? };
         Ok(Study::new(spec, &Patient)?)
     }
 }

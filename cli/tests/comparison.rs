@@ -24,21 +24,27 @@ fn total(run: &Value, name: &str) -> u64 {
 #[test]
 fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     let sandbox = Sandbox::with_trace();
-    let text = sandbox.run("compare --trace trace.csv --jobs 2").success();
+    let text = sandbox.run("compare --trace trace.csv --seeds 2 --jobs 2").success();
     let shown = masked(&text);
     let kept: Vec<&str> = shown.lines().filter(|line| !line.contains("processor")).collect();
-    for name in ["workload", "device", "elements", "state", "pacing", "fold", "folding", "results"] {
+    for name in
+        ["workload", "seeds", "device", "elements", "state", "pacing", "span", "fold", "folding", "results"]
+    {
         assert!(kept.iter().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
     }
-    for scheme in ["paper000-baseline", "paper000-bpu", "paper000-adaptive"] {
+    for scheme in ["paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise"] {
         assert!(
             kept.iter().any(|line| line.trim_start().starts_with(scheme)),
             "{scheme} is missing:\n{text}"
         );
-        let place = format!("  stripewise-results/<digest>  {scheme}: computed in <time>");
-        assert!(kept.contains(&place.as_str()), "{text}");
+        for seed in [1, 2] {
+            let place = format!("  stripewise-results/<digest>  {scheme}, seed {seed}: computed in <time>");
+            assert!(kept.contains(&place.as_str()), "{text}");
+        }
     }
-    assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 3);
+    assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 8);
+    assert!(text.contains("Difference from paper000-baseline") && text.contains("mean of 2 seeds"), "{text}");
+    assert!(text.contains("memory (persistent)"), "what acknowledges stands in the table: {text}");
     assert!(kept.contains(&"report    stripewise-results/report.html"), "{text}");
     let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
     assert!(report.contains("paper000-adaptive") && report.contains("</html>"), "the report is whole");
@@ -54,7 +60,7 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
 #[test]
 fn what_is_there_is_not_computed_again_unless_asked_for() {
     let sandbox = Sandbox::with_trace();
-    let line = "compare --trace trace.csv --scheme baseline --scheme always-rcw --json";
+    let line = "compare --seeds 1 --trace trace.csv --scheme baseline --scheme always-rcw --json";
     let first: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     let second: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     for (index, run) in first["runs"].as_array().unwrap().iter().enumerate() {
@@ -71,14 +77,14 @@ fn what_is_there_is_not_computed_again_unless_asked_for() {
     assert_eq!(forced["runs"][0]["computed"], true);
     assert_eq!(forced["runs"][0]["results_digest"], first["runs"][0]["results_digest"]);
     let text = sandbox.run("run --trace trace.csv").success();
-    assert!(text.contains("baseline: there already, not computed again"), "{text}");
+    assert!(text.contains("baseline, seed 1: there already, not computed again"), "{text}");
 }
 
 #[test]
 fn the_policies_differ_as_they_must() {
     let sandbox = Sandbox::new();
     // Single pages at random: RMW pre-reads 2 pages a write, RCW the 4 others of the row.
-    let line = "compare --scheme baseline --scheme always-rmw --scheme always-rcw --json --pacing closed:1 \
+    let line = "compare --seeds 1 --scheme baseline --scheme always-rmw --scheme always-rcw --json --pacing closed:1 \
                 --gen uniform:write=1,size=8KiB,span=1GiB,requests=500";
     let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     let runs = value["runs"].as_array().unwrap();
@@ -98,7 +104,7 @@ fn a_variation_of_a_scheme_stands_beside_it_under_its_own_name() {
     // Each write updates the first 2 of a row's 5 chunks: RMW and RCW pre-read 3 pages, a tie.
     let schemes = "--scheme baseline --scheme baseline,update.tie=rcw --scheme linux-md";
     let spec = "uniform:write=1,size=16KiB,align=40KiB,span=1GiB,requests=200";
-    let line = &format!("compare --gen {spec} --pacing closed:1 {schemes} --json");
+    let line = &format!("compare --seeds 1 --gen {spec} --pacing closed:1 {schemes} --json");
     let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     let names: Vec<_> =
         value["runs"].as_array().unwrap().iter().map(|run| run["scheme"].as_str().unwrap()).collect();
@@ -160,15 +166,67 @@ fn every_setting_that_decides_a_run_makes_it_another_run_and_no_other_does() {
 #[test]
 fn all_schemes_of_a_comparison_get_the_same_requests() {
     let sandbox = Sandbox::new();
-    // RAID-0 has more room than RAID-5; both are folded onto the smaller array.
-    let line =
-        "compare --gen uniform:size=8KiB,span=1TiB,requests=300 --scheme raid0 --scheme baseline --json";
+    // RAID-0 has more room than RAID-5; both are folded onto the same span.
+    let line = "compare --seeds 1 --gen uniform:size=8KiB,span=1TiB,requests=300 --scheme raid0 --scheme baseline --json";
     let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
     let of = |name: &str| [0, 1].map(|run: usize| total(&value["runs"][run], name));
     assert_eq!(of("folded_requests")[0], of("folded_requests")[1]);
     assert!(of("folded_requests")[0] > 250, "a span of 1 TiB hardly fits");
     assert!(of("array_bytes")[0] > of("array_bytes")[1]);
-    assert!(value["settings"]["fold"].as_str().unwrap().contains("the smallest of these arrays"));
+    assert!(value["settings"]["span"].as_str().unwrap().contains("half of what the members hold"));
+}
+
+/// What `compare` says of a scheme is what it says of it alone, whichever others stand beside it, and what `run` says.
+#[test]
+fn the_figures_of_a_scheme_do_not_depend_on_its_company() {
+    let sandbox = Sandbox::new();
+    let workload = "--gen uniform:size=8KiB,span=1TiB,requests=200 --json";
+    let digests = |company: &str| -> Vec<String> {
+        let text =
+            sandbox.run(&format!("compare --seeds 2 {workload} --scheme baseline {company}")).success();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        value["runs"].as_array().unwrap()[..2].iter().map(|run| run["results_digest"].to_string()).collect()
+    };
+    let alone = digests("");
+    for company in ["--scheme stripewise", "--scheme raid6", "--scheme raid0 --scheme raid6"] {
+        assert_eq!(digests(company), alone, "{company}");
+    }
+    let run: Value = serde_json::from_str(&sandbox.run(&format!("run {workload}")).success()).unwrap();
+    assert_eq!(run["results_digest"].to_string(), alone[0]);
+    assert_ne!(alone[0], alone[1], "the seed changes something");
+}
+
+#[test]
+fn a_span_is_part_of_the_run_and_a_scheme_without_room_for_it_is_refused() {
+    let sandbox = Sandbox::new();
+    let workload = "--gen uniform:size=8KiB,span=1TiB,requests=20";
+    let digest = |span: &str| {
+        let value: Value =
+            serde_json::from_str(&sandbox.run(&format!("run {workload} --json {span}")).success()).unwrap();
+        value["run_digest"].to_string()
+    };
+    assert_ne!(digest("--span 1GiB"), digest(""));
+    let line = format!("compare --seeds 1 {workload} --scheme baseline --scheme raid6 --span 11GiB");
+    let message = sandbox.run(&line).failure(2);
+    let fits =
+        message.split("--span ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("the remedy");
+    assert!(message.contains("scheme raid6 holds"), "{message}");
+    sandbox.run(&line.replace("11GiB", fits)).success();
+}
+
+/// Paper 000's schemes under the names of others are not what was asked for.
+#[test]
+fn settings_for_all_stand_in_the_names_and_none_is_lost() {
+    let sandbox = Sandbox::new();
+    let workload = "--seeds 1 --gen uniform:size=8KiB,span=1GiB,requests=20";
+    let line = format!(
+        "compare {workload} --scheme baseline --scheme baseline,update.tie=rcw --set update.policy=bpu"
+    );
+    let message = sandbox.run(&line).failure(2);
+    assert!(message.contains("setting update.tie=rcw: update.policy=bpu undoes it"), "{message}");
+    let line = format!("compare {workload} --scheme baseline --set update.policy=bpu --json");
+    let value: Value = serde_json::from_str(&sandbox.run(&line).success()).unwrap();
+    assert_eq!(value["runs"][0]["scheme"], "baseline,update.policy=bpu");
 }
 
 #[test]
@@ -222,7 +280,7 @@ fn warm_up_counts_for_nothing() {
 fn json_alone_goes_to_the_standard_output() {
     let sandbox = Sandbox::with_trace();
     for line in [
-        "compare --trace trace.csv --json",
+        "compare --trace trace.csv --seeds 1 --json",
         "run --trace trace.csv --json",
         "explain --write 8KiB@0 --json",
         "trace info trace.csv --json",
@@ -247,14 +305,15 @@ fn json_alone_goes_to_the_standard_output() {
 #[test]
 fn the_totals_of_a_run_are_named_with_their_units() {
     let sandbox = Sandbox::with_trace();
-    let text = sandbox.run("run --trace trace.csv --requests 100").success();
+    let text = sandbox.run("run --trace trace.csv --requests 100 --all").success();
     // The values are the simulator's affair.
     let without_value = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let unit = words.get(2).map_or(String::new(), |unit| format!(" {unit}"));
-        format!("{}{unit}\n", words[0])
+        if line.starts_with("  ") { format!("  {}{unit}\n", words[0]) } else { format!("{line}\n") }
     };
-    let totals = text.split("\n\n").nth(1).expect("the totals stand between the settings and the remarks");
+    let (from, to) = (text.find("Requests\n"), text.find("ELEMENT"));
+    let totals = &text[from.expect("the first group")..to.expect("the elements follow")];
     golden("run-totals.txt", &totals.lines().map(without_value).collect::<String>());
 }
 
@@ -263,7 +322,7 @@ fn a_run_tells_what_each_ssd_did() {
     let sandbox = Sandbox::with_trace();
     let line = "run --trace trace.csv --device paper001 --elements ssd:4";
     let text = sandbox.run(line).success();
-    let table = text.split("\n\n").nth(2).expect("the elements stand between the totals and the remarks");
+    let table = text.split("\n\n").find(|part| part.starts_with("ELEMENT")).expect("the elements");
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let firsts: Vec<String> = table.lines().filter_map(first).collect();
     assert_eq!(firsts, ["ELEMENT", "0", "1", "2", "3"], "{table}");
@@ -281,7 +340,7 @@ fn a_run_tells_what_each_ssd_did() {
 #[test]
 fn quiet_prints_the_table_alone() {
     let sandbox = Sandbox::with_trace();
-    let ended = sandbox.run("compare --trace trace.csv --quiet");
+    let ended = sandbox.run("compare --trace trace.csv --seeds 1 --quiet");
     assert_eq!(ended.stderr, "");
     let text = ended.success();
     assert!(
@@ -299,7 +358,7 @@ fn a_run_that_fails_does_not_keep_the_others_from_their_table() {
             .unwrap();
     let path = sandbox.path().join(value["path"].as_str().unwrap());
     std::fs::write(path.join("run.toml"), "damaged").unwrap();
-    let ended = sandbox.run("compare --trace trace.csv --scheme baseline --scheme always-rcw");
+    let ended = sandbox.run("compare --seeds 1 --trace trace.csv --scheme baseline --scheme always-rcw");
     assert!(ended.stdout.contains("baseline"), "{}", ended.stdout);
     let message = ended.failure(1);
     assert!(message.contains("delete the run's directory"), "{message}");

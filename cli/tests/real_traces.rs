@@ -88,7 +88,7 @@ fn every_real_trace_is_compared_with_a_plausible_table() {
             let written = of("written_bytes");
             assert!(of("host_write_pages") * 8192.0 >= written, "{at}");
             assert!(of("flash_program_pages") >= of("host_write_pages"), "{at}");
-            assert!(written == 0.0 || of("write_amplification") >= 0.999, "{at}");
+            assert!(written == 0.0 || of("programs_per_member_page") >= 0.999, "{at}");
             pre_reads.push(of("pre_read_pages"));
         }
         let [baseline, rmw, rcw] = pre_reads[..] else { panic!("{shown}: three schemes") };

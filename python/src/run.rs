@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -37,6 +37,8 @@ impl Run {
     fn entry(&self) -> Entry {
         Entry {
             scheme: self.scheme.clone(),
+            seed: self.run.inputs().seed,
+            acknowledges: stripewise_study::acknowledges(self.run.inputs()),
             run_digest: self.run.inputs().digest(),
             results_digest: self.run.results_digest(),
             path: Some(self.run.path().to_owned()),
@@ -87,6 +89,20 @@ impl Run {
     #[getter]
     fn seed(&self) -> u64 {
         self.run.inputs().seed
+    }
+
+    /// The workload: a trace's digest, or a generator's specification.
+    #[getter]
+    fn workload(&self) -> &str {
+        let digest = &self.run.inputs().trace_digest;
+        digest.rsplit_once(";seed=").map_or(digest, |(generator, _)| generator)
+    }
+
+    /// When requests were sent, as `compare` takes it.
+    #[getter]
+    fn pacing(&self) -> Option<String> {
+        let replay: toml::Table = self.run.inputs().replay().parse().ok()?;
+        Some(replay.get("pacing")?.as_str()?.to_owned())
     }
 
     /// The program's version that computed it.
@@ -179,12 +195,21 @@ pub(crate) fn summary(py: Python<'_>, runs: Vec<PyRef<'_, Run>>, width: usize) -
     Ok(Summary::new(entries).map_err(|error| errors::store(py, error))?.text(width))
 }
 
-/// The totals of several runs: a row each, the scheme first. Only what all of them have.
+/// The totals of several runs: a row each, with scheme, seed, pacing and workload first. Only what all of them have.
 #[pyfunction]
 pub(crate) fn totals_table(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResult<Table> {
     let names = StringArray::from_iter_values(runs.iter().map(|run| run.scheme.as_str()));
-    let mut fields = vec![Field::new("scheme", DataType::Utf8, false)];
-    let mut columns: Vec<ArrayRef> = vec![Arc::new(names)];
+    let seeds = UInt64Array::from_iter_values(runs.iter().map(|run| run.seed()));
+    let pacings: StringArray = runs.iter().map(|run| run.pacing()).collect();
+    let workloads = StringArray::from_iter_values(runs.iter().map(|run| run.workload()));
+    let mut fields = vec![
+        Field::new("scheme", DataType::Utf8, false),
+        Field::new("seed", DataType::UInt64, false),
+        Field::new("pacing", DataType::Utf8, true),
+        Field::new("workload", DataType::Utf8, false),
+    ];
+    let mut columns: Vec<ArrayRef> =
+        vec![Arc::new(names), Arc::new(seeds), Arc::new(pacings), Arc::new(workloads)];
     for total in runs.first().into_iter().flat_map(|run| run.totals.iter()) {
         let values: Option<Vec<Figure>> = runs.iter().map(|run| run.totals.get(&total.name)).collect();
         let Some(values) = values else { continue };
@@ -199,7 +224,6 @@ pub(crate) fn totals_table(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResul
 
 /// Counts as such where all are counts, else as floats.
 fn column(values: &[Figure]) -> ArrayRef {
-    use arrow_array::{Float64Array, UInt64Array};
     let count = |value: &Figure| if let Figure::Count(count) = value { Some(*count) } else { None };
     if let Some(counts) = values.iter().map(count).collect::<Option<Vec<u64>>>() {
         return Arc::new(UInt64Array::from(counts));

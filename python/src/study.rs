@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use stripewise_sim::Progress;
-use stripewise_study::{Error, Observer, SchemeSpec, StudySpec, Tables};
+use stripewise_study::{Error, Observer, SchemeSpec, Span, StudySpec, Tables};
 
 use crate::catalog::{Device, Scheme, settings};
 use crate::errors;
@@ -24,7 +24,7 @@ pub(crate) struct Study {
 impl Study {
     #[new]
     #[pyo3(signature = (
-        *, workload, schemes, device, elements, precondition, pacing, warmup, seed, settings, request_rows,
+        *, workload, schemes, device, elements, precondition, pacing, span, warmup, seed, seeds, settings, request_rows,
         gc_rows, gc_slice, sample_every, out, force, stop
     ))]
     #[expect(clippy::too_many_arguments, reason = "all are given by name, by one caller")]
@@ -36,8 +36,10 @@ impl Study {
         elements: &str,
         precondition: &str,
         pacing: Option<&str>,
+        span: Option<&str>,
         warmup: u64,
         seed: u64,
+        seeds: std::num::NonZero<u32>,
         settings: Vec<String>,
         request_rows: bool,
         gc_rows: bool,
@@ -67,8 +69,14 @@ impl Study {
         let spec = StudySpec {
             workload: workload.spec.clone(),
             pacing: pacing.map(str::parse).transpose().map_err(refuse)?,
+            span: span
+                .map_or(Ok(Span::default()), |size| {
+                    stripewise_base::units::parse_bytes(size).map(Span::Bytes)
+                })
+                .map_err(|error| refuse(format!("span: {error}")))?,
             warmup,
             seed,
+            seeds,
             device: device.document.clone(),
             elements: elements.parse().map_err(refuse)?,
             precondition: precondition.parse().map_err(refuse)?,

@@ -265,6 +265,14 @@ class Run:
         """Seed of everything random."""
 
     @property
+    def workload(self) -> str:
+        """The workload: a trace's digest, or a generator's specification."""
+
+    @property
+    def pacing(self) -> str | None:
+        """When requests were sent, as `compare` takes it."""
+
+    @property
     def version(self) -> str:
         """The program's version that computed it."""
 
@@ -314,8 +322,10 @@ class Study:
         elements: str,
         precondition: str,
         pacing: str | None,
+        span: str | None,
         warmup: int,
         seed: int,
+        seeds: int,
         settings: list[str],
         request_rows: bool,
         gc_rows: bool,

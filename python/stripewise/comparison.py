@@ -19,12 +19,13 @@ _COLUMNS = [
     ("p99.9", "response_p999_ns", 1e6, "ms"),
     ("pre-reads", "pre_read_pages", 1, "pages"),
     ("erases", "erase_blocks", 1, "blocks"),
-    ("write amplification", "write_amplification", 1, ""),
+    ("programs a host page", "programs_per_host_page", 1, ""),
 ]
 
 
 class Comparison(Sequence[Run]):
-    """Several runs in the order of their schemes: a sequence, whose runs can be had by name too.
+    """Several runs in the order of their schemes: a sequence, whose runs can be had by name too. Of a scheme with several
+    seeds the name means the first.
 
     Printed, it is the table that the command prints; in a notebook, a table.
 
@@ -68,7 +69,8 @@ class Comparison(Sequence[Run]):
 
     @property
     def totals(self) -> Table:
-        """Every total of every run: a row each, the column `scheme` first; the others end in their units."""
+        """Every total of every run: a row each, with `scheme`, `seed`, `pacing` and `workload` first; the others end in
+        their units."""
         return totals_table(self._runs)
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
@@ -91,8 +93,10 @@ class Comparison(Sequence[Run]):
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{name}{f' ({unit})' if unit else ''}</th>" for name, _, _, unit in _COLUMNS)
-        rows = "".join(f"<tr><th>{html.escape(run.scheme)}</th>{_cells(run.totals)}</tr>" for run in self._runs)
-        return f"<table><thead><tr><th>scheme</th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        rows = "".join(
+            f"<tr><th>{html.escape(run.scheme)}</th><td>{run.seed}</td>{_cells(run.totals)}</tr>" for run in self._runs
+        )
+        return f"<table><thead><tr><th>scheme</th><th>seed</th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _cells(totals: dict[str, Any]) -> str:

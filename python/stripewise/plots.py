@@ -7,6 +7,7 @@ side share the places of their bars unless told otherwise: `(a | b).resolve_scal
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,12 @@ def latency_tail(runs: Iterable[Run], *, kind: str = "all", start: float = 0.99)
     """The cumulative distribution of response times from `start` on (paper 000 draws it from 99 % to 100 %).
 
     Args:
-        runs: what to draw, a curve each.
+        runs: what to draw: a curve a scheme, over the requests of all its seeds.
         kind: `read`, `write` or `all`.
         start: the share of requests to begin at, 0 to 1.
+
+    Raises:
+        ValueError: runs of one scheme differ in more than their seed.
     """
     alt = _altair()
     if kind not in _KINDS:
@@ -35,12 +39,12 @@ def latency_tail(runs: Iterable[Run], *, kind: str = "all", start: float = 0.99)
     if not 0 <= start < 1:
         raise ValueError(f"start {start}: expected a share from 0 to less than 1")
     points: list[dict[str, Any]] = []
-    for run in runs:
-        curve = [row for row in _rows(run, "latencies") if row["kind"] == _KINDS[kind]]
+    for scheme, group in _schemes(runs).items():
+        curve = _distribution(group, _KINDS[kind])
         served = max((row["count"] for row in curve), default=0)
         tail = [row for row in curve if row["count"] >= start * served]
         points.extend(
-            {"scheme": run.scheme, "response (ms)": row["latency_ns"] / 1e6, "share": row["count"] / served}
+            {"scheme": scheme, "response (ms)": row["latency_ns"] / 1e6, "share": row["count"] / served}
             for row in _thinned(tail)
         )
     return (
@@ -58,25 +62,34 @@ def latency_tail(runs: Iterable[Run], *, kind: str = "all", start: float = 0.99)
 
 
 def mean_response(runs: Iterable[Run]) -> altair.Chart:
-    """Mean response times of reads, of writes, and of both: a bar a scheme."""
+    """Mean response times of reads, of writes, and of both: a bar a scheme. Where it has several seeds, the mean over them
+    with its 95 % interval (Student).
+
+    Raises:
+        ValueError: runs of one scheme differ in more than their seed.
+    """
     alt = _altair()
     kinds = [("reads", "read_mean_ns"), ("writes", "write_mean_ns"), ("all", "response_mean_ns")]
-    bars = [
-        {"scheme": run.scheme, "requests": kind, "mean (ms)": totals[name] / 1e6}
-        for run, totals in _totals(runs)
-        for kind, name in kinds
-    ]
-    return (
-        alt.Chart(alt.Data(values=bars))
-        .mark_bar()
-        .encode(
-            x=alt.X("requests:N", sort=None, title=None, axis=alt.Axis(labelAngle=0)),
-            xOffset=alt.XOffset("scheme:N", sort=None),
-            y=alt.Y("mean (ms):Q", title="mean response time (ms)"),
-            color=alt.Color("scheme:N", sort=None, title="scheme"),
-        )
-        .properties(width=420, height=220)
+    bars = []
+    for scheme, group in _schemes(runs).items():
+        totals = [run.totals for run in group]
+        for kind, name in kinds:
+            mean, margin = _interval([total[name] / 1e6 for total in totals])
+            bar = {"scheme": scheme, "requests": kind, "mean (ms)": mean, "seeds": len(group)}
+            bars.append({**bar, "low (ms)": mean - margin, "high (ms)": mean + margin})
+    places = {
+        "x": alt.X("requests:N", sort=None, title=None, axis=alt.Axis(labelAngle=0)),
+        "xOffset": alt.XOffset("scheme:N", sort=None),
+    }
+    chart = alt.Chart(alt.Data(values=bars)).properties(width=420, height=220)
+    drawn = chart.mark_bar().encode(
+        y=alt.Y("mean (ms):Q", title="mean response time (ms)"),
+        color=alt.Color("scheme:N", sort=None, title="scheme"),
+        **places,
     )
+    if all(bar["seeds"] == 1 for bar in bars):
+        return drawn
+    return drawn + chart.mark_rule().encode(y=alt.Y("low (ms):Q"), y2=alt.Y2("high (ms):Q"), **places)
 
 
 def routines(runs: Iterable[Run]) -> altair.Chart:
@@ -156,7 +169,62 @@ def _rows(run: Run, table: str) -> list[dict[str, Any]]:
 
 
 def _totals(runs: Iterable[Run]) -> list[tuple[Run, dict[str, Any]]]:
-    return [(run, run.totals) for run in runs]
+    """The totals of runs of which each is another scheme's: counts of several seeds are not to be stacked."""
+    pairs = []
+    for scheme, group in _schemes(runs).items():
+        if len(group) > 1:
+            seeds = ", ".join(str(run.seed) for run in group)
+            raise ValueError(f"there are {len(group)} runs of {scheme} (seeds {seeds}); give one of them")
+        pairs.append((group[0], group[0].totals))
+    return pairs
+
+
+def _schemes(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """The runs of each scheme, which may differ in their seed alone."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        group = groups.setdefault(run.scheme, [])
+        first = group[0] if group else run
+        if (run.configuration, run.replay, run.workload) != (first.configuration, first.replay, first.workload):
+            raise ValueError(
+                f"runs of {run.scheme} differ in more than their seed; plot those of one workload, pacing and setting at a time"
+            )
+        if any(run.seed == other.seed for other in group):
+            raise ValueError(f"there are two runs of {run.scheme} with seed {run.seed}; leave one out")
+        group.append(run)
+    return groups
+
+
+def _distribution(runs: Sequence[Run], kind: int) -> list[dict[str, Any]]:
+    """How many requests of all the runs took at most so long: rows of `latency_ns` and `count`."""
+    steps: dict[int, int] = {}
+    for run in runs:
+        before = 0
+        for row in _rows(run, "latencies"):
+            if row["kind"] == kind:
+                steps[row["latency_ns"]] = steps.get(row["latency_ns"], 0) + row["count"] - before
+                before = row["count"]
+    curve, count = [], 0
+    for latency, step in sorted(steps.items()):
+        count += step
+        curve.append({"latency_ns": latency, "count": count})
+    return curve
+
+
+_STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+            2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
+"""Quantiles of Student's distribution at 97.5 %, for 1 to 30 degrees of freedom."""
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """The mean, and half the width of its 95 % interval; 0 for one value."""
+    mean = statistics.fmean(values)
+    if len(values) == 1:
+        return mean, 0.0
+    freedom = len(values) - 1
+    # Beyond 30 degrees of freedom the quantile of 30 is a little too wide, by less than 4.2 %.
+    quantile = _STUDENT[min(freedom, len(_STUDENT)) - 1]
+    return mean, quantile * statistics.stdev(values) / len(values) ** 0.5
 
 
 def _thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,13 +11,14 @@ from typing import Any, TypeAlias
 from . import _stripewise
 from ._stripewise import Run, Stop, Workload
 from .comparison import Comparison
+from .errors import SettingError
 from .names import Device, Scheme, Settings, typed
 from .policy import UpdatePolicy
 from .progress import Progress, Shown
 
 AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | UpdatePolicy
 
-DEFAULT_WORKLOAD = ("paper000/hm_0", 2_000_000)
+DEFAULT_WORKLOAD = ("paper000/hm_0", 1_000_000)
 """The profile and the number of its requests that are replayed when nothing else is asked for: the command's too."""
 
 
@@ -29,8 +30,10 @@ def compare(
     elements: str = "channel",
     precondition: str = "steady:70%",
     pacing: str | None = None,
+    span: str | None = None,
     warmup: int = 0,
     seed: int = 1,
+    seeds: int = 1,
     settings: Settings | None = None,
     request_rows: bool = False,
     gc_rows: bool = False,
@@ -51,15 +54,18 @@ def compare(
         schemes: what to compare: names of presets, files, names with settings (`baseline,update.tie=rcw`), `Scheme`
             objects, or update policies of your own.
         workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the first
-            2,000,000 requests of paper 000's hm_0.
+            1,000,000 requests of paper 000's hm_0.
         device: a preset's name, a file, or a `Device`.
         elements: what the array stripes over: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`.
         precondition: what the devices hold before the first request: `fresh`, or `sequential`, `steady` or `written`
             with a share of their pages, `steady:70%`.
         pacing: when requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME`. By default at their
             times, or `closed:16` where they have none.
+        span: how much data addresses are folded onto, `4GiB`; by default half of what the members hold, whatever the
+            schemes are.
         warmup: requests at the start that count for nothing.
         seed: seed of everything random.
+        seeds: how many seeds each scheme runs with, from `seed` on. Two or more give intervals.
         settings: keys of every scheme or of the device to change, `{"gc.victim": "fifo"}`.
         request_rows: keep a row of every request (table `requests`).
         gc_rows: keep a row of every garbage collection (table `gcs`).
@@ -75,7 +81,7 @@ def compare(
             same files and the same store; what they are given is pickled.
 
     Returns:
-        The runs, in the order of `schemes`.
+        The runs, in the order of `schemes`, each with all seeds.
 
     Raises:
         SchemeError, DeviceError, SettingError, TraceError: what was not understood, before anything runs.
@@ -89,8 +95,10 @@ def compare(
         elements=elements,
         precondition=precondition,
         pacing=pacing,
+        span=span,
         warmup=warmup,
         seed=seed,
+        seeds=seeds,
         settings=settings,
         request_rows=request_rows,
         gc_rows=gc_rows,
@@ -100,7 +108,7 @@ def compare(
         force=force,
     )
     if executor is not None:
-        count = len(study["schemes"])
+        count = len(study["schemes"]) * study["seeds"]
         runs = _gather(executor, [(_one, (study, place)) for place in range(count)], progress)
         return Comparison(runs)
     opened = _open(study, Stop())
@@ -203,6 +211,15 @@ def _specify(
         known = ", ".join(_DEFAULTS)
         raise TypeError(f"unknown argument {', '.join(unknown)}; known: scheme, workload, {known}")
     given = {**_DEFAULTS, **options}
+    if isinstance(schemes, (str, os.PathLike)):
+        raise SettingError(f"schemes is {schemes!r}; give a list, [{str(schemes)!r}]")
+    schemes = list(schemes)
+    if not schemes:
+        raise SettingError("schemes is empty; name at least one, as in ['baseline']")
+    for name, least in (("seed", 0), ("seeds", 1), ("warmup", 0)):
+        value = given[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
+            raise SettingError(f"{name} is {value!r}; give a whole number from {least} to {2**32 - 1}")
     if workload is None:
         name, requests = DEFAULT_WORKLOAD
         workload = Workload.generated(name, requests=requests)

@@ -94,3 +94,19 @@ def test_results_that_cannot_be_written_are_a_store_error(study):
 def test_all_classes_are_stripewise_errors():
     for name in ("Setting", "Trace", "Scheme", "Device", "Store", "Run", "Policy"):
         assert issubclass(getattr(stripewise, f"{name}Error"), stripewise.StripewiseError)
+
+
+@pytest.mark.parametrize(
+    ("schemes", "change", "said"),
+    [
+        ("baseline", {}, "give a list, \\['baseline'\\]"),
+        ([], {}, "schemes is empty"),
+        (["baseline"], {"seed": -1}, "seed is -1; give a whole number from 0"),
+        (["baseline"], {"seeds": 0}, "seeds is 0; give a whole number from 1"),
+        (["baseline"], {"span": "much"}, "span"),
+        (["baseline"], {"span": "1TiB"}, "scheme baseline holds"),
+    ],
+)
+def test_what_no_comparison_can_be_is_refused_with_the_remedy(study, schemes, change, said):
+    with pytest.raises(stripewise.StripewiseError, match=said):
+        stripewise.compare(schemes, "uniform:requests=5", **{**study, **change})

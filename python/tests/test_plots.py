@@ -40,6 +40,34 @@ def test_bars_are_the_totals(runs):
     assert sum(shares["adaptive", routine] for routine in ("RMW", "RCW", "full stripe")) == pytest.approx(1)
 
 
+def test_seeds_of_a_scheme_become_one_bar_with_its_interval_and_one_curve(study):
+    runs = stripewise.compare(["baseline", "adaptive"], WORKLOAD, seeds=3, **study)
+    assert [(run.scheme, run.seed) for run in runs] == [(s, n) for s in ("baseline", "adaptive") for n in (1, 2, 3)]
+    chart = plots.mean_response(runs).to_dict()
+    bars = chart["data"]["values"]
+    assert len(bars) == 6, "a bar a scheme and kind"
+    for bar in bars:
+        name = {"reads": "read_mean_ns", "writes": "write_mean_ns", "all": "response_mean_ns"}[bar["requests"]]
+        means = [run.totals[name] / 1e6 for run in runs if run.scheme == bar["scheme"]]
+        assert bar["mean (ms)"] == pytest.approx(sum(means) / 3)
+        assert bar["low (ms)"] < min(means) and bar["high (ms)"] > max(means), "three values are few"
+    points = [point for point in values(plots.latency_tail(runs)) if point["scheme"] == "baseline"]
+    assert [point["share"] for point in points] == sorted(point["share"] for point in points)
+    slowest = max(run.totals["response_max_ns"] for run in runs if run.scheme == "baseline")
+    assert points[-1]["response (ms)"] == pytest.approx(slowest / 1e6, rel=0.002)
+
+
+def test_what_cannot_be_put_together_is_refused(study):
+    seeds = stripewise.compare(["baseline"], WORKLOAD, seeds=2, **study)
+    with pytest.raises(ValueError, match=r"2 runs of baseline \(seeds 1, 2\)"):
+        plots.routines(seeds)
+    other = stripewise.run("baseline", WORKLOAD, pacing="closed:2", **study)
+    with pytest.raises(ValueError, match="differ in more than their seed"):
+        plots.mean_response([seeds[0], other])
+    with pytest.raises(ValueError, match="two runs of baseline with seed 1"):
+        plots.latency_tail([seeds[0], seeds[0]])
+
+
 def test_every_element_has_a_bar(runs):
     bars = values(plots.element_load(runs))
     assert len(bars) == 12 and all(bar["value"] > 0 for bar in bars)

@@ -42,7 +42,9 @@ def test_totals_of_a_comparison_are_a_row_each(study):
     assert frame["scheme"].to_list() == ["baseline", "raid0"]
     for run in runs:
         row = frame.row(by_predicate=pl.col("scheme") == run.scheme, named=True)
-        assert {**run.totals, "scheme": run.scheme} == row
+        setup = {"scheme": run.scheme, "seed": 1, "pacing": run.pacing, "workload": run.workload}
+        assert {**run.totals, **setup} == row
+        assert run.workload == WORKLOAD
 
 
 def test_pyarrow_and_pandas_take_tables_too(study):

@@ -26,7 +26,7 @@ const TOTALS: [(&str, &str, As); 14] = [
     ("parity updates", "updates", As::Number),
     ("adjusted", "updates_adjusted", As::Number),
     ("erases", "erase_blocks", As::Number),
-    ("write amplification", "write_amplification", As::Number),
+    ("write amplification", "programs_per_member_page", As::Number),
     ("cv of blocked", "blocked_cv", As::Number),
     ("simulated", "simulated_ns", As::Time),
 ];

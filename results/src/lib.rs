@@ -10,6 +10,7 @@ pub mod digest;
 mod error;
 pub mod figures;
 mod pack;
+pub mod paired;
 pub mod parquet;
 mod partial;
 mod read;

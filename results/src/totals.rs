@@ -129,8 +129,16 @@ pub const TOTALS: &[(&str, &str)] = &[
         "Of the slices in which one did, the share in which two or more did: P(n >= 2 | n >= 1) (paper 003, Fig. 4(c) and \
          4(d), which do not say which of the two is drawn).",
     ),
-    ("write_amplification", "`flash_program_pages` over the pages that the array wrote, of whatever class."),
+    (
+        "programs_per_member_page",
+        "`flash_program_pages` over the pages that the array wrote, of whatever class.",
+    ),
     ("programs_per_host_page", "`flash_program_pages` over the pages' worth of bytes that hosts wrote."),
+    (
+        "drained_pages",
+        "Pages that the array wrote behind the last request: what waited in its memory then, with its parity. They are in all \
+         other totals too.",
+    ),
     ("least_erase_blocks", "Blocks erased of the element that erased the fewest."),
     ("most_erase_blocks", "Of the one that erased the most."),
     ("erase_cv", "Deviation over mean of the elements' erases."),

@@ -18,7 +18,7 @@ use crate::precondition::Precondition;
 use crate::replay::{Pacing, Replay, ReplayError};
 use crate::simulation::{ClassCounts, Host, Next, Simulation, elements};
 use crate::tables::{ElementRow, GcRow, SampleRow, Sink};
-use crate::totals::{GcSlices, Totals};
+use crate::totals::{GcSlices, Totals, array_writes_of};
 use crate::updates::Chooser;
 
 /// All that decides a run, but the trace.
@@ -268,6 +268,7 @@ fn replay_on<'a>(
             break;
         }
     }
+    let written_before = array_writes_of(&meter.elements(&simulation));
     simulation.drain();
     if !simulation.array.is_quiet() {
         return Err(RunError::Stuck { now_ns: simulation.now() });
@@ -275,6 +276,7 @@ fn replay_on<'a>(
     meter.give_gc_rows(&mut simulation);
     meter.look_at_served(&simulation);
     let elements = meter.elements(&simulation);
+    let drained_pages = array_writes_of(&elements) - written_before;
     let requests = std::mem::replace(&mut simulation.world.host.metrics, Metrics::new(0, 0));
     requests.latencies(&mut |row| simulation.world.host.sink().latency(row));
     let gc_slices = GcSlices {
@@ -301,6 +303,7 @@ fn replay_on<'a>(
         reads,
         memory,
         gc_slices,
+        drained_pages,
         simulated_ns,
         page_bytes,
     })

@@ -38,6 +38,8 @@ pub struct Totals {
     pub memory: Memories,
     /// How many elements collected at the same time.
     pub gc_slices: GcSlices,
+    /// Pages that the array wrote behind the last acknowledgement: what waited in its memory, with its parity.
+    pub drained_pages: u64,
     /// Simulated time from the first arrival that counts to the end.
     pub simulated_ns: Nanos,
     /// Page size of the elements.
@@ -85,7 +87,7 @@ impl Totals {
     }
 
     /// Pages programmed for each page that the array wrote; 1 without garbage collection, 0 without writes.
-    pub fn write_amplification(&self) -> f64 {
+    pub fn programs_per_member_page(&self) -> f64 {
         ratio(self.sum(|row| row.flash_program_pages), self.sum(array_writes))
     }
 
@@ -239,11 +241,12 @@ impl Totals {
             ("gc_two_of_any_share", Real(ratio(two, any))),
         ]);
         let host_pages = requests.written_bytes.div_ceil(u64::from(self.page_bytes));
-        figures.push(("write_amplification", Real(self.write_amplification())));
+        figures.push(("programs_per_member_page", Real(self.programs_per_member_page())));
         figures.push((
             "programs_per_host_page",
             Real(ratio(self.sum(|row| row.flash_program_pages), host_pages)),
         ));
+        figures.push(("drained_pages", Count(self.drained_pages)));
         let erases = self.elements.iter().map(|row| row.erase_blocks);
         figures.extend([
             ("least_erase_blocks", Count(erases.clone().min().unwrap_or(0))),
@@ -266,6 +269,11 @@ impl Totals {
 
 /// A column of the elements' table.
 type Column = fn(&ElementRow) -> u64;
+
+/// The same over several elements.
+pub(crate) fn array_writes_of(rows: &[ElementRow]) -> u64 {
+    rows.iter().map(array_writes).sum()
+}
 
 /// Pages that the array itself had an element write: data, parity, deltas and what it repaired.
 fn array_writes(row: &ElementRow) -> u64 {

@@ -85,6 +85,14 @@ impl Setting {
         }
     }
 
+    /// Whether its key still has its value in `table`, where other settings came behind it.
+    fn is_in(&self, table: &Table) -> bool {
+        let named = matches!(self.path[0].as_str(), "scheme" | "device");
+        let mut keys = self.path[usize::from(named)..].iter();
+        let first = keys.next().and_then(|key| table.get(key));
+        keys.fold(first, |value, key| value.and_then(|value| value.get(key))) == Some(&self.value)
+    }
+
     fn try_on<T: DeserializeOwned>(&self, document: &Document) -> Result<(), String> {
         let mut table = document.text.parse::<Table>().map_err(|error| error.to_string())?;
         self.insert(&mut table)?;
@@ -165,6 +173,12 @@ fn overlaid<T: DeserializeOwned>(what: What, document: &Document, settings: &[Se
         setting.insert(&mut table).map_err(refuse)?;
         spec = read(document, &table).map_err(|error| refuse(error.message))?;
     }
+    for (at, setting) in settings.iter().enumerate() {
+        if !setting.is_in(&table) {
+            let later: Vec<&str> = settings[at + 1..].iter().map(|later| later.typed.as_str()).collect();
+            return Err(setting.refuse(&format!("{} undoes it; leave one of them out", later.join(" "))));
+        }
+    }
     Ok(spec)
 }
 
@@ -234,6 +248,17 @@ mod tests {
     fn another_policy_forgets_the_keys_of_the_one_before() {
         let scheme = scheme(&baseline(), &[set("update.policy=always-rcw")]).unwrap();
         assert_eq!(scheme.update, Update::AlwaysRcw {});
+    }
+
+    #[test]
+    fn a_setting_that_a_later_one_undoes_is_refused() {
+        let message = refusal(scheme(&baseline(), &[set("update.tie=rcw"), set("update.policy=bpu")]));
+        assert_eq!(message, "setting update.tie=rcw: update.policy=bpu undoes it; leave one of them out");
+        let message = refusal(scheme(&baseline(), &[set("parity.window=3"), set("scheme.parity.window=4")]));
+        assert!(message.contains("setting parity.window=3: scheme.parity.window=4 undoes it"), "{message}");
+        let kinds = [set("gc.low_watermark.blocks=5%"), set("gc.low_watermark.pages=5%")];
+        assert!(refusal(device(&ssdsim(), &kinds)).contains("undoes it"));
+        assert!(scheme(&baseline(), &[set("update.policy=baseline"), set("update.tie=rcw")]).is_ok());
     }
 
     #[test]

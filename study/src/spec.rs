@@ -1,8 +1,9 @@
 //! What a study is asked to do, as plain data.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use stripewise_base::units::Span;
+use stripewise_base::units;
 use stripewise_flash::{Share, State};
 use stripewise_sim::{Layout, Pacing, Precondition};
 
@@ -10,14 +11,15 @@ use crate::error::{Error, What};
 use crate::named::Document;
 use crate::policy::NamedPolicy;
 use crate::setting::Setting;
+use crate::span::Span;
 use crate::workload::WorkloadSpec;
 
 /// The device of the main job.
 pub const DEFAULT_DEVICE: &str = "ssdsim-5+1";
 /// The profile that is replayed when nothing else is asked for: paper 000, Table III and IV.
 pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
-/// How many of its 3,993,316 requests: what two cores compare three schemes over in some ten seconds.
-pub const DEFAULT_REQUESTS: u64 = 2_000_000;
+/// How many of its 3,993,316 requests: what two cores compare four schemes over, with five seeds each, in half a minute.
+pub const DEFAULT_REQUESTS: u64 = 1_000_000;
 
 /// All that a study is: the same requests through several schemes, on one device.
 #[derive(Clone, Debug)]
@@ -26,10 +28,14 @@ pub struct StudySpec {
     pub workload: WorkloadSpec,
     /// When they are sent; by default at their times, or 16 at a time where they have none.
     pub pacing: Option<Pacing>,
+    /// The range of addresses that requests are folded onto.
+    pub span: Span,
     /// Requests at the start that count for nothing.
     pub warmup: u64,
     /// Seed of everything random: generated requests, random choices of the device.
     pub seed: u64,
+    /// How many seeds each scheme is run with, from `seed` on.
+    pub seeds: NonZero<u32>,
     /// The device.
     pub device: Document,
     /// The array's elements.
@@ -57,8 +63,10 @@ impl StudySpec {
         Ok(Self {
             workload: WorkloadSpec::default(),
             pacing: None,
+            span: Span::default(),
             warmup: 0,
             seed: 1,
+            seeds: NonZero::<u32>::MIN,
             device: Document::find(What::Device, DEFAULT_DEVICE)?,
             elements: Layout { level: stripewise_flash::Level::Channel, devices: 1 },
             precondition: Precondition::Filled(State::Steady, Share(700_000)),
@@ -110,15 +118,15 @@ pub struct Tables {
     /// A row of every garbage collection.
     pub gcs: bool,
     /// Length of the slices of time by which `gc_slices` counts; zero for none.
-    pub gc_slice: Span,
+    pub gc_slice: units::Span,
     /// A row of every element's state every so often; zero for none.
-    pub sample_every: Span,
+    pub sample_every: units::Span,
 }
 
 impl Default for Tables {
     /// None that is optional; slices of the length that paper 003 has.
     fn default() -> Self {
         let gc_slice = stripewise_sim::GC_SLICE;
-        Self { requests: false, updates: false, gcs: false, gc_slice, sample_every: Span(0) }
+        Self { requests: false, updates: false, gcs: false, gc_slice, sample_every: units::Span(0) }
     }
 }

@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use stripewise_array::Scheme;
 use stripewise_array::update::Update;
 use stripewise_flash::DeviceSpec;
-use stripewise_results::summary::CPU_NS;
+use stripewise_results::summary::{CPU_NS, Entry};
 use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store, Table};
 use stripewise_sim::tables::Sink;
 use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity};
@@ -21,6 +21,7 @@ use crate::human;
 use crate::observer::Observer;
 use crate::policy::{Guard, NamedPolicy};
 use crate::setting::{self, Setting};
+use crate::span;
 use crate::spec::StudySpec;
 use crate::workload::{Folding, Workload};
 
@@ -28,11 +29,12 @@ use crate::workload::{Folding, Workload};
 #[derive(Clone, Debug)]
 pub struct Study {
     spec: StudySpec,
-    workload: Workload,
+    /// The workload with each of the seeds.
+    workloads: Vec<Workload>,
     pacing: Pacing,
-    /// What is folded onto: the filled part of the smallest array of the study, so that all get the same
-    /// requests.
+    /// The span that requests are folded onto: one for all schemes, so that all get the same requests.
     fold_bytes: u64,
+    /// Scheme by scheme, each with all seeds.
     jobs: Vec<Job>,
 }
 
@@ -40,6 +42,8 @@ pub struct Study {
 #[derive(Clone, Debug)]
 struct Job {
     config: RunConfig,
+    /// Which of the workloads it replays.
+    workload: usize,
     capacity: u64,
     policy: Option<NamedPolicy>,
 }
@@ -49,10 +53,30 @@ struct Job {
 pub struct Finished {
     /// The scheme's name.
     pub scheme: String,
+    /// The seed.
+    pub seed: u64,
     /// Its results.
     pub run: FinishedRun,
     /// Whether it was computed now, and in how much time of the processor; otherwise it was there already.
     pub cpu_ns: Option<u64>,
+}
+
+impl Finished {
+    /// Its row in a comparison.
+    ///
+    /// # Errors
+    /// When its totals cannot be read.
+    pub fn entry(&self) -> Result<Entry, Error> {
+        let acknowledges = acknowledges(self.run.inputs());
+        Ok(Entry { acknowledges, ..Entry::of(&self.scheme, &self.run)? })
+    }
+}
+
+/// What has a write when it is acknowledged, by the scheme of a run; none where this program does not know the scheme.
+pub fn acknowledges(inputs: &RunInputs) -> Option<&'static str> {
+    let configuration: toml::Table = inputs.configuration().parse().ok()?;
+    let scheme = toml::to_string(configuration.get("scheme")?).ok()?;
+    Scheme::from_toml("run.toml", &scheme).map(|scheme| scheme.acknowledges()).ok()
 }
 
 impl Study {
@@ -65,6 +89,10 @@ impl Study {
         let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
         let device = setting::device(&spec.device, &for_device)?;
         let workload = Workload::new(&spec.workload, spec.seed, observer)?;
+        let last = spec.seed.checked_add(u64::from(spec.seeds.get()) - 1);
+        let seeds = spec.seed..=last.ok_or_else(|| {
+            Error::spec(format!("{} seeds from {} on: the last one is too large", spec.seeds, spec.seed))
+        })?;
         let default = if workload.has_no_times() { Pacing::Closed { depth: 16 } } else { Pacing::default() };
         let pacing = spec.pacing.unwrap_or(default);
         let mut jobs: Vec<Job> = Vec::new();
@@ -78,17 +106,25 @@ impl Study {
                 scheme.update = Update::Custom {};
                 scheme.name.clone_from(name);
             }
+            for setting in &for_schemes {
+                scheme.name.push_str(&format!(",{setting}"));
+            }
             if jobs.iter().any(|job| job.config.scheme.name == scheme.name) {
                 let remedy = "give each a name of its own, or leave one out";
                 return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
             }
             let config = config(&spec, pacing, scheme, device.clone());
             let capacity = capacity(&config)?;
-            jobs.push(Job { config, capacity, policy: named.policy.clone() });
+            for (workload, seed) in seeds.clone().enumerate() {
+                let config = RunConfig { seed, ..config.clone() };
+                jobs.push(Job { config, workload, capacity, policy: named.policy.clone() });
+            }
         }
-        let smallest = jobs.iter().map(|job| job.capacity).min().unwrap_or(0);
-        let fold_bytes = filled(spec.precondition, smallest);
-        Ok(Self { spec, workload, pacing, fold_bytes, jobs })
+        let holds = || jobs.iter().map(|job| span::filled(spec.precondition, job.capacity));
+        let fold_bytes = spec.span.bytes(&device, spec.elements, spec.precondition, holds())?;
+        span::check(fold_bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds()))?;
+        let workloads = seeds.map(|seed| workload.with_seed(seed)).collect();
+        Ok(Self { spec, workloads, pacing, fold_bytes, jobs })
     }
 
     /// The settings that all runs share: what they are called and what they are.
@@ -97,7 +133,8 @@ impl Study {
     /// When the device cannot be.
     pub fn settings(&self) -> Result<Vec<(&'static str, String)>, Error> {
         let Some(job) = self.jobs.first() else { return Ok(Vec::new()) };
-        let mut lines = vec![("workload", self.workload.describe())];
+        let mut lines = vec![("workload", self.workload().describe())];
+        lines.push(("seeds", self.describe_seeds()));
         lines.push(("device", describe_device(&job.config.device)?));
         lines.push(("elements", describe_elements(self.spec.elements, &job.config.device)?));
         lines.push(("pacing", describe::pacing(self.pacing)));
@@ -105,17 +142,36 @@ impl Study {
             lines.push(("warm-up", format!("{} requests", human::count(self.spec.warmup))));
         }
         lines.push(("state", describe::state(self.spec.precondition)));
-        let capacities = || self.jobs.iter().map(|job| job.capacity);
-        let filled = if self.fold_bytes < capacities().min().unwrap_or(0) { ", what is filled" } else { "" };
-        let differ = capacities().min() != capacities().max();
-        let least = if differ { " of the smallest of these arrays" } else { "" };
-        let onto = human::bytes(self.fold_bytes);
-        lines.push(("fold", format!("{} onto {onto}{filled}{least}", self.workload.fold())));
+        lines.push(("span", format!("{}{}", human::bytes(self.fold_bytes), self.spec.span.describe())));
+        lines.push(("fold", format!("{} onto the span", self.workload().fold())));
         if !self.spec.settings.is_empty() {
             let set: Vec<String> = self.spec.settings.iter().map(ToString::to_string).collect();
             lines.push(("set", set.join(" ")));
         }
         Ok(lines)
+    }
+
+    /// The workload with the first seed.
+    fn workload(&self) -> &Workload {
+        &self.workloads[0]
+    }
+
+    /// The seeds, and what differs with them.
+    fn describe_seeds(&self) -> String {
+        let (first, count) = (self.spec.seed, u64::from(self.spec.seeds.get()));
+        let seeds = if count == 1 { first.to_string() } else { format!("{first} to {}", first + count - 1) };
+        let mut varies = Vec::new();
+        if self.workload().is_generated() {
+            varies.push("the requests");
+        }
+        if self.spec.precondition != Precondition::Fresh {
+            varies.push("where the first data lies on flash");
+        }
+        let varies = match varies[..] {
+            [] => "random choices of the device".to_owned(),
+            _ => varies.join(" and "),
+        };
+        format!("{seeds} ({varies})")
     }
 
     /// How many runs there are.
@@ -128,9 +184,14 @@ impl Study {
         self.jobs.is_empty()
     }
 
-    /// The schemes' names, in the order of the runs.
+    /// The name of each run's scheme, in the order of the runs: scheme by scheme, each with all seeds.
     pub fn schemes(&self) -> impl Iterator<Item = &str> {
         self.jobs.iter().map(|job| job.config.scheme.name.as_str())
+    }
+
+    /// Each run's seed, in the order of the runs.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> {
+        self.jobs.iter().map(|job| job.config.seed)
     }
 
     /// The directory of results.
@@ -143,17 +204,17 @@ impl Study {
         self.jobs.iter().map(|job| &job.config)
     }
 
-    /// The requests that all runs get, folded onto the array. They end early when the observer does not want to go on.
+    /// The requests that all runs with the first seed get, folded onto the span. They end early when the observer does not want to go on.
     ///
     /// # Errors
     /// A trace that cannot be read or folded; [`Error::Stopped`].
     pub fn folded<'a>(&self, observer: &'a dyn Observer) -> Result<Folding<'a>, Error> {
-        self.workload.folded(self.fold_bytes, observer)
+        self.workload().folded(self.fold_bytes, observer)
     }
 
     /// What the choice of a trace's format left open, and whoever reads the results should know.
     pub fn note(&self) -> Option<String> {
-        self.workload.note()
+        self.workload().note()
     }
 
     /// Makes every run that is not there, on at most `threads` threads, this one among them. The runs come in the
@@ -192,7 +253,8 @@ impl Study {
     /// Makes one run, or finds it.
     fn make(&self, place: usize, job: &Job, observer: &dyn Observer) -> Result<Finished, Error> {
         go_on(observer)?;
-        let scheme = job.config.scheme.name.clone();
+        let (scheme, seed) = (job.config.scheme.name.clone(), job.config.seed);
+        let finished = |run, cpu_ns| Finished { scheme: scheme.clone(), seed, run, cpu_ns };
         let store = Store::new(&self.spec.out);
         let inputs = self.inputs(job)?;
         let mut optional = self.optional();
@@ -204,19 +266,21 @@ impl Study {
         if let Some(run) = found {
             if !self.spec.force && optional.all(|table| run.has(table)) {
                 run.verify()?;
-                return Ok(Finished { scheme, run, cpu_ns: None });
+                return Ok(finished(run, None));
             }
             // What is made again keeps the tables that it had.
             optional.requests |= run.has(Table::Requests);
             optional.updates |= run.has(Table::Updates);
         }
-        observer.began(place, &scheme);
+        let many = self.spec.seeds.get() > 1;
+        let called = if many { format!("{scheme}, seed {seed}") } else { scheme.clone() };
+        observer.began(place, &called);
         let outcome = self.compute(job, &store, &inputs, optional, observer, place);
         observer.ended(place);
         match outcome {
-            Ok((run, cpu_ns)) => Ok(Finished { scheme, run, cpu_ns: Some(cpu_ns) }),
+            Ok((run, cpu_ns)) => Ok(finished(run, Some(cpu_ns))),
             Err(source) if self.jobs.len() > 1 && !matches!(source, Error::Stopped) => {
-                Err(Error::Within { scheme, source: Box::new(source) })
+                Err(Error::Within { scheme: called, source: Box::new(source) })
             }
             Err(error) => Err(error),
         }
@@ -231,11 +295,12 @@ impl Study {
         observer: &dyn Observer,
         place: usize,
     ) -> Result<(FinishedRun, u64), Error> {
-        let mut source = self.folded(observer)?;
+        let workload = &self.workloads[job.workload];
+        let mut source = workload.folded(self.fold_bytes, observer)?;
         let mut writer = store.begin(inputs, optional)?;
         let mut job = job.clone();
         job.config.request_rows = optional.requests;
-        let limit = self.workload.limit();
+        let limit = workload.limit();
         let began_ns = thread_cpu_ns();
         let totals = simulate(&job, &mut source, &mut writer, &mut |progress| {
             let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
@@ -275,22 +340,23 @@ impl Study {
         if let Some(NamedPolicy { policy, .. }) = &job.policy {
             configuration.insert("policy".to_owned(), policy.identity().into());
         }
-        let mut replay = self.workload.settings();
+        let workload = &self.workloads[job.workload];
+        let mut replay = workload.settings();
         let mut set = |key: &str, value: String| _ = replay.insert(key.to_owned(), value.into());
         set("pacing", self.pacing.to_string());
         set("precondition", job.config.precondition.to_string());
         set("warmup_requests", job.config.warmup_requests.to_string());
-        set("fold", self.workload.fold().to_string());
+        set("fold", workload.fold().to_string());
         set("fold_bytes", self.fold_bytes.to_string());
         set("gc_slice", job.config.gc_slice.to_string());
         set("sample_every", job.config.sample_every.to_string());
         set("gc_rows", job.config.gc_rows.to_string());
         let text = |table| toml::to_string(&table).map_err(broken);
         let version = format!("{}+{}", env!("CARGO_PKG_VERSION"), stripewise_sim::SOURCES);
-        let digest = self.workload.digest();
+        let digest = workload.digest();
         let mut inputs =
-            RunInputs::new(&text(configuration)?, &text(replay)?, &digest, self.spec.seed, &version)?;
-        inputs.workload = self.workload.label();
+            RunInputs::new(&text(configuration)?, &text(replay)?, &digest, job.config.seed, &version)?;
+        inputs.workload = workload.label();
         Ok(inputs)
     }
 }
@@ -340,16 +406,6 @@ fn config(spec: &StudySpec, pacing: Pacing, scheme: Scheme, device: DeviceSpec) 
         scheme,
         device,
     }
-}
-
-/// The part of an array of so many bytes that holds data before the first request; all of it where nothing
-/// does. Whole MiB where there are any, so that no chunk is cut.
-fn filled(precondition: Precondition, bytes: u64) -> u64 {
-    if precondition == Precondition::Fresh {
-        return bytes;
-    }
-    let filled = precondition.pages(bytes);
-    if filled >> 20 > 0 { filled >> 20 << 20 } else { filled / 4096 * 4096 }
 }
 
 /// Processor time of this thread.

@@ -138,6 +138,21 @@ impl Workload {
         Ok(Self { source, limit, fold: spec.fold })
     }
 
+    /// The same workload with another seed. A trace has none, and stays as it is.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let mut other = self.clone();
+        if let Resolved::Generator { seed: its, .. } = &mut other.source {
+            *its = seed;
+        }
+        other
+    }
+
+    /// Whether its requests differ with the seed.
+    pub fn is_generated(&self) -> bool {
+        matches!(self.source, Resolved::Generator { .. })
+    }
+
     /// Streams the requests from the first.
     ///
     /// # Errors
@@ -246,13 +261,13 @@ impl Workload {
         }
     }
 
-    /// Where the requests come from, for people.
+    /// Where the requests come from, for people; its seed is left out.
     pub fn describe(&self) -> String {
         let first =
             self.limit.map_or(String::new(), |limit| format!(", first {} requests", human::count(limit)));
         match &self.source {
             Resolved::Trace { path, format, .. } => format!("trace {} ({format}){first}", path.display()),
-            Resolved::Generator { shown, seed, .. } => format!("{shown}{first}, seed {seed}"),
+            Resolved::Generator { shown, .. } => format!("{shown}{first}"),
         }
     }
 }

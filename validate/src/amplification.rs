@@ -78,7 +78,7 @@ fn measure(rig: Rig, seed: u64, span: u64, filled: u64, warmup: u64, measured: u
     };
     let warmup = filled + warmup;
     let totals = rig.closed(16).warm(warmup).run(&mut Made::new(warmup + measured, make), &mut ())?;
-    Ok(totals.write_amplification())
+    Ok(totals.programs_per_member_page())
 }
 
 /// The same over all of `device`, in steady state.

@@ -255,6 +255,7 @@ fn paper004(workload: &str, options: &Options<Row>) -> Result<StudySpec, Error> 
         elements: Layout { level: Level::Ssd, devices: 4 },
         settings: vec![BLOCKS_004.parse().expect("a key and a number")],
         out: options.out.clone(),
+        span: stripewise_study::Span::Smallest,
         ..StudySpec::new(Vec::new())?
     })
 }

@@ -30,7 +30,7 @@ pub struct Run {
     /// Blocks erased: 0 means that no garbage was collected.
     pub erases: f64,
     /// Pages programmed for each that the array wrote.
-    pub write_amplification: f64,
+    pub programs_per_member_page: f64,
     /// Simulated time.
     pub simulated_ns: f64,
 }
@@ -50,7 +50,7 @@ impl Run {
             adjusted: value("updates_adjusted"),
             pre_reads: value("pre_read_pages"),
             erases: value("erase_blocks"),
-            write_amplification: value("write_amplification"),
+            programs_per_member_page: value("programs_per_member_page"),
             simulated_ns: value("simulated_ns"),
         }
     }

@@ -129,6 +129,7 @@ impl crate::Cell for Cell {
             seed: options.seed,
             device: Document::find(What::Device, &format!("ssdsim-{}+1-ldpc", self.data))?,
             out: options.out.clone(),
+            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
         })
     }

@@ -84,7 +84,7 @@ fn cells(one: &Measured, run: &Run) -> Vec<String> {
     cells.extend(run.cv.map(|cv| format!("{cv:.4}")));
     cells.push(format!("{:.3e}", run.chi2[0]));
     cells.push(format!("{:.0}", run.pre_reads));
-    cells.push(format!("{:.3}", run.write_amplification));
+    cells.push(format!("{:.3}", run.programs_per_member_page));
     cells.push(format!("{:.0}", run.erases));
     cells.push(
         match (run.erases == 0.0, one.lags()) {
@@ -107,7 +107,7 @@ pub fn json(findings: &Findings, measured: &[Measured], intervals: &[Intervals])
                 "response_p999_ns": run.p999_ns, "blocked_cv": run.cv[0], "blocked_cv_served": run.cv[1],
                 "blocked_chi2": run.chi2[0], "blocked_chi2_served": run.chi2[1], "updates": run.updates,
                 "updates_adjusted": run.adjusted, "pre_read_pages": run.pre_reads,
-                "erase_blocks": run.erases, "write_amplification": run.write_amplification,
+                "erase_blocks": run.erases, "programs_per_member_page": run.programs_per_member_page,
                 "simulated_ns": run.simulated_ns,
             })
         });

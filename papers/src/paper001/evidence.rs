@@ -104,7 +104,7 @@ pub(super) fn responses(group: &[&Measured]) -> String {
 /// What erases are made of.
 pub(super) fn erases(group: &[&Measured]) -> String {
     let amplification = |variant| {
-        let all = group.iter().filter_map(|one| one.run(variant)).map(|run| run.write_amplification);
+        let all = group.iter().filter_map(|one| one.run(variant)).map(|run| run.programs_per_member_page);
         range(all).map_or("–".to_owned(), |(low, high)| format!("{low:.2} to {high:.2}"))
     };
     let even = |one: &&Measured| {

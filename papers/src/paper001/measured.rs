@@ -39,7 +39,7 @@ pub struct Run {
     /// By the SSDs that erased least and most.
     pub erases_between: [f64; 2],
     /// Pages programmed by the SSDs for each that the array wrote.
-    pub write_amplification: f64,
+    pub programs_per_member_page: f64,
     /// Memory that hot data identification holds.
     pub hotness_bytes: f64,
 }
@@ -62,7 +62,7 @@ impl Run {
             absorbed_chunks: value("buffer_absorbed_chunks"),
             erases: value("erase_blocks"),
             erases_between: ["least_erase_blocks", "most_erase_blocks"].map(value),
-            write_amplification: value("write_amplification"),
+            programs_per_member_page: value("programs_per_member_page"),
             hotness_bytes: value("hotness_bytes"),
         }
     }

@@ -127,6 +127,7 @@ impl crate::Cell for Cell {
             precondition,
             settings: array::settings(scale),
             out: options.out.clone(),
+            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
         })
     }

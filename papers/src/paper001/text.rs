@@ -76,7 +76,7 @@ fn cells(one: &Measured, variant: Variant, run: &Run) -> Vec<String> {
         time(run.p999_ns),
         count(run.erases),
         over(&|run| run.erases),
-        format!("{:.3}", run.write_amplification),
+        format!("{:.3}", run.programs_per_member_page),
     ]
 }
 
@@ -117,7 +117,7 @@ pub fn json(findings: &Findings, measured: &[Measured]) -> Value {
             "short_stripes": run.short_stripes, "stripe_data_chunks": run.data_chunks,
             "stripe_parity_chunks": run.parity_chunks, "buffer_absorbed_chunks": run.absorbed_chunks,
             "erase_blocks": run.erases, "least_erase_blocks": run.erases_between[0],
-            "most_erase_blocks": run.erases_between[1], "write_amplification": run.write_amplification,
+            "most_erase_blocks": run.erases_between[1], "programs_per_member_page": run.programs_per_member_page,
             "hotness_bytes": run.hotness_bytes,
         })
     };

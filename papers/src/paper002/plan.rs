@@ -211,6 +211,7 @@ impl crate::Cell for Cell {
             precondition: if self.part == Part::Fresh { Precondition::Fresh } else { FULL },
             settings: settings.into_iter().collect(),
             out: options.out.clone(),
+            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
         })
     }

@@ -41,7 +41,7 @@ pub struct Run {
     /// How long a collection takes, in nanoseconds, where each was recorded.
     pub collection_ns: Option<f64>,
     /// Pages programmed by the SSDs for each that the array wrote.
-    pub write_amplification: f64,
+    pub programs_per_member_page: f64,
     /// Share of time in which dies work.
     pub busy: f64,
 }
@@ -77,7 +77,7 @@ impl Run {
                 &column(Table::Gcs, "end_ns")?,
                 simulated_ns,
             ),
-            write_amplification: value("write_amplification"),
+            programs_per_member_page: value("programs_per_member_page"),
             busy: value("die_utilisation"),
         })
     }

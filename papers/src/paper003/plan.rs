@@ -185,6 +185,7 @@ impl crate::Cell for Cell {
             settings: settings.map(setting).collect(),
             tables: Tables { gcs: is_fig_4, ..Tables::default() },
             out: options.out.clone(),
+            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
         })
     }

@@ -79,7 +79,7 @@ fn grid(level: Level, measured: &[Measured]) -> Table {
             over(hybrid),
             one.hybrid_excess().map_or("–".to_owned(), |excess| format!("{:+.1} %", excess * 100.0)),
             format!("{:.3}", wow.at_least(1)),
-            format!("{:.2}", wow.write_amplification),
+            format!("{:.2}", wow.programs_per_member_page),
         ]);
     }
     align(&mut table, 1);
@@ -148,7 +148,7 @@ fn cells(one: &Measured, variant: Variant, run: &Run) -> Vec<String> {
         two.map_or("–".to_owned(), |two| format!("{two:.3}")),
         format!("{:.0}", run.erases),
         format!("{:.1}", run.moved_pages),
-        format!("{:.2}", run.write_amplification),
+        format!("{:.2}", run.programs_per_member_page),
         format!("{:.1} %", run.cache[1] / run.cache[0].max(1.0) * 100.0),
         format!("{:.0}", run.room_waits),
         if run.releases[0] > 0.0 {
@@ -170,7 +170,7 @@ pub fn json(findings: &Findings, measured: &[Measured]) -> Value {
             "gc_any_share": run.at_least(1), "gc_two_share": run.at_least(2),
             "gc_two_of_any_share": run.at_least_of_any(2), "collecting_shares": run.collecting,
             "erase_blocks": run.erases, "gc_pages_each": run.moved_pages, "gc_mean_ns": run.collection_ns,
-            "write_amplification": run.write_amplification, "die_utilisation": run.busy,
+            "programs_per_member_page": run.programs_per_member_page, "die_utilisation": run.busy,
             "cache_write_chunks": run.cache[0], "cache_absorbed_chunks": run.cache[1], "cache_hit_chunks": run.cache[2],
             "destages": run.destages,
             "cache_room_waits": run.room_waits, "strip_releases": run.releases[0], "incomplete_releases": run.releases[1],

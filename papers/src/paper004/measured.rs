@@ -27,7 +27,7 @@ pub struct Run {
     /// Valid pages moved for each of them.
     pub moved_pages: f64,
     /// Pages programmed by the SSDs for each that the array wrote.
-    pub write_amplification: f64,
+    pub programs_per_member_page: f64,
     /// Bytes of the map in controller memory.
     pub map_bytes: f64,
 }
@@ -48,7 +48,7 @@ impl Run {
             parity_work: ["pre_read_pages", "parity_write_pages"].map(|name| value(name) / requests.max(1.0)),
             erases,
             moved_pages: value("gc_move_pages") / erases.max(1.0),
-            write_amplification: value("write_amplification"),
+            programs_per_member_page: value("programs_per_member_page"),
             map_bytes: value("map_bytes"),
         })
     }

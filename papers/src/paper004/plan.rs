@@ -209,6 +209,7 @@ impl crate::Cell for Cell {
             precondition: self.state.precondition(),
             settings: self.settings().into_iter().map(setting).collect(),
             out: options.out.clone(),
+            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
         })
     }

@@ -103,7 +103,7 @@ fn cells(one: &Measured, policy: Policy, run: &Run) -> Vec<String> {
         format!("{parity:.2}"),
         format!("{:.0}", run.erases),
         format!("{:.1}", run.moved_pages),
-        format!("{:.2}", run.write_amplification),
+        format!("{:.2}", run.programs_per_member_page),
         if run.map_bytes > 0.0 {
             format!("{:.1} MiB", run.map_bytes / 1_048_576.0)
         } else {
@@ -122,7 +122,7 @@ pub fn json(findings: &Findings, measured: &[Measured]) -> Value {
             "bytes_per_second": run.bytes_per_second,
             "pre_reads_per_request": run.parity_work[0], "parity_writes_per_request": run.parity_work[1],
             "erase_blocks": run.erases, "gc_pages_each": run.moved_pages,
-            "write_amplification": run.write_amplification, "map_bytes": run.map_bytes,
+            "programs_per_member_page": run.programs_per_member_page, "map_bytes": run.map_bytes,
         })
     };
     let study = |one: &Measured| {

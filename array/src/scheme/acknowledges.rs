@@ -1,0 +1,63 @@
+//! What a write has reached when it is acknowledged: comparisons show it, since memory answers faster than flash.
+
+use super::{Acknowledge, Scheme, WindowSize};
+use crate::cache::CachePolicy;
+use crate::placement::elastic::AcknowledgeWrites;
+use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
+
+impl Scheme {
+    /// What has a write when it is acknowledged: members, or memory that survives a loss of power, or memory that does not.
+    pub fn acknowledges(&self) -> &'static str {
+        let memory = |persistence| match persistence {
+            Persistence::Persistent => "memory (persistent)",
+            Persistence::Volatile => "memory (volatile)",
+        };
+        if self.cache.policy != CachePolicy::None {
+            return memory(self.cache.persistence);
+        }
+        let buffer = self.placement.buffer_persistence;
+        if self.placement.policy == PlacementPolicy::Elastic {
+            return match self.elastic.acknowledge {
+                AcknowledgeWrites::Durable => "members",
+                AcknowledgeWrites::TriggerWaits | AcknowledgeWrites::Buffered => memory(buffer),
+            };
+        }
+        if self.placement.first_writes != FirstWrites::InPlace {
+            return match buffer {
+                Persistence::Persistent => "members; first writes memory (persistent)",
+                Persistence::Volatile => "members; first writes memory (volatile)",
+            };
+        }
+        let is_late = self.parity.window != WindowSize::default();
+        if is_late || self.parity.acknowledge == Acknowledge::AfterData {
+            "members, parity later"
+        } else {
+            "members"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_say_what_has_a_write_when_it_is_acknowledged() {
+        let said = |preset: &str| Scheme::preset(preset).map(|scheme| scheme.acknowledges()).ok();
+        let cases = [
+            ("baseline", "members"),
+            ("raid6", "members"),
+            ("stripewise", "memory (persistent)"),
+            ("durable-was", "memory (volatile)"),
+            ("paper003-siw", "memory (persistent)"),
+            ("parity-caching", "memory (persistent)"),
+            ("parity-logging", "members"),
+        ];
+        for (preset, expected) in cases {
+            assert_eq!(said(preset), Some(expected), "{preset}");
+        }
+        let with = |toml: &str| Scheme::from_toml("test.toml", toml).map(|scheme| scheme.acknowledges()).ok();
+        assert_eq!(with("name = 'a'\n[parity]\nacknowledge = 'after-data'"), Some("members, parity later"));
+        assert_eq!(with("name = 'a'\n[parity]\nwindow = 6"), Some("members, parity later"));
+    }
+}
