@@ -138,7 +138,7 @@ fn kinds_that_are_built_from_the_ones_before_are_not_all_held() {
     let scratch = Scratch::new();
     let path = scratch.file("kinds.parquet");
     let long = ByteArray::from(vec![b'x'; 1 << 20]);
-    common::made(&path, 300, common::built(), |_| long.clone());
+    common::other_programs::made(&path, 300, common::other_programs::built(), |_| long.clone());
     assert!(fs::metadata(&path).expect("the file").len() < 32 << 10);
     let (_, peak) = peak_of("kinds_that_are_built_from_the_ones_before_are_not_all_held", &path);
     assert!(peak < 100 * MIB, "{peak} bytes for kinds of 300 MiB");

@@ -6,7 +6,8 @@ mod common;
 
 use std::fs;
 
-use common::{Scratch, built, drain, made, write};
+use common::other_programs::{built, made};
+use common::{Scratch, drain, write};
 use parquet::basic::ZstdLevel;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -97,12 +97,9 @@ pub(crate) fn traces(tick_ns: u64, sector: u32) -> impl Strategy<Value = Vec<Req
     })
 }
 
-#[cfg(feature = "parquet")]
-pub(crate) use other_programs::{built, made};
-
 /// Parquet as other programs write it.
 #[cfg(feature = "parquet")]
-mod other_programs {
+pub(crate) mod other_programs {
     use std::fs;
     use std::path::Path;
     use std::sync::Arc;

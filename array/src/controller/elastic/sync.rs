@@ -331,7 +331,7 @@ impl<M: Memory> Array<M> {
             Phase::Header | Phase::FlushHeader => {
                 durable.checkpoint += 1;
                 durable.checkpoint_on = living(&durable.sync.keepers);
-                durable.newest = durable.sync.header.clone();
+                durable.newest = durable.sync.header;
                 Phase::Name
             }
             Phase::Name => Phase::FlushName,
