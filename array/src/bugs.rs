@@ -24,7 +24,8 @@ pub enum Bug {
     ShortStripeExtended,
     /// A chunk that collection moves counts as written anew.
     RelocationReborn,
-    /// Of a member that returns to a log the array believes what it noted when the member failed, whatever the member's stamp says.
+    /// Of a member that returns to a log the array believes what it noted when the member failed, whatever the member's stamp
+    /// says.
     StampIgnored,
     /// What is read is not held against its checksum.
     ChecksumIgnored,

@@ -25,7 +25,11 @@ fn images_that_fuzzing_changed_end_with_an_answer() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 8,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn images_changed_anywhere_end_with_an_answer(bytes in prop::collection::vec(any::<u8>(), 2..40)) {

@@ -164,7 +164,7 @@ fn damaged_pages_of_the_table_of_checksums_are_written_again() {
             .sum();
         let counts = found(host.scrub());
         assert!(
-            its > 0 && counts.0 % copies == 0 && counts.0 > 0 && counts.0 == counts.1,
+            its > 0 && counts.0.is_multiple_of(copies) && counts.0 > 0 && counts.0 == counts.1,
             "{scheme}: {counts:?} of {its}"
         );
         assert_eq!(found(host.scrub()), (0, 0), "{scheme}");

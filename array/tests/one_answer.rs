@@ -1,7 +1,7 @@
 //! One answer: after any damage, `check`, reads, scrub and rebuild say the same of every chunk.
 //!
-//! With checksums: `check` calls a chunk lost exactly if a read of it fails, and every other read returns what was written last. With the
-//! intent bitmap the first half holds too; what a row returns of which a page was changed without an error nobody knows.
+//! With checksums: `check` calls a chunk lost exactly if a read of it fails, and every other read returns what was written last.
+//! With the intent bitmap the first half holds too; what a row returns of which a page was changed without an error nobody knows.
 //!
 //! A case is drawn from its seed. `ONE_ANSWER_CASES=5000 cargo test --release --test one_answer` runs more of them,
 //! `ONE_ANSWER_SEED=17` one alone.

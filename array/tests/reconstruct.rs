@@ -15,7 +15,8 @@ const LOG6: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"ra
 const JOURNAL5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const JOURNAL6: &str =
     "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[code]\nkind = \"rdp\"\n";
-const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[journal]\npolicy = \"intent-bitmap\"\n";
+const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n\
+    [geometry]\nlevel = \"raid5\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
 const FORCE: Opening = Opening { read_only: false, force: true, named: NamedMembers::NONE };
 

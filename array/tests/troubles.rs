@@ -13,7 +13,8 @@ const PAGE: u32 = 1024;
 const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 const RAID6: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n";
-const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[journal]\npolicy = \"intent-bitmap\"\n";
+const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n\
+    [geometry]\nlevel = \"raid6\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
 type Stripe = Vec<(u16, u32, Option<u64>)>;
 

@@ -1,5 +1,5 @@
-//! What a server tells while it runs: lines on the standard error, for people or as JSON. A server in the background writes them to
-//! a bounded file too.
+//! What a server tells while it runs: lines on the standard error, for people or as JSON. A server in the background writes them
+//! to a bounded file too.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};

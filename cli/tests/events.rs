@@ -1,5 +1,5 @@
-//! Events of a served array: in their file, in the log, at the operator's program; and members that degrade. The real program from
-//! end to end.
+//! Events of a served array: in their file, in the log, at the operator's program; and members that degrade. The real program
+//! from end to end.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Two hosts and one array, and arrays of the version before: the real program from end to end. The hosts are one machine with two
-//! identifiers; what the other one does while both run, the test writes to the page of the owner itself.
+//! Two hosts and one array, and arrays of the version before: the real program from end to end. The hosts are one machine with
+//! two identifiers; what the other one does while both run, the test writes to the page of the owner itself.
 
 mod support;
 

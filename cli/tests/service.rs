@@ -46,7 +46,8 @@ fn systemd_finds_nothing_wrong_with_the_unit_and_the_options_that_it_suggests() 
     assert!(!is_right && said.contains("RestartSex"), "{said}");
 }
 
-/// What `systemd-analyze verify` says of the timer and the service of scrubs, with `dropped_in` for the timer; none without systemd.
+/// What `systemd-analyze verify` says of the timer and the service of scrubs, with `dropped_in` for the timer; none without
+/// systemd.
 fn said_of_scrubs(service: &str, timer: &str, dropped_in: &str) -> Option<(bool, String)> {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -94,7 +94,8 @@ pub trait Backend {
     /// Lets go of an element that the controller does without. What it was given may still return.
     fn close(&mut self, element: u16);
 
-    /// Waits for what is in flight, as long as an operation may take, and gives the rest up. The memory of that is given to nobody.
+    /// Waits for what is in flight, as long as an operation may take, and gives the rest up. The memory of that is given to
+    /// nobody.
     fn let_go(&mut self, _memory: &mut Pages) {}
 
     /// Puts an element in the place of another, whose operations that are in flight stay with it.

@@ -184,8 +184,8 @@ impl ElementFile {
     }
 
     /// From now on pages go between memory and the device without a copy, where the file system takes that; they must be
-    /// aligned like those of [`Pages`]. What is memory is read and written in the calling thread: to the kernel such a file is one
-    /// that never waits. And another thread closes what is none.
+    /// aligned like those of [`Pages`]. What is memory is read and written in the calling thread: to the kernel such a file is
+    /// one that never waits. And another thread closes what is none.
     ///
     /// It touches no device: elements come while the array serves.
     pub(crate) fn serve(&mut self) {

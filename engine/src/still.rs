@@ -58,7 +58,8 @@ impl Watch {
         self.members[usize::from(element)].has_moved = true;
     }
 
-    /// When it is to be looked at next. Time in which nobody could look is not held against elements: a look counts for one pause.
+    /// When it is to be looked at next. Time in which nobody could look is not held against elements: a look counts for one
+    /// pause.
     pub(crate) fn next_look(&self) -> Nanos {
         self.looked_at.saturating_add(self.pause())
     }

@@ -32,8 +32,8 @@ const STRUCTURES: [(&[u8; 8], usize, usize); 7] = [
 /// A structure of a disk: element, page, and which.
 type Structure = (usize, usize, usize);
 
-/// The first byte names the scheme and how the array is opened, the second a member that is missing; the others are changes: which
-/// structure, from which byte on, how many bytes, and these.
+/// The first byte names the scheme and how the array is opened, the second a member that is missing; the others are changes:
+/// which structure, from which byte on, how many bytes, and these.
 ///
 /// # Panics
 /// When something does not hold.

@@ -63,7 +63,8 @@ fn mean_of_differences(first: &[f64], other: &[f64]) -> (f64, f64) {
     let count = first.len() as f64;
     let pairs = || other.iter().zip(first).map(|(other, first)| other - first);
     let mean = pairs().sum::<f64>() / count;
-    let variance = pairs().map(|difference| (difference - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let variance =
+        pairs().map(|difference| (difference - mean) * (difference - mean)).sum::<f64>() / (count - 1.0);
     (mean, (variance / count).sqrt())
 }
 

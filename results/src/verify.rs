@@ -24,7 +24,7 @@ pub(crate) struct Verifier {
 enum Content {
     /// Totals have a column for each, and one row.
     Totals(Option<Digest>),
-    Rows(Packer),
+    Rows(Box<Packer>),
 }
 
 impl Verifier {
@@ -35,7 +35,7 @@ impl Verifier {
     pub(crate) fn new(expected: TableDigest, schema: &SchemaRef) -> Result<Self, String> {
         let content = match expected.table {
             Table::Totals => Content::Totals(None),
-            table => Content::Rows(Packer::new(table, schema)?),
+            table => Content::Rows(Box::new(Packer::new(table, schema)?)),
         };
         Ok(Self { expected, rows: 0, content })
     }

@@ -90,7 +90,8 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// A file for `place`, and what is known of it. Whoever drops it, the serving thread most likely, does not wait for its device.
+    /// A file for `place`, and what is known of it. Whoever drops it, the serving thread most likely, does not wait for its
+    /// device.
     fn ready(
         place: Place,
         mut file: ElementFile,

@@ -37,8 +37,8 @@ pub enum ServeError {
     Engine(#[from] EngineError),
     /// Copies of superblocks are damaged, and could not be written again.
     #[error(
-        "{left} copies of superblocks are damaged and could not be repaired; the next start may not find their members: serve the \
-         array again and replace members that cannot be written"
+        "{left} copies of superblocks are damaged and could not be repaired; the next start may not find their members: serve \
+         the array again and replace members that cannot be written"
     )]
     Superblocks {
         /// How many.

@@ -1,4 +1,5 @@
-//! The health of members: errors in a window that decays, and what follows from them. All in integers, so that it can be replayed.
+//! The health of members: errors in a window that decays, and what follows from them. All in integers, so that it can be
+//! replayed.
 //!
 //! Source of the limit: Linux md's `max_read_errors`, 20, halved for each hour without errors (its `drivers/md/raid10.c`,
 //! `check_decay_read_errors`); ZFS counts 10 errors in 10 minutes as a fault in the same way.

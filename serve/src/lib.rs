@@ -48,6 +48,6 @@ pub use status::{
     Element, Errors, Health, LATENCY_EDGES_NS, Log, Operations, Progress, Requests, Scrubbed, Status,
 };
 
-/// The environment variable that tells a server of `stripewise serve --detach` that it is the one in the background. What a server
-/// starts does not get it.
+/// The environment variable that tells a server of `stripewise serve --detach` that it is the one in the background. What a
+/// server starts does not get it.
 pub const DETACHED: &str = "STRIPEWISE_DETACHED";

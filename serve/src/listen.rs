@@ -71,7 +71,8 @@ pub(crate) struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Listens at `path`; connections are accepted without waiting. A socket that is there and that nobody listens at is replaced.
+    /// Listens at `path`; connections are accepted without waiting. A socket that is there and that nobody listens at is
+    /// replaced.
     ///
     /// # Errors
     /// When somebody listens there, when something is there that is no socket, and what the operating system refuses.

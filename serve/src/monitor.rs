@@ -1,5 +1,5 @@
-//! What the serving thread watches: incidents of the engine and troubles of members become events and health. It looks at counters
-//! that only grow, so nothing is missed that passes between two looks, and it never waits.
+//! What the serving thread watches: incidents of the engine and troubles of members become events and health. It looks at
+//! counters that only grow, so nothing is missed that passes between two looks, and it never waits.
 
 mod bursts;
 

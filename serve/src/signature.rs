@@ -108,7 +108,10 @@ fn content_of(mut file: &File, block: Option<Superblock>) -> io::Result<Option<S
 #[derive(Debug, thiserror::Error)]
 pub enum Taken {
     /// Its path leads to another one than was looked at.
-    #[error("`{}` became another file while it was looked at, and was left as it is; look what it is, and try again", .0.display())]
+    #[error(
+        "`{}` became another file while it was looked at, and was left as it is; look what it is, and try again",
+        .0.display()
+    )]
     Replaced(PathBuf),
     /// It holds something.
     #[error("`{}` holds {what}; `--force` takes it, and what it holds is lost", path.display())]

@@ -1,5 +1,5 @@
-//! What a drive says of itself: the verdict of `smartctl`, where that is installed. It is asked seldom, by a thread of its own, and
-//! never required.
+//! What a drive says of itself: the verdict of `smartctl`, where that is installed. It is asked seldom, by a thread of its own,
+//! and never required.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;

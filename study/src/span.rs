@@ -105,7 +105,7 @@ mod tests {
     fn the_default_is_half_of_what_the_members_hold_whatever_the_arrays_are() {
         let all = half(4, Precondition::Fresh);
         let some = half(4, Precondition::Filled(State::Steady, Share(500_000)));
-        assert!(all > 0 && all % (1 << 20) == 0);
+        assert!(all > 0 && all.is_multiple_of(1 << 20));
         assert!(some.abs_diff(all / 2) <= 1 << 20, "{some} is not half of {all}");
         assert!(half(8, Precondition::Fresh).abs_diff(2 * all) <= 1 << 20);
     }

@@ -204,7 +204,8 @@ impl Study {
         self.jobs.iter().map(|job| &job.config)
     }
 
-    /// The requests that all runs with the first seed get, folded onto the span. They end early when the observer does not want to go on.
+    /// The requests that all runs with the first seed get, folded onto the span. They end early when the observer does not want
+    /// to go on.
     ///
     /// # Errors
     /// A trace that cannot be read or folded; [`Error::Stopped`].

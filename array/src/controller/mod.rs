@@ -32,6 +32,7 @@ mod logging;
 mod members;
 mod metadata_pieces;
 mod metadata_scrub;
+mod planted;
 mod reads;
 mod redirect;
 mod rejoin;
@@ -564,23 +565,6 @@ impl<M: Memory> Array<M> {
     /// Whether a write that covers a page only in part is taken for a write of the whole page.
     fn rounds_up(&self) -> bool {
         self.scheme.placement.partial_writes == PartialWrites::RoundUp
-    }
-
-    /// Plants a bug for the checking simulation to find.
-    #[cfg(feature = "planted-bugs")]
-    pub fn plant(&mut self, bug: Option<crate::bugs::Bug>) {
-        self.bug = bug;
-    }
-
-    #[cfg(feature = "planted-bugs")]
-    fn has_bug(&self, bug: crate::bugs::Bug) -> bool {
-        self.bug == Some(bug)
-    }
-
-    #[cfg(not(feature = "planted-bugs"))]
-    #[inline]
-    fn has_bug(&self, _bug: crate::bugs::Bug) -> bool {
-        false
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! Elements that do not answer in time: reads go around them as long as that lasts.
 //!
-//! The driver reports an element slow when it has had reads or writes for some time and has answered none. New reads then decode what lies
-//! there, and reads that wait for it ask the other elements as well. Neither waits for a row that an update holds: such a read
-//! is answered by the element, or is repeated for every further report.
+//! The driver reports an element slow when it has had reads or writes for some time and has answered none. New reads then decode
+//! what lies there, and reads that wait for it ask the other elements as well. Neither waits for a row that an update holds: such
+//! a read is answered by the element, or is repeated for every further report.
 
 use super::{Array, members};
 use crate::driver::Driver;
@@ -30,8 +30,8 @@ impl Slow {
 }
 
 impl<M: Memory> Array<M> {
-    /// An element has not answered for some time, or answers again. While it does not answer, a further report repeats the attempt for reads
-    /// that could not be decoded before.
+    /// An element has not answered for some time, or answers again. While it does not answer, a further report repeats the
+    /// attempt for reads that could not be decoded before.
     pub fn element_slow<D: Driver<M>>(&mut self, now: u64, element: u16, is_slow: bool, driver: &mut D) {
         self.advance(now);
         let is_slow = is_slow && !self.failed[element as usize];

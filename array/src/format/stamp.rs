@@ -17,8 +17,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp that `copies`, the superblocks at both ends of a member, give to member `element` of `array`. None where a copy is
-    /// missing or damaged, is of another member, or has a version of the format without stamps.
+    /// The stamp that `copies`, the superblocks at both ends of a member, give to member `element` of `array`. None where a copy
+    /// is missing or damaged, is of another member, or has a version of the format without stamps.
     ///
     /// The older copy counts: a file that was copied while the array served has in front what is older, and at its end what
     /// is newer, than most of its content. Nothing on a member is older than the older of the two.

@@ -184,8 +184,8 @@ pub struct Superblock {
     pub name: String,
     /// The scheme that it was created with; at most [`NAME_BYTES_MAX`].
     pub scheme: String,
-    /// What of that scheme has not its default, as TOML (`Scheme::to_settings`); at most [`settings_bytes_max`]. In version 1 it is
-    /// empty where it did not fit.
+    /// What of that scheme has not its default, as TOML (`Scheme::to_settings`); at most [`settings_bytes_max`]. In version 1 it
+    /// is empty where it did not fit.
     pub settings: String,
     /// All elements, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
     pub members: Vec<Member>,

@@ -162,8 +162,8 @@ pub(crate) struct Members {
     pub(crate) scrub: Option<Rows>,
     /// Whether another scrub is to follow the one that goes on.
     pub(crate) scrubs_again: bool,
-    /// Rows of which a part could not be read and was written anew, and of which no checksum tells whether the rest is right: they
-    /// are read once more.
+    /// Rows of which a part could not be read and was written anew, and of which no checksum tells whether the rest is right:
+    /// they are read once more.
     pub(crate) reread: Vec<u64>,
     pub(crate) scrubbed: ScrubCounts,
 }

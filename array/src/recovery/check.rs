@@ -1,8 +1,8 @@
 //! Whether all that an array holds can still be read: every page against its checksum, every stripe against its parity.
 //!
-//! Only what hosts read counts. A chunk is lost exactly if a read of it would fail. A stripe of a log of which no chunk counts any
-//! more has nothing to lose, so damage there is counted and is no trouble. Every other trouble is redundancy that is missing, and
-//! a scrub repairs it.
+//! Only what hosts read counts. A chunk is lost exactly if a read of it would fail. A stripe of a log of which no chunk counts
+//! any more has nothing to lose, so damage there is counted and is no trouble. Every other trouble is redundancy that is missing,
+//! and a scrub repairs it.
 
 use std::fmt;
 

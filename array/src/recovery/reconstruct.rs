@@ -1,9 +1,9 @@
 //! Superblocks made again for members that have none, from what else lies on them: `docs/format.md`, "Reconstruction".
 //!
 //! The content of a page proves where it belongs: summaries (log) and the table of checksums (redo journal) of the other members
-//! name the CRC-32C of each page of every column. A page of rows whose checksums all differ, and are not that of zeros, speaks for
-//! one member alone; [`PAGES_PROVE`] of them and none for another member prove an identity. By chance a page has the checksum of
-//! another with a probability of 2^-32. With an intent bitmap nothing proves anything, and the user names the member.
+//! name the CRC-32C of each page of every column. A page of rows whose checksums all differ, and are not that of zeros, speaks
+//! for one member alone; [`PAGES_PROVE`] of them and none for another member prove an identity. By chance a page has the checksum
+//! of another with a probability of 2^-32. With an intent bitmap nothing proves anything, and the user names the member.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -113,8 +113,9 @@ impl fmt::Display for Reconstructed {
             ),
             Reconstruction::Needed(pages, wrong) => write!(
                 f,
-                "it is member {member}: {pages} pages have the checksums of that member and of no other, {wrong} do not; the array \
-                 cannot start without it, so its superblocks are reconstructed and its pages are believed by checksum: scrub the array"
+                "it is member {member}: {pages} pages have the checksums of that member and of no other, {wrong} do not; the \
+                 array cannot start without it, so its superblocks are reconstructed and its pages are believed by checksum: \
+                 scrub the array"
             ),
             Reconstruction::Stale(pages, wrong) => write!(
                 f,
@@ -128,8 +129,8 @@ impl fmt::Display for Reconstructed {
             ),
             Reconstruction::Named => write!(
                 f,
-                "it is member {member} because it is named so, and nothing proves its content; its superblocks are reconstructed, as \
-                 the array cannot start without it: check its data"
+                "it is member {member} because it is named so, and nothing proves its content; its superblocks are \
+                 reconstructed, as the array cannot start without it: check its data"
             ),
             Reconstruction::NotNeeded => write!(
                 f,
@@ -138,8 +139,8 @@ impl fmt::Display for Reconstructed {
             ),
             Reconstruction::Unproven(pages) => write!(
                 f,
-                "it has no superblock, and {pages} pages tell which member it is, where {PAGES_PROVE} are needed; if you know that it \
-                 is one, name it"
+                "it has no superblock, and {pages} pages tell which member it is, where {PAGES_PROVE} are needed; if you know \
+                 that it is one, name it"
             ),
             Reconstruction::Ambiguous(members) => write!(
                 f,

@@ -26,8 +26,8 @@ impl Upgrade {
     /// The upgrade of the array that `media` offers, which nothing writes meanwhile. Unless `dry_run` says that it is only to be
     /// told, it is done.
     ///
-    /// Where no page is free, the owner gets the last one of a redo journal, of which no record may count: so an array with a journal is
-    /// assembled and closed before.
+    /// Where no page is free, the owner gets the last one of a redo journal, of which no record may count: so an array with a
+    /// journal is assembled and closed before.
     ///
     /// # Errors
     /// When the array is not whole, or cannot be written, with the remedy.

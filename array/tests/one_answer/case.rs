@@ -162,8 +162,8 @@ impl Case {
         Superblock::parse(&bytes).expect("superblocks are not damaged")
     }
 
-    /// What a check of the damaged members finds; nothing if there are too few of them. An update that is done again when the array
-    /// is opened for writing goes before it.
+    /// What a check of the damaged members finds; nothing if there are too few of them. An update that is done again when the
+    /// array is opened for writing goes before it.
     pub(crate) fn checked(&mut self) -> Option<(Checked, Vec<Trouble>)> {
         if let Some(found) = check(&self.scheme, &self.disk) {
             return Some(found);

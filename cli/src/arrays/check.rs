@@ -27,9 +27,9 @@ Exit codes:
 
 /// Check an array: read everything, every page against its checksum, every stripe against its parity
 ///
-/// The array is opened read-only: nothing is written, and nothing is repaired. The summary tells three things apart. A chunk is LOST if
-/// reads of it fail. Redundancy is reduced where a page, its parity or a copy of metadata is damaged and no chunk is lost: a scrub
-/// repairs it. Damaged pages of versions that were overwritten or trimmed since are counted, and are no trouble.
+/// The array is opened read-only: nothing is written, and nothing is repaired. The summary tells three things apart. A chunk is
+/// LOST if reads of it fail. Redundancy is reduced where a page, its parity or a copy of metadata is damaged and no chunk is
+/// lost: a scrub repairs it. Damaged pages of versions that were overwritten or trimmed since are counted, and are no trouble.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {

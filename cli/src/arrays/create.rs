@@ -157,8 +157,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// Elements that leave a page to the owner: those that are offered, or, where the array would take all of their pages, as if they had
-/// one page less. The owner has the page behind that then.
+/// Elements that leave a page to the owner: those that are offered, or, where the array would take all of their pages, as if they
+/// had one page less. The owner has the page behind that then.
 fn with_room_for_owner(scheme: &Scheme, elements: Elements) -> Elements {
     let smaller = Elements { pages: elements.pages.saturating_sub(1), ..elements };
     match leaves_room_for_owner(scheme, elements) {

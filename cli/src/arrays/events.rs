@@ -60,7 +60,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let is_known = file.current.exists() || file.previous.exists() || args.places.hint(&args.name)?.is_some();
     if !is_known {
         return Err(Failure::failed(format!(
-            "nothing is known of an array \"{}\": there is no `{path}`\n  `stripewise status` lists the arrays that are remembered",
+            "nothing is known of an array \"{}\": there is no `{path}`\n  `stripewise status` lists the \
+             arrays that are remembered",
             args.name
         )));
     }

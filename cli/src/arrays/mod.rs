@@ -66,8 +66,8 @@ fn scheme_for(named: Option<&str>, hint: Option<&Hint>, block: &Superblock) -> O
     }
 }
 
-/// Writes to a new array, or one that has just got a page for its owner, that this host gave it back: so this host can serve it at
-/// once. Where that fails, `serve` waits whether another host claims the array.
+/// Writes to a new array, or one that has just got a page for its owner, that this host gave it back: so this host can serve it
+/// at once. Where that fails, `serve` waits whether another host claims the array.
 fn release(places: &Places, media: &FileMedia, block: &Superblock, context: &Context<'_>) {
     let reason = match places.host(block.array) {
         Ok(host) => release_of(media, block, &host).err().map(|error| error.to_string()),

@@ -47,7 +47,8 @@ pub(super) fn make_own(folder: &Path, links: Links) -> Outcome {
     }
     if found.mode() & 0o022 != 0 {
         return Err(Failure::failed(format!(
-            "others may write to folder `{path}` (mode {:04o}), and could replace what is in it; `chmod go-w {path}`, {elsewhere}",
+            "others may write to folder `{path}` (mode {:04o}), and could replace what is in it; `chmod go-w {path}`, \
+             {elsewhere}",
             found.mode() & 0o7777
         )));
     }

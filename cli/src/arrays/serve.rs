@@ -70,8 +70,8 @@ pub(crate) struct Args {
 
     /// Where clients connect: unix:PATH or tcp:127.0.0.1:PORT; give several [default: unix:NAME.sock in the runtime folder]
     ///
-    /// A Unix socket is open to this user alone. TCP on loopback is open to every local account and every program of this machine:
-    /// NBD asks for no password, so each of them can read and write the whole array. Use TCP only where all of them may.
+    /// A Unix socket is open to this user alone. TCP on loopback is open to every local account and every program of this
+    /// machine: NBD asks for no password, so each of them can read and write the whole array. Use TCP only where all of them may.
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<Address>,
 
@@ -155,8 +155,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IP:PORT")]
     metrics: Option<SocketAddr>,
 
-    /// A name by which metrics and the status page may be asked for, beside localhost, the address and the machine's own name; give
-    /// several. Whoever asks by another name is refused, so that no web page reads the status through a browser
+    /// A name by which metrics and the status page may be asked for, beside localhost, the address and the machine's own name;
+    /// give several. Whoever asks by another name is refused, so that no web page reads the status through a browser
     #[arg(long, value_name = "NAME", requires = "metrics")]
     metrics_host: Vec<String>,
 

@@ -19,8 +19,8 @@ const EXAMPLES: &[Example] = &[
 ];
 
 const NOTES: &str = "\
-A program from before this version refuses the array from then on, and names the version. There is no way back. An array that is not
-upgraded is served as it is.
+A program from before this version refuses the array from then on, and names the version. There is no way back. An array that is
+not upgraded is served as it is.
 
 Exit codes:
     0  the array has this version of the format
@@ -100,8 +100,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     Ok(())
 }
 
-/// The members when the updates of the journal were done again, so that nothing counts any more of what it holds. The array is of the
-/// old version then. One that is not whole is left as it is: the upgrade refuses it.
+/// The members when the updates of the journal were done again, so that nothing counts any more of what it holds. The array is of
+/// the old version then. One that is not whole is left as it is: the upgrade refuses it.
 fn settled(scheme: &Scheme, mut media: FileMedia, block: &Superblock) -> Outcome<FileMedia> {
     let elements = Elements { count: block.members.len() as u32, pages: block.pages, ..media.elements() };
     Upgrade::run(scheme, elements, &mut media, true)?;

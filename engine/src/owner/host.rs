@@ -21,8 +21,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// This host, as `array` knows it: by its machine identifier, hashed with the array's, since `machine-id(5)` asks not to show it to
-    /// others. Where there is none, by random bytes that are kept in the file `fallback`.
+    /// This host, as `array` knows it: by its machine identifier, hashed with the array's, since `machine-id(5)` asks not to show
+    /// it to others. Where there is none, by random bytes that are kept in the file `fallback`.
     ///
     /// # Errors
     /// When there is neither, and none can be kept.

@@ -17,8 +17,8 @@ use crate::media::FileMedia;
 /// How long the end of a keeper waits for members that do not answer.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Keeps an array that this host claimed: its threads write heartbeats, and learn when another host took it over. When it is dropped
-/// the array is released; so it is dropped behind all that writes to the members.
+/// Keeps an array that this host claimed: its threads write heartbeats, and learn when another host took it over. When it is
+/// dropped the array is released; so it is dropped behind all that writes to the members.
 #[derive(Debug)]
 pub struct Keeper {
     shared: Arc<Shared>,

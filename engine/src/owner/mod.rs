@@ -1,8 +1,9 @@
 //! Which host serves an array, so that two hosts that see the same members do not: `docs/format.md`, "Owner".
 //!
-//! [`Keeper::claim`] claims an array before it is assembled, and a [`Keeper`] keeps it while it is served: threads of their own write
-//! heartbeats, one thread a member, so that nothing that serves waits for them. After ZFS's multihost (MMP), with two differences:
-//! the page is read back before each heartbeat, and a host that could not confirm its page for a while stops writing.
+//! [`Keeper::claim`] claims an array before it is assembled, and a [`Keeper`] keeps it while it is served: threads of their own
+//! write heartbeats, one thread a member, so that nothing that serves waits for them. After ZFS's multihost (MMP), with two
+//! differences: the page is read back before each heartbeat, and a host that could not confirm its page for a while stops
+//! writing.
 
 mod host;
 mod keeper;
@@ -23,15 +24,15 @@ pub use page::{owner_of, release_of};
 /// Heartbeats that are watched before an array is taken from a host that seems gone.
 pub const WATCH_BEATS: u32 = 12;
 
-/// Heartbeats that a claim over the page of another host waits before it is read again. More than [`FENCE_BEATS`], so that an owner
-/// which does not see the claim has stopped writing.
+/// Heartbeats that a claim over the page of another host waits before it is read again. More than [`FENCE_BEATS`], so that an
+/// owner which does not see the claim has stopped writing.
 pub const WAIT_BEATS: u32 = 10;
 
 /// Heartbeats after which an owner that could not confirm its page writes nothing more until it has.
 pub const FENCE_BEATS: u32 = 8;
 
-/// The heartbeat where none is asked for. A page read and written a second on each member is nothing beside what SSDs do, and a host
-/// that is gone is replaced within half a minute.
+/// The heartbeat where none is asked for. A page read and written a second on each member is nothing beside what SSDs do, and a
+/// host that is gone is replaced within half a minute.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// How an array is claimed.

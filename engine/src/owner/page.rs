@@ -17,7 +17,8 @@ use crate::media::FileMedia;
 /// What memory must be aligned to for transfers past the cache, at most.
 const ALIGNMENT: usize = 4096;
 
-/// Where a member has the page, through a handle of its own: past the cache of this host, in which another host's writes do not show.
+/// Where a member has the page, through a handle of its own: past the cache of this host, in which another host's writes do not
+/// show.
 #[derive(Debug)]
 pub(super) struct Place {
     file: File,

@@ -1,8 +1,8 @@
 //! Threads that carry out the operations of one file whose file system may make its caller wait.
 //!
 //! The kernel has workers for that too, but one pool of them for all files of a thread: a file that does not answer takes them
-//! all, and its writes stop those to other files whose inodes have the same hash (`IO_WQ_HASH_ORDER` of io_uring/io-wq.c). An element that
-//! stands still must not stop another, so each file has threads of its own.
+//! all, and its writes stop those to other files whose inodes have the same hash (`IO_WQ_HASH_ORDER` of io_uring/io-wq.c). An
+//! element that stands still must not stop another, so each file has threads of its own.
 
 #![allow(unsafe_code, reason = "the kernel reads and writes memory that it is given by address")]
 
@@ -96,7 +96,8 @@ impl Crew {
         Self { shared: Arc::default(), answers, threads: 0 }
     }
 
-    /// Lets a thread do what is to be done with `pieces`, one behind the other, at `offset` of the file. Its answer will have `tag`.
+    /// Lets a thread do what is to be done with `pieces`, one behind the other, at `offset` of the file. Its answer will have
+    /// `tag`.
     ///
     /// # Errors
     /// When there is no thread and the system gives none.

@@ -9,8 +9,8 @@ use crate::store::outcome_of;
 
 const PAGE: usize = 4096;
 
-/// A ring over one file of so many pages; none, with a message, where the system has no ring. The folder of temporary files may lie
-/// on a disk.
+/// A ring over one file of so many pages; none, with a message, where the system has no ring. The folder of temporary files may
+/// lie on a disk.
 fn ring(pages: u64, limit: Duration) -> Option<(tempfile::TempDir, Ring, Pages)> {
     ring_in(tempfile::tempdir().unwrap(), pages, limit)
 }

@@ -25,8 +25,8 @@ pub enum ClientError {
     NobodyThere(String),
     /// The server did not answer in time.
     #[error(
-        "no answer within {} s from the server at `{path}`: it is stopped, or waits for its members; look at its process, or allow it \
-         more time",
+        "no answer within {} s from the server at `{path}`: it is stopped, or waits for its members; look at its process, or \
+         allow it more time",
         .patience.as_secs_f64()
     )]
     NoAnswer {
@@ -80,8 +80,8 @@ impl Client {
         Self::connect_within(path, PATIENCE)
     }
 
-    /// The same, where connecting and each answer may take no longer than this. What takes its time on the server has no limit: to
-    /// stop it, and to bring it a file.
+    /// The same, where connecting and each answer may take no longer than this. What takes its time on the server has no limit:
+    /// to stop it, and to bring it a file.
     ///
     /// # Errors
     /// Those of [`Client::connect`], and [`ClientError::NoAnswer`].

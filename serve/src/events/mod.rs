@@ -308,7 +308,8 @@ impl What {
                 format!("scrub ended{end}: {damaged_pages} damaged, {repaired} repaired, {lost} lost")
             }
             Self::DamageFound { read_errors, checksum_errors, last_offset_bytes, .. } => format!(
-                "damage on {of}: {read_errors} read errors, {checksum_errors} checksum errors, the last at byte {last_offset_bytes}"
+                "damage on {of}: {read_errors} read errors, {checksum_errors} checksum errors, the last at byte \
+                 {last_offset_bytes}"
             ),
             Self::DamageRepaired { repaired_pages } => {
                 format!("{repaired_pages} damaged pages were repaired")

@@ -87,8 +87,8 @@ impl<S: Fn() -> Answer> Site<S> {
 }
 
 fn misdirected() -> Reply {
-    let body = "this server does not answer to that name: ask for 127.0.0.1, localhost, its address or the machine's name, or let \
-                it answer to the name by `stripewise serve --metrics-host NAME`\n";
+    let body = "this server does not answer to that name: ask for 127.0.0.1, localhost, its address or the machine's name, or \
+                let it answer to the name by `stripewise serve --metrics-host NAME`\n";
     ("421 Misdirected Request", TEXT, body.into())
 }
 

@@ -16,8 +16,8 @@ const DESCRIPTORS: u64 = 0;
 const AVAILABLE: u64 = 0x80;
 const USED: u64 = 0x100;
 
-/// The bytes are the guest's memory from its beginning on, which are followed by themselves up to its end: the table of descriptors,
-/// the ring of what is available, and all that they lead to.
+/// The bytes are the guest's memory from its beginning on, which are followed by themselves up to its end: the table of
+/// descriptors, the ring of what is available, and all that they lead to.
 ///
 /// # Panics
 /// When something does not hold.

@@ -216,7 +216,8 @@ impl<M: Memory> Array<M> {
             durable.sync.buried.append(&mut durable.tombstones);
             durable.opened = 0;
             durable.sync.is_asked = false;
-            // Members are stamped: one that returns is rebuilt from there. To do so at each checkpoint would write half as much again.
+            // Members are stamped: one that returns is rebuilt from there. To do so at each checkpoint would write half as much
+            // again.
             let is_due = durable.unstamped > 0 && durable.unstamped >= segments / 16;
             durable.is_news |= is_due && durable.superblock.version > 1;
             self.draw_body();

@@ -9,6 +9,7 @@
 
 use super::Elastic;
 use super::contents::{Content, Told, Walker};
+use super::counts::{MetadataCounts, ScrubCounts};
 use crate::format::layout::Layout;
 use crate::format::summary::room;
 use crate::format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, birth};
@@ -256,46 +257,6 @@ pub(crate) enum Stage {
     Written,
     /// A checkpoint was written since, and superblocks are to say that it is whole.
     Covered,
-}
-
-/// What a scrub did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScrubCounts {
-    /// Pages read: data, parity and copies of summaries.
-    pub pages: u64,
-    /// Of those: the ones that were unreadable or without their checksum.
-    pub bad: u64,
-    /// Stripes that were moved because a part of them was bad, and copies of summaries written anew; in place: pages.
-    pub repaired: u64,
-    /// Chunks of hosts of which reads fail: more of their stripe, or row in place, is gone than parity bears.
-    pub lost: u64,
-    /// Copies of metadata outside of segments and rows (superblocks, checkpoints, commit records, redo records, the table of
-    /// checksums, the bitmap) that could not be read or did not hold what they should.
-    pub metadata_damaged: u64,
-    /// Of those: copies that were written again and read back.
-    pub metadata_repaired: u64,
-}
-
-/// Pages of metadata written to elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MetadataCounts {
-    /// Copies of summaries.
-    pub summaries: u64,
-    /// Commit records.
-    pub commits: u64,
-    /// Headers and bodies of checkpoints.
-    pub checkpoints: u64,
-    /// Superblocks.
-    pub superblocks: u64,
-    /// Segments that elements were told to be unused; no pages.
-    pub discarded: u64,
-}
-
-impl MetadataCounts {
-    /// All pages written.
-    pub fn pages(&self) -> u64 {
-        self.summaries + self.commits + self.checkpoints + self.superblocks
-    }
 }
 
 impl Durable {

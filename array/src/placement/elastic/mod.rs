@@ -34,6 +34,7 @@ pub(crate) mod buffer;
 mod classes;
 mod company;
 pub(crate) mod contents;
+mod counts;
 mod dimensions;
 pub(crate) mod directory;
 pub(crate) mod durable;
@@ -62,9 +63,9 @@ pub use classes::{ChunkSizes, ClassBy};
 use company::Company;
 pub use company::LARGE_WRITE_BYTES;
 use contents::Content;
+pub use counts::{MetadataCounts, ScrubCounts};
 pub(crate) use dimensions::{Dimensions, places};
 pub use directory::Role;
-pub use durable::{MetadataCounts, ScrubCounts};
 pub use streams::StreamCounts;
 
 /// The elastic section of a scheme.

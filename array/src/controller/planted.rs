@@ -1,0 +1,24 @@
+//! Bugs that are planted for the checking simulation to find, in builds for that alone.
+
+use super::Array;
+use crate::bugs::Bug;
+use crate::memory::Memory;
+
+impl<M: Memory> Array<M> {
+    /// Plants a bug for the checking simulation to find.
+    #[cfg(feature = "planted-bugs")]
+    pub fn plant(&mut self, bug: Option<Bug>) {
+        self.bug = bug;
+    }
+
+    #[cfg(feature = "planted-bugs")]
+    pub(super) fn has_bug(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    #[cfg(not(feature = "planted-bugs"))]
+    #[inline]
+    pub(super) fn has_bug(&self, _bug: Bug) -> bool {
+        false
+    }
+}

@@ -1,0 +1,74 @@
+//! How an engine ends.
+
+use stripewise_array::MetadataScrubbed;
+
+use super::{Engine, Rate};
+use crate::backend::Backend;
+use crate::error::EngineError;
+use crate::transcript::Event;
+
+impl<B: Backend> Engine<B> {
+    /// Finishes what is in flight, makes it durable, tells superblocks of a clean stop, and returns the elements that are there.
+    /// Rebuilding and scrubbing stop where they are. Dropping an engine instead loses requests in flight, as a loss of power
+    /// does.
+    ///
+    /// # Errors
+    /// Those of [`Engine::flush`], when elements have no space for what is to be made durable, and when a transcript could not be
+    /// written to its end.
+    pub fn close(mut self) -> Result<Vec<B::Element>, EngineError> {
+        self.settle_for_good()?;
+        self.end()
+    }
+
+    /// The first half of [`Engine::close`]: what is in flight is finished and made durable, the superblocks of all elements are
+    /// read, and repaired where they are damaged, and then tell of the clean stop. What was found.
+    ///
+    /// # Errors
+    /// Those of [`Engine::close`].
+    pub fn settle_for_good(&mut self) -> Result<MetadataScrubbed, EngineError> {
+        let settled = self.settle();
+        if settled.is_err() {
+            // What stands still must not keep the program from ending.
+            self.desk.backend.let_go(self.array.memory());
+        }
+        settled.map(|()| self.array.metadata_scrubbed().0)
+    }
+
+    fn settle(&mut self) -> Result<(), EngineError> {
+        self.is_owner()?;
+        self.set_rate(Rate::BytesPerSecond(0));
+        self.finish()?;
+        if self.is_read_only {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        self.desk.told(|| Event::Drained { now });
+        self.array.drain(now, &mut self.desk);
+        self.desk.told(|| Event::Checkpoint { now });
+        self.array.checkpoint(now, &mut self.desk);
+        self.finish()?;
+        self.flush()?;
+        // What a flush leads to may go on behind it.
+        self.finish()?;
+        let now = self.clock.now();
+        self.desk.told(|| Event::VerifySuperblocks { now });
+        self.array.verify_superblocks(now, &mut self.desk);
+        self.finish()?;
+        let now = self.clock.now();
+        self.desk.told(|| Event::Stopped { now });
+        self.array.stop(now, &mut self.desk);
+        self.finish()
+    }
+
+    /// The second half of [`Engine::close`]: returns the elements that are there.
+    ///
+    /// # Errors
+    /// When a transcript could not be written to its end.
+    pub fn end(mut self) -> Result<Vec<B::Element>, EngineError> {
+        self.desk.told(|| Event::Closed);
+        let written = self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish());
+        self.desk.backend.let_go(self.array.memory());
+        written?;
+        Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
+    }
+}
