@@ -43,6 +43,7 @@ impl Ending {
     }
 
     /// Whether it has come.
+    #[cfg(any(test, feature = "vhost-user"))]
     pub(crate) fn has_come(&self) -> bool {
         self.wait(None, Some(Duration::ZERO)) == Woken::Ended
     }

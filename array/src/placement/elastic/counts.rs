@@ -1,6 +1,6 @@
 //! What a scrub did, and what metadata cost.
 //!
-//! Source: our choice.
+//! Source: the metadata that is counted is that of Rosenblum and Ousterhout, SOSP 1991, as `durable.rs` has it.
 
 /// What a scrub did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
