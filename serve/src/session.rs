@@ -276,11 +276,12 @@ impl Session {
     /// Why the connection is over.
     pub(crate) fn exchange(&mut self, service: &mut Service) -> Result<(), Over> {
         while self.connection.wants_to_send() || self.is_waiting() {
-            let is_any = self.send(&mut service.buffers)?;
+            self.send(&mut service.buffers)?;
             let was_waiting = self.is_waiting();
             self.requests(service)?;
-            let is_stuck = self.is_waiting() && was_waiting;
-            if !is_any || is_stuck || self.is_clogged {
+            // What is answered by now goes out before the loop waits: nothing would wake it.
+            let is_stuck = self.is_waiting() && was_waiting && !self.connection.wants_to_send();
+            if is_stuck || self.is_clogged {
                 break;
             }
         }
@@ -293,9 +294,8 @@ impl Session {
         }
     }
 
-    /// Sends replies, as far as the socket takes them. Whether any went out.
-    fn send(&mut self, buffers: &mut Buffers) -> Result<bool, Over> {
-        let mut is_any = false;
+    /// Sends replies, as far as the socket takes them.
+    fn send(&mut self, buffers: &mut Buffers) -> Result<(), Over> {
         self.is_clogged = false;
         while self.connection.wants_to_send() {
             let mut slices = [IoSlice::new(&[]); SLICES];
@@ -303,7 +303,6 @@ impl Session {
             match self.socket.write_vectored(&slices[..count]) {
                 Ok(bytes) => {
                     self.connection.sent(bytes, |buffer| buffers.give_back(buffer));
-                    is_any = true;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.is_clogged = true;
@@ -313,7 +312,7 @@ impl Session {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(is_any)
+        Ok(())
     }
 
     /// When the client must have finished its handshake, if it has not.
@@ -403,6 +402,8 @@ mod tests {
             session.receive(&mut service).unwrap();
             session.exchange(&mut service).unwrap();
             turns_walking += u32::from(session.is_walking());
+            let sleeps = !session.is_walking() && !session.wanted().contains(PollFlags::OUT);
+            assert!(!sleeps || !session.connection.wants_to_send(), "nothing wakes the loop to send a reply");
             let mut piece = [0; 4096];
             while let Ok(read @ 1..) = theirs.read(&mut piece) {
                 client.receive(&piece[..read]).unwrap();

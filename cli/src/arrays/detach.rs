@@ -54,8 +54,9 @@ pub(super) fn serves(context: &mut Context<'_>) -> Outcome {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null").map_err(fail)?;
     // One that leads its session already needs no other.
     let _ = setsid();
-    context.out.write_all(&[SERVES])?;
     context.out.flush()?;
+    // Not through what shows control characters to people.
+    rustix::io::write(rustix::stdio::stdout(), &[SERVES]).map_err(|error| fail(error.into()))?;
     dup2_stdin(&null)
         .and_then(|()| dup2_stdout(&null))
         .and_then(|()| dup2_stderr(&null))
