@@ -6,7 +6,7 @@
 mod disk;
 
 use disk::{Disk, Element, Host};
-use stripewise_array::format::{Copy, ENDED_MAX, MemberState, Superblock, Uuid};
+use stripewise_array::format::{Area, Copy, ENDED_MAX, MemberState, Superblock, Uuid};
 use stripewise_array::{RejoinError, Rejoining};
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -165,6 +165,7 @@ fn a_member_of_an_array_of_version_1_has_no_stamp_and_is_rebuilt_whole() {
             for copy in [Copy::Front, Copy::Back] {
                 host.change_superblock(element, copy, &|superblock| {
                     (superblock.version, superblock.horizon) = (1, 0);
+                    superblock.owner = Area::default();
                 });
             }
         }

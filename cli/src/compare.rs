@@ -38,7 +38,7 @@ const EXAMPLES: &[Example] = &[
         "another workload, another device",
     ),
     (
-        "stripewise compare --set gc.victim=fifo --set geometry.chunk=16KiB --json",
+        "stripewise compare -s baseline -s bpu --set gc.victim=fifo --set geometry.chunk=16KiB --json",
         "other settings; for a program",
     ),
 ];

@@ -151,7 +151,7 @@ impl From<stripewise_results::Error> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Setting { setting, message } => Self::Usage(format!("--set {setting}: {message}")),
+            Error::Setting { setting, message } => Self::Usage(format!("setting {setting}: {message}")),
             Error::Unknown { what, name, message } => {
                 Self::Usage(format!("{message}\n  {}", where_to_look(what, &name)))
             }

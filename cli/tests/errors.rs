@@ -64,7 +64,7 @@ fn a_scheme_without_meaning_on_the_array_is_refused_with_the_reason() {
     let message = sandbox.run("compare --trace trace.csv --elements ssd:2").failure(2);
     assert!(message.contains("scheme `paper000-baseline`, section [geometry]"), "{message}");
     let message = sandbox.run("run --trace trace.csv --set geometry.chunk=12KiB").failure(2);
-    assert!(message.contains("scheme `baseline`"), "{message}");
+    assert!(message.contains("scheme `baseline,geometry.chunk=12KiB`, section [geometry]"), "{message}");
 }
 
 #[test]

@@ -117,12 +117,22 @@ fn damage_that_a_scrub_finds_and_repairs_is_told_and_makes_its_member_degrade() 
     let file = OpenOptions::new().write(true).open(sandbox.path().join("pool/element-1")).unwrap();
     file.write_all_at(&vec![0xdb; 256 << 10], 256 << 10).unwrap();
     sandbox.run("scrub pool --wait").success();
-    let found = event(&sandbox, "damage-found");
-    assert_eq!(found["member"], 1);
-    assert!(found["checksum_errors"].as_u64().unwrap() > 10, "{found}");
-    let at = found["last_offset_bytes"].as_u64().unwrap();
-    assert!((256 << 10..512 << 10).contains(&at), "{found}");
-    assert!(event(&sandbox, "damage-repaired")["repaired_pages"].as_u64().unwrap() > 10);
+    // Told at once, and what came after that before the end of the scrub.
+    event(&sandbox, "scrub-ended");
+    let all = events(&sandbox);
+    let of = |kind: &str| -> Vec<&Value> { all.iter().filter(|event| event["kind"] == kind).collect() };
+    let sum = |kind, field: &str| of(kind).iter().map(|event| event[field].as_u64().unwrap()).sum::<u64>();
+    assert!(
+        kinds(&all).ends_with(&["scrub-ended"]) || kinds(&all).ends_with(&["member-degrading"]),
+        "{all:?}"
+    );
+    for found in of("damage-found") {
+        assert_eq!(found["member"], 1);
+        let at = found["last_offset_bytes"].as_u64().unwrap();
+        assert!((256 << 10..512 << 10).contains(&at), "{found}");
+    }
+    assert!(sum("damage-found", "checksum_errors") > 10, "{all:?}");
+    assert!(sum("damage-repaired", "repaired_pages") > 10, "{all:?}");
     assert_eq!(event(&sandbox, "member-degrading")["member"], 1);
     let told = sandbox.run("status pool");
     assert_eq!(told.code, 1, "{told:?}");

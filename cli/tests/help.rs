@@ -94,6 +94,13 @@ fn every_example_of_serving_runs() {
         let options = line.strip_prefix("serve pool").expect("the examples are about pool");
         // Ports may be taken on the machine that tests.
         let options = options.replace(":10809", ":0").replace(":9180", ":0");
+        // Any program that can be started.
+        let options = options.replace("/usr/local/bin/tell", env!("CARGO_BIN_EXE_stripewise"));
+        if options.contains("--detach") {
+            sandbox.run(&format!("serve pool {options}")).success();
+            sandbox.run("stop pool").success();
+            continue;
+        }
         let served = Served::start(&sandbox, "pool", &options);
         sandbox.run("stop pool").success();
         assert_eq!(served.wait(), 0, "{line}");

@@ -17,8 +17,7 @@ fn rename(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let mut renamed = 0;
     for page in bytes.chunks_exact_mut(SUPERBLOCK_BYTES) {
-        let Some(copy) = Copy::of(page) else { continue };
-        let mut block = Superblock::parse(page).unwrap();
+        let (Some(copy), Ok(mut block)) = (Copy::of(page), Superblock::parse(page)) else { continue };
         block.name = HOSTILE.into();
         block.scheme = HOSTILE.into();
         block.encode(copy, page);

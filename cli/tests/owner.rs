@@ -105,7 +105,7 @@ fn a_host_whose_heartbeat_moves_is_not_taken_over() {
     let pages = Pages::of(&sandbox);
     let owner = pages.owner();
     let refused = thread::scope(|scope| {
-        let attempt = scope.spawn(|| sandbox.run(&format!("serve pool {B} --takeover")).failure(1));
+        let attempt = scope.spawn(|| sandbox.run(&format!("serve pool {B} --takeover")));
         let mut sequence = owner.sequence;
         while !attempt.is_finished() {
             sequence += 1;
@@ -114,7 +114,8 @@ fn a_host_whose_heartbeat_moves_is_not_taken_over() {
         }
         attempt.join().unwrap()
     });
-    assert!(refused.contains("is serving the array now"), "{refused}");
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("is serving the array now"), "{refused:?}");
 }
 
 #[test]

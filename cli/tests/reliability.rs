@@ -61,7 +61,7 @@ fn a_simulation_says_its_interval_and_where_it_disagrees() {
 #[test]
 fn alpha_comes_from_the_erases_of_runs() {
     let sandbox = Sandbox::new();
-    let compare = "compare --gen uniform:write=1,size=8KiB,span=1GiB,requests=20k --json \
+    let compare = "compare --seeds 1 --gen uniform:write=1,size=8KiB,span=1GiB,requests=20k --json \
                    --scheme baseline --scheme raid0";
     let runs: Value = serde_json::from_str(&sandbox.run(compare).success()).expect("JSON");
     let erases = |scheme: &str| {

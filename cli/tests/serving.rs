@@ -450,7 +450,7 @@ fn metrics_status_and_page_are_served_over_http() {
     fill(&mut disk, 0..10);
     let get = |path: &str| {
         let mut stream = TcpStream::connect(&address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text.split_once("\r\n\r\n").unwrap().1.to_owned()
@@ -525,7 +525,7 @@ fn what_was_served_is_recorded_and_replayed_with_other_schemes() {
     let told = sandbox.run("trace info served").success();
     assert!(told.contains("401 (199 reads, 200 writes, 0 trims, 2 flushes)"), "{told}");
     let compared = sandbox
-        .run("compare --trace served --scheme baseline --scheme was --device ssdsim-5+1 --json")
+        .run("compare --seeds 1 --trace served --scheme baseline --scheme was --device ssdsim-5+1 --json")
         .success();
     let compared: Value = serde_json::from_str(&compared).unwrap();
     let runs = compared["runs"].as_array().unwrap();

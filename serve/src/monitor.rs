@@ -163,10 +163,7 @@ impl Monitor {
         self.look_at_members(now, engine);
         let left_out = engine.incidents_left_out();
         self.events.add_dropped(left_out - std::mem::replace(&mut self.incidents_left_out, left_out));
-        let repairs = engine.repairs();
-        if let Some(repaired_pages) = self.repairs.take(now, repairs) {
-            self.events.tell(What::DamageRepaired { repaired_pages });
-        }
+        self.tell_repairs(now, engine);
         if let Some(connections) = self.refused.take(now, dropped_connections) {
             let told = std::mem::take(&mut self.refused_for);
             let reason = if told.is_empty() { "a guest broke the protocol".to_owned() } else { told };
@@ -180,7 +177,7 @@ impl Monitor {
         // What a limit led to.
         self.take_incidents(now, engine);
         let is_pending = has_grown
-            || self.repairs.is_pending(repairs)
+            || self.repairs.is_pending(engine.repairs())
             || self.refused.is_pending(dropped_connections)
             || self.space.is_out()
             || self.members.iter().any(Watched::is_pending);
@@ -271,13 +268,16 @@ impl Monitor {
             Incident::RebuildHalted { element, reason } => {
                 What::RebuildHalted { member: of(element), reason }
             }
-            Incident::ScrubEnded { pages, bad, repaired, lost, is_complete } => What::ScrubEnded {
-                read_bytes: pages * u64::from(engine.page_bytes()),
-                damaged_pages: bad,
-                repaired,
-                lost,
-                complete: is_complete,
-            },
+            Incident::ScrubEnded { pages, bad, repaired, lost, is_complete } => {
+                self.tell_scrubbed(now, engine);
+                What::ScrubEnded {
+                    read_bytes: pages * u64::from(engine.page_bytes()),
+                    damaged_pages: bad,
+                    repaired,
+                    lost,
+                    complete: is_complete,
+                }
+            }
             Incident::OutOfSpace { is_beyond_parity } => return self.want_space(now, Some(is_beyond_parity)),
             Incident::SpaceBack => return self.want_space(now, None),
             Incident::ReadOnly => What::ArrayReadOnly {
@@ -309,14 +309,7 @@ impl Monitor {
             let found = engine.troubles(number);
             let watched = &mut self.members[usize::from(number)];
             watched.health.take(now, found);
-            if let Some((read_errors, checksum_errors)) = watched.damage.take(now, &found) {
-                self.events.tell(What::DamageFound {
-                    member: member(engine, number),
-                    read_errors,
-                    checksum_errors,
-                    last_offset_bytes: u64::from(found.last_page) * u64::from(engine.page_bytes()),
-                });
-            }
+            self.tell_damage(now, number, engine);
             if engine.failure(number).is_ok_and(|failure| failure.is_none()) {
                 self.judge(now, number, engine);
             }
@@ -325,6 +318,37 @@ impl Monitor {
         if let Some(limit) = self.limit {
             (0..self.members.len() as u16).for_each(|number| self.enforce(now, number, limit, engine));
         }
+    }
+
+    /// Says what damage was found on a member, if it is time.
+    fn tell_damage(&mut self, now: Nanos, number: u16, engine: &Engine) {
+        let found = engine.troubles(number);
+        let damage = &mut self.members[usize::from(number)].damage;
+        if let Some((read_errors, checksum_errors)) = damage.take(now, &found) {
+            self.events.tell(What::DamageFound {
+                member: member(engine, number),
+                read_errors,
+                checksum_errors,
+                last_offset_bytes: u64::from(found.last_page) * u64::from(engine.page_bytes()),
+            });
+        }
+    }
+
+    /// Says what was repaired, if it is time.
+    fn tell_repairs(&mut self, now: Nanos, engine: &Engine) {
+        if let Some(repaired_pages) = self.repairs.take(now, engine.repairs()) {
+            self.events.tell(What::DamageRepaired { repaired_pages });
+        }
+    }
+
+    /// Says all that a scrub found and repaired, before the event of its end.
+    fn tell_scrubbed(&mut self, now: Nanos, engine: &Engine) {
+        for number in 0..self.members.len() as u16 {
+            self.members[usize::from(number)].damage.burst.hurry();
+            self.tell_damage(now, number, engine);
+        }
+        self.repairs.hurry();
+        self.tell_repairs(now, engine);
     }
 
     /// Says when a member begins to degrade, and when it no longer does.

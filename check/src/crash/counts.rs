@@ -51,6 +51,8 @@ pub struct Counts {
     pub ruined: u64,
     /// Of those: the ones that were opened by force alone.
     pub forced: u64,
+    /// Elements without superblocks that were recognized by their content.
+    pub reconstructed: u64,
     /// Requests asked.
     pub asked: u64,
     /// Operations that ended while arrays served.
@@ -83,6 +85,7 @@ impl Counts {
         self.scrubs += other.scrubs;
         self.ruined += other.ruined;
         self.forced += other.forced;
+        self.reconstructed += other.reconstructed;
         self.asked += other.asked;
         self.events += other.events;
     }
@@ -116,6 +119,11 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} scrubs", self.scrubs)?;
         writeln!(f, "{:>12} arrays of which more was destroyed than parity bears", self.ruined)?;
         writeln!(f, "{:>12} of them opened by force alone", self.forced)?;
+        writeln!(
+            f,
+            "{:>12} elements without superblocks that were recognized by their content",
+            self.reconstructed
+        )?;
         write!(f, "{:>12} requests, {} operations", self.asked, self.events)
     }
 }

@@ -169,6 +169,16 @@ impl Life {
             OpenError::Refused(reason) => format!("it is refused: {reason}"),
             error => format!("it cannot be opened: {error}"),
         })?;
+        // What was recognized by its content or by force is a member again, and checksums tell what it lacks.
+        let taken: u64 = opened
+            .reconstructed
+            .iter()
+            .filter(|one| one.is_taken())
+            .filter_map(|one| one.member)
+            .map(|its| 1 << its)
+            .sum();
+        self.counts.reconstructed += u64::from(taken.count_ones());
+        self.outdated &= !taken;
         let missing = self.positions(&opened, &order)?;
         self.counts.opened += 1;
         self.counts.degraded += u64::from(missing != 0);

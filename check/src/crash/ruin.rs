@@ -105,6 +105,11 @@ impl Target {
     }
 }
 
+/// More pages than hosts can have.
+fn every_page(shape: &Shape) -> BTreeSet<u64> {
+    (0..u64::from(shape.pages) * u64::from(shape.elements)).collect()
+}
+
 impl Ruin {
     /// Destroys it, and says what that may cost; nothing if there is no such thing. Elements of `lost` are lost already.
     pub(crate) fn strike(self, shape: &Shape, elements: &mut Elements, lost: u64) -> Option<Doubt> {
@@ -112,7 +117,13 @@ impl Ruin {
         let mut doubt = Doubt::default();
         let places = match self.target {
             Target::Superblocks => {
-                doubt.is_hopeless = true;
+                // Content proves which member it is where it has checksums, and is there.
+                doubt.is_hopeless = !shape.kind.has_checksums();
+                (doubt.may_be_hopeless, doubt.may_be_refused) = (true, true);
+                if lost != 0 {
+                    // One that had less than it should may be taken in the place of one that is not proved.
+                    doubt.pages = every_page(shape);
+                }
                 let width = u64::from(shape.elements / shape.groups);
                 let first = self.choice % width;
                 let its = (0..=u64::from(shape.kind.parity())).map(|nth| ((first + nth) % width) as u16);
@@ -136,9 +147,7 @@ impl Ruin {
                     is_left_there |= lost >> element & 1 == 0;
                 }
                 (doubt.is_hopeless, doubt.may_be_hopeless) = (!is_left, !is_left_there);
-                doubt.pages = (0..u64::from(u32::MAX))
-                    .take(shape.pages as usize * usize::from(shape.elements))
-                    .collect();
+                doubt.pages = every_page(shape);
                 (doubt.may_be_old, doubt.forgets) = (true, true);
                 all(elements, |page| number(page) == Some(newest))
             }

@@ -314,13 +314,15 @@ fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> 
         None => search::expand(&places)?,
     };
     places.extend(args.member.iter().map(|(_, path)| path.clone()));
+    let first = paths.len();
     for path in search::distinct(places.into_iter()) {
         if matches!(FileMedia::superblock(&path), Ok(None)) {
             paths.push(path);
         }
     }
     for (member, path) in &args.member {
-        let Some(offered) = paths.iter().position(|other| search::are_same(other, path)) else {
+        let blank = paths.iter().skip(first).position(|other| search::are_same(other, path));
+        let Some(offered) = blank.map(|nth| first + nth) else {
             return Err(Failure::failed(format!(
                 "`{}` is named member {member}, and cannot be read or has a superblock: leave it out",
                 path.display()

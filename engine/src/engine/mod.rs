@@ -327,7 +327,9 @@ impl<B: Backend> Engine<B> {
         }
         let now = self.clock.now();
         let at = self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)));
-        at.into_iter().chain(self.desk.backend.patience()).min()
+        // Nothing else wakes this thread when another host takes the array over.
+        let heartbeat = self.desk.keeper.as_ref().map(|(keeper, _)| keeper.interval());
+        [at, heartbeat, self.desk.backend.patience()].into_iter().flatten().min()
     }
 
     /// What becomes readable when an element has done something; none where [`Engine::turn`] itself waits for elements.

@@ -199,6 +199,11 @@ impl Keeper {
         Some(OwnerError::TakenOver { owner: Box::new(owner) })
     }
 
+    /// The time between two heartbeats.
+    pub fn interval(&self) -> Duration {
+        self.shared.interval
+    }
+
     /// What the heartbeats say.
     pub fn owner(&self) -> &Owner {
         &self.shared.owner

@@ -33,6 +33,11 @@ impl Burst {
         Some(grown)
     }
 
+    /// What is still to be told need not wait.
+    pub(super) fn hurry(&mut self) {
+        self.at = None;
+    }
+
     /// Whether something is still to be told.
     pub(super) fn is_pending(&self, count: u64) -> bool {
         count > self.told
