@@ -542,6 +542,10 @@ impl Life {
             return Err("it is refused though nothing is lost".into());
         }
         self.counts.forced += u64::from(is_refused);
+        if is_refused && ruin.target == Target::Superblocks {
+            // What told that an element is stale may be gone; and one of those that are recognized may do.
+            (self.outdated, self.lost) = (0, (1 << self.shape.elements) - 1);
+        }
         if !is_refused && !matches!(ruin.target, Target::Stripe | Target::Commits) {
             // What is opened without a word has lost nothing.
             self.doubt = Doubt::default();

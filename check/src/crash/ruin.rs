@@ -122,7 +122,7 @@ impl Ruin {
                 (doubt.may_be_hopeless, doubt.may_be_refused) = (true, true);
                 if lost != 0 {
                     // One that had less than it should may be taken in the place of one that is not proved.
-                    doubt.pages = every_page(shape);
+                    (doubt.pages, doubt.may_be_old) = (every_page(shape), true);
                 }
                 let width = u64::from(shape.elements / shape.groups);
                 let first = self.choice % width;
