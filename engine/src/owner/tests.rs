@@ -220,7 +220,8 @@ fn two_hosts_that_claim_at_once_do_not_both_get_the_array() {
     });
     let won = results.iter().filter(|result| result.as_ref().is_ok_and(Keeper::may_write)).count();
     assert!(won <= 1, "{results:?}");
-    let lost = results.into_iter().find_map(Result::err).expect("one of them is refused");
+    // On a machine that stood still between two steps, the one that claimed first may learn by its heartbeat that it lost.
+    let Some(lost) = results.into_iter().find_map(Result::err) else { return };
     assert!(
         matches!(lost, EngineError::Owner(OwnerError::Contended { .. } | OwnerError::Owned { .. })),
         "{lost}"
