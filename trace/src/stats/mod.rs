@@ -113,7 +113,7 @@ pub struct Updates {
 }
 
 /// Distinct pages that a trace touches, volumes apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footprint {
     /// 4 KiB pages read or written.
     pub touched_pages_4k: u64,
@@ -132,6 +132,20 @@ pub struct Footprint {
     /// of whose pages was counted is left out of them.
     #[serde(default = "every")]
     pub one_in: u64,
+}
+
+impl Default for Footprint {
+    fn default() -> Self {
+        Self {
+            touched_pages_4k: 0,
+            read_pages_4k: 0,
+            written_pages_4k: 0,
+            touched_pages_8k: 0,
+            read_pages_8k: 0,
+            written_pages_8k: 0,
+            one_in: every(),
+        }
+    }
 }
 
 fn every() -> u64 {
