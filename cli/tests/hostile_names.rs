@@ -33,7 +33,8 @@ fn is_harmless(ended: &Ended) {
         let is_layout = |c: char| matches!(c, '\n' | '\t');
         let obeyed = |c: char| (c.is_control() && !is_layout(c)) || c == '\u{202e}';
         assert!(!text.contains(obeyed), "{text:?}");
-        assert!(!text.lines().any(|line| line.trim() == "clean" || line.starts_with("  clean")), "{text}");
+        // `check` says that an array is clean in a line of its own, without the spaces of the name's.
+        assert!(!text.lines().any(|line| line.starts_with("  clean")), "{text}");
     }
 }
 
