@@ -172,6 +172,15 @@ pub enum Event {
         /// When.
         now: Nanos,
     },
+    /// The read that ends next overtook a write or trim: it found what the page held before.
+    Earlier {
+        /// The element.
+        element: u16,
+        /// The page.
+        page: u32,
+        /// Before which of the changes that the read may have overtaken, from 0 on.
+        nth: u32,
+    },
 }
 
 /// What came into an array, as [`Event::Rejoined`] has it.
@@ -247,6 +256,9 @@ impl fmt::Display for Event {
             }
             Self::Busy => f.write_str("the request was answered: busy"),
             Self::Content { element, page, .. } => write!(f, "page {page} of element {element} was known"),
+            Self::Earlier { element, page, .. } => {
+                write!(f, "page {page} of element {element} was read as it was before it was written")
+            }
             Self::Completed { id, outcome, .. } => write!(f, "operation {id} ended: {outcome:?}"),
             Self::Timer { .. } => f.write_str("a time had come"),
             Self::Ready { element } => write!(f, "element {element} had room again"),

@@ -16,6 +16,7 @@ mod event;
 mod head;
 mod replay;
 mod scribe;
+mod versions;
 
 pub use event::{Came, Event};
 pub use head::Head;

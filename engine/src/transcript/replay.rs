@@ -16,6 +16,7 @@ use stripewise_base::Nanos;
 use super::blocks::{Broken, Values};
 use super::event::{Event, InWords};
 use super::head::Head;
+use super::versions::Versions;
 use crate::backend::{Pages, Payload};
 use crate::engine::with_own_times;
 
@@ -319,7 +320,9 @@ struct Stage<'a> {
     under_way: BTreeMap<OperationId, (Operation, PageId)>,
     /// What elements hold, as far as the run wrote or read it.
     held: BTreeMap<(u16, u32), Box<[u8]>>,
-    /// What the next read finds of a page that is being written: what was there before.
+    /// What pages held before writes and trims that reads may have overtaken; none where that is zeros or not known.
+    versions: Versions<Option<Box<[u8]>>>,
+    /// What the next read finds of a page whose write it overtook.
     overtaken: BTreeMap<(u16, u32), Box<[u8]>>,
 }
 
@@ -348,9 +351,16 @@ impl Driver<Pages> for Stage<'_> {
         self.under_way.insert(id, (*operation, page));
         let place = (operation.element, operation.page);
         match operation.kind {
-            OperationKind::Write => drop(self.held.insert(place, memory.page(page).into())),
-            OperationKind::Trim => drop(self.held.remove(&place)),
-            OperationKind::Read | OperationKind::Flush => {}
+            OperationKind::Write => {
+                let before = self.held.insert(place, memory.page(page).into());
+                self.versions.change(place, before);
+            }
+            OperationKind::Trim => {
+                let before = self.held.remove(&place);
+                self.versions.change(place, before);
+            }
+            OperationKind::Read => self.versions.read(place),
+            OperationKind::Flush => {}
         }
     }
 
@@ -375,13 +385,19 @@ impl Driver<Pages> for Stage<'_> {
 impl Stage<'_> {
     /// What a read finds, which ends next.
     fn finds(&mut self, element: u16, page: u32, bytes: &[u8]) {
-        let changes = |operation: &Operation| {
-            let is_change = matches!(operation.kind, OperationKind::Write | OperationKind::Trim);
-            is_change && (operation.element, operation.page) == (element, page)
-        };
-        let is_changing = self.under_way.values().any(|(operation, _)| changes(operation));
-        let pages = if is_changing { &mut self.overtaken } else { &mut self.held };
-        pages.insert((element, page), bytes.into());
+        let place = (element, page);
+        let is_whole = self.versions.before(place).is_empty();
+        let pages = if is_whole { &mut self.held } else { &mut self.overtaken };
+        pages.insert(place, bytes.into());
+    }
+
+    /// The read that ends next finds what the page held before the `nth` change. False if there was none.
+    fn finds_earlier(&mut self, element: u16, page: u32, nth: u32, page_bytes: u32) -> bool {
+        let place = (element, page);
+        let Some(before) = self.versions.before(place).get(nth as usize) else { return false };
+        let bytes = before.clone().unwrap_or_else(|| vec![0; page_bytes as usize].into());
+        self.overtaken.insert(place, bytes);
+        true
     }
 
     fn left(&mut self, element: u16) {
@@ -393,9 +409,12 @@ impl Stage<'_> {
     fn over(&mut self, id: OperationId, outcome: Outcome, memory: &mut Pages) -> bool {
         let Some((operation, page)) = self.under_way.remove(&id) else { return false };
         self.script.told.failed_operations += u64::from(outcome != Outcome::Done);
+        let place = (operation.element, operation.page);
+        if operation.kind != OperationKind::Flush {
+            self.versions.over(place);
+        }
         if operation.kind == OperationKind::Read && outcome == Outcome::Done {
             let into = memory.page_mut(page);
-            let place = (operation.element, operation.page);
             match self.overtaken.remove(&place).as_ref().or_else(|| self.held.get(&place)) {
                 Some(bytes) => into.copy_from_slice(bytes),
                 None => into.fill(0),
@@ -421,8 +440,13 @@ fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String>
         }
     };
     script.answered(&Event::Opened { epoch: opened.epoch });
-    let stage =
-        Stage { script, under_way: BTreeMap::new(), held: BTreeMap::new(), overtaken: BTreeMap::new() };
+    let stage = Stage {
+        script,
+        under_way: BTreeMap::new(),
+        held: BTreeMap::new(),
+        versions: Versions::default(),
+        overtaken: BTreeMap::new(),
+    };
     Player { array, stage, page_bytes: elements.page_bytes, now: 0 }.play()
 }
 
@@ -471,6 +495,9 @@ impl Player<'_> {
                     return false;
                 }
                 self.stage.finds(element, page, bytes);
+            }
+            Event::Earlier { element, page, nth } => {
+                return stage.finds_earlier(element, page, nth, self.page_bytes);
             }
             Event::Completed { now, id, outcome, took_ns } => {
                 if took_ns > now || !stage.over(id, outcome, array.memory()) {

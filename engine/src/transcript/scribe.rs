@@ -1,6 +1,5 @@
 //! Writes the transcript of an engine while it serves.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use stripewise_base::Nanos;
 use super::blocks::Blocks;
 use super::event::{Came, Event};
 use super::head::Head;
+use super::versions::Versions;
 use crate::error::EngineError;
 use crate::files::create_private;
 
@@ -25,8 +25,8 @@ pub struct Scribe {
     blocks: Blocks<BufWriter<File>>,
     /// For each element and page, what the run wrote there or found there: its checksum; [`UNKNOWN`] if neither.
     known: Vec<Vec<u32>>,
-    /// The elements and pages of writes and trims under way.
-    changing: BTreeSet<(u16, u32)>,
+    /// Checksums of what pages held before writes and trims that reads may have overtaken.
+    versions: Versions<u32>,
     zeros: u32,
     /// Whether nothing happened since operations were last offered, so that to offer them again changes nothing.
     has_dispatched: bool,
@@ -52,7 +52,7 @@ impl Scribe {
             path: path.into(),
             blocks: made.map_err(|error| EngineError::Transcript { path: path.into(), error })?,
             known: Vec::new(),
-            changing: BTreeSet::new(),
+            versions: Versions::default(),
             zeros: UNKNOWN,
             has_dispatched: false,
             failed: None,
@@ -83,33 +83,42 @@ impl Scribe {
     /// An operation begins. `page` has what it writes, if it does.
     pub(crate) fn start(&mut self, id: OperationId, operation: &Operation, page: &[u8]) {
         self.note(&Event::Started { id, operation: *operation });
+        let place = (operation.element, operation.page);
+        let becomes = match operation.kind {
+            OperationKind::Write => mark(page),
+            OperationKind::Trim => self.zeros,
+            OperationKind::Read => return self.versions.read(place),
+            OperationKind::Flush => return,
+        };
         let known = &mut self.known[usize::from(operation.element)][operation.page as usize];
-        match operation.kind {
-            OperationKind::Write => *known = mark(page),
-            OperationKind::Trim => *known = self.zeros,
-            OperationKind::Read | OperationKind::Flush => return,
-        }
-        self.changing.insert((operation.element, operation.page));
+        self.versions.change(place, std::mem::replace(known, becomes));
     }
 
-    /// A page was read: what is not known of it is told before anything follows from it. While it is being written it may have
-    /// been read as it was before; then what is known of it stays.
+    /// A page was read: what is not known of it is told before anything follows from it. A read that overtook a write found what
+    /// was there before, or some of both; then what is known of the page stays.
     pub(crate) fn read(&mut self, operation: &Operation, page: &[u8]) {
         let Operation { element, page: number, .. } = *operation;
         let known = &mut self.known[usize::from(element)][number as usize];
         let found = mark(page);
-        if *known != found {
-            if !self.changing.contains(&(element, number)) {
-                *known = found;
-            }
-            self.note(&Event::Content { element, page: number, bytes: page.into() });
+        if *known == found {
+            return;
         }
+        let before = self.versions.before((element, number));
+        // Its bytes are not those of the replay, which makes its own for what the run wrote.
+        if let Some(nth) = before.iter().rposition(|&mark| mark == found) {
+            let nth = nth as u32;
+            return self.note(&Event::Earlier { element, page: number, nth });
+        }
+        if before.is_empty() {
+            *known = found;
+        }
+        self.note(&Event::Content { element, page: number, bytes: page.into() });
     }
 
     /// An operation is over, however it ended.
     pub(crate) fn over(&mut self, operation: &Operation) {
-        if matches!(operation.kind, OperationKind::Write | OperationKind::Trim) {
-            self.changing.remove(&(operation.element, operation.page));
+        if operation.kind != OperationKind::Flush {
+            self.versions.over((operation.element, operation.page));
         }
     }
 

@@ -128,6 +128,10 @@ fn recorded(text: &str, folder: &Path) -> (PathBuf, Engine) {
     (transcript, engine)
 }
 
+fn words(events: &[&Event]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
 fn replayed(path: &Path) -> Replayed {
     Replay::open(path).unwrap().run().unwrap()
 }
@@ -226,7 +230,7 @@ fn reads_that_go_around_slow_elements_are_right_and_replay_operation_by_operatio
 }
 
 #[test]
-fn what_a_read_found_that_overtook_a_write_is_told_of_that_read_alone() {
+fn a_read_that_overtook_a_write_is_recorded_by_the_version_that_it_found() {
     let folder = tempfile::tempdir().unwrap();
     let (transcript, engine) = recorded(IN_PLACE, folder.path());
     engine.close().unwrap();
@@ -242,14 +246,27 @@ fn what_a_read_found_that_overtook_a_write_is_told_of_that_read_alone() {
     scribe.start(2, &read, &[]);
     scribe.start(3, &write, &new);
     scribe.read(&read, &old);
+    scribe.over(&read);
     scribe.start(4, &read, &[]);
     scribe.read(&read, &new);
+    scribe.over(&read);
+    scribe.start(5, &read, &[]);
+    // The write ends first; the read found what was there before it all the same.
     scribe.over(&write);
+    scribe.read(&read, &old);
+    scribe.over(&read);
+    scribe.start(6, &read, &[]);
     scribe.read(&read, &new);
+    scribe.over(&read);
+    // Nothing is under way any more: what differs now is damage, and its bytes are recorded.
+    scribe.start(7, &read, &[]);
+    scribe.read(&read, &old);
     scribe.finish().unwrap();
     let (_, events) = events(&path);
-    let told = events.iter().filter(|event| matches!(event, Event::Content { .. })).count();
-    assert_eq!(told, 1, "{events:?}");
+    let found: Vec<_> = events.iter().filter(|event| !matches!(event, Event::Started { .. })).collect();
+    let earlier = Event::Earlier { element: 1, page: 40, nth: 0 };
+    let damage = Event::Content { element: 1, page: 40, bytes: old.into() };
+    assert!(found == [&earlier, &earlier, &damage], "{}", words(&found));
 }
 
 #[test]
