@@ -175,3 +175,30 @@ fn a_conversion_that_would_lose_times_is_refused_unless_rounding_is_allowed() {
     assert!(ended.stderr.contains("times were rounded"), "{}", ended.stderr);
     ended.success();
 }
+
+#[test]
+fn a_trace_without_a_clock_prints_no_rates() {
+    let sandbox = Sandbox::new();
+    let lines =
+        |gap: u64| -> String { (0..50u64).map(|n| format!("{}.000 0 {} 16 0\n", n * gap, n * 16)).collect() };
+    sandbox.write("clock.txt", &lines(2));
+    sandbox.write("still.txt", &lines(0));
+    let info = |name: &str| sandbox.run(&format!("trace info {name}")).success();
+    let (clock, still) = (info("clock.txt"), info("still.txt"));
+    assert!(still.contains("all requests have the same time"), "{still}");
+    for word in ["requests/s", "interval up to", "mean interval", "500"] {
+        assert!(clock.contains(word) && !still.contains(word), "{word}: {still}");
+    }
+}
+
+#[test]
+fn an_absurd_clock_is_refused_by_every_command_that_reads_traces() {
+    let sandbox = Sandbox::new();
+    let lines: String = (0..400u64).map(|n| format!("{} 0 {} 128 1\n", n * 300, n * 128)).collect();
+    sandbox.write("times.txt", &lines);
+    for line in ["trace info times.txt", "trace convert times.txt a.parquet", "run --trace times.txt"] {
+        let error = sandbox.run(line).failure(1);
+        assert!(error.contains("GB/s") && error.contains("ssdsim:us"), "{line}: {error}");
+        sandbox.run(&format!("{line} --format ssdsim:us")).success();
+    }
+}

@@ -41,15 +41,15 @@ pub enum TraceError {
         /// What stands there, shortened.
         found: String,
     },
-    /// No known format fits the file, or two fit equally well.
-    #[error("{path}: {reason}; name the format with --format ({known})", path = path.display())]
+    /// No known format fits the file, two fit equally well, or the one that fits makes it implausible.
+    #[error("{path}: {reason}; {remedy}", path = path.display())]
     Format {
         /// The file.
         path: PathBuf,
         /// Why no format was chosen.
         reason: String,
-        /// The formats' names.
-        known: String,
+        /// What to do: which formats to name, the likeliest first.
+        remedy: String,
     },
     /// The file is recognised as something else, or as damaged beyond reading.
     #[error("{path} {reason}", path = path.display())]

@@ -1,7 +1,8 @@
 //! Text traces: records out of blocks of lines, and what is done about lines that are none.
 
 use crate::format::{
-    Chosen, FormatName, LineFormat, Stop, detect, found, is_header, is_oracle_general, known, oracle_refusal,
+    Chosen, FormatName, LineFormat, Stop, Undetected, detect, found, is_header, is_oracle_general,
+    oracle_refusal,
 };
 use crate::input::Input;
 use crate::lines::Lines;
@@ -36,7 +37,9 @@ impl TextReader {
             Some(name) => (name.chosen(), None),
             None => match detect(lines.block()) {
                 Ok(detected) => (detected.chosen, detected.note),
-                Err(reason) => return Err(TraceError::Format { path, reason, known: known() }),
+                Err(Undetected { reason, remedy }) => {
+                    return Err(TraceError::Format { path, reason, remedy });
+                }
             },
         };
         let Some(format) = chosen.lines() else {

@@ -65,7 +65,7 @@ fn samples() -> Vec<Sample> {
             (0, 0),
         ),
         sample(
-            "disksim",
+            "disksim:blocks",
             "0.000 5 174224064 16 1\n0.221 5 162947904 24 0\n",
             &[(0, 5, 174_224_064 * 512, 8_192, R), (221_000, 5, 162_947_904 * 512, 12_288, W)],
             (0, 0),
@@ -266,7 +266,7 @@ fn what_two_formats_fit_is_refused_and_both_are_named() {
     let input = "0.000 0 40960 4096 1\n0.221 0 8192 512 0\n";
     match read(input, &OpenOptions::default()) {
         Err(TraceError::Format { reason, .. }) => {
-            assert!(reason.contains("disksim and replayer:in fit"), "{reason}");
+            assert!(reason.contains("disksim:blocks and replayer:in fit"), "{reason}");
         }
         other => panic!("{other:?}"),
     }

@@ -60,9 +60,23 @@ const FILES: &[Known] = &[
         name: Some("mqsim"),
         ..known("mqsim/tpcc-small.trace.zst", "mqsim", 6_999, (37.4, 0.1), 8.33, (0.1365, 0.0001))
     },
-    known("disksim/ssd-postmark-aligned2.trace.zst", "disksim", 62_257, (16.8, 0.1), 222.3, (490.4, 0.1)),
-    known("disksim/tpcc9dev.999.trace.zst", "disksim", 999, (76.5, 0.1), 9.67, (1.065, 0.001)),
-    known("msps/MSN-FS-disk5.lines1-90000.trace.zst", "disksim", 90_000, (10.0, 0.1), 17.95, (65.07, 0.01)),
+    known(
+        "disksim/ssd-postmark-aligned2.trace.zst",
+        "disksim:blocks",
+        62_257,
+        (16.8, 0.1),
+        222.3,
+        (490.4, 0.1),
+    ),
+    known("disksim/tpcc9dev.999.trace.zst", "disksim:blocks", 999, (76.5, 0.1), 9.67, (1.065, 0.001)),
+    known(
+        "msps/MSN-FS-disk5.lines1-90000.trace.zst",
+        "disksim:blocks",
+        90_000,
+        (10.0, 0.1),
+        17.95,
+        (65.07, 0.01),
+    ),
     Known {
         sorted: 1_297,
         ..known(

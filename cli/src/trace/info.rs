@@ -129,7 +129,9 @@ fn text(stats: &Stats, intervals: &Intervals, read: &ReadReport, width: usize) -
         wrap(line, NAMES, width, &mut text);
     }
     sizes(stats, width, &mut text);
-    intervals.text(width, &mut text);
+    if !stats.has_no_clock() {
+        intervals.text(width, &mut text);
+    }
     skew(stats, width, &mut text);
     rate(stats, width, &mut text);
     text

@@ -42,7 +42,7 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
     table(
         "as in paper 000, Table IV: intervals that so many requests do not exceed",
         &SHARES.map(|(name, _)| name),
-        &|stats| SHARES.iter().map(|(_, share)| human::time(stats.gaps.quantile_ns(*share))).collect(),
+        &|stats| SHARES.map(|(_, share)| clocked(stats, human::time(stats.gaps.quantile_ns(share)))).to_vec(),
     );
     table(
         "as in paper 001, Table I: chunks of 4 KiB",
@@ -68,14 +68,14 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
         "as in paper 003, Table 1: workload (R, I, W)",
         &["request_size", "interval", "writes"],
         &|stats| {
-            let interval = human::time(stats.gaps.mean_ns as u64);
+            let interval = clocked(stats, human::time(stats.gaps.mean_ns as u64));
             vec![kib(stats.size_all.mean_bytes), interval, percent(stats.write_ratio)]
         },
     );
     table("as in paper 004, Table 2", &["read_ratio", "IOPS", "average_read", "average_write"], &|stats| {
         vec![
             percent(read_ratio(stats)),
-            human::rate(stats.requests_per_second),
+            clocked(stats, human::rate(stats.requests_per_second)),
             kib(stats.size_read.mean_bytes),
             kib(stats.size_write.mean_bytes),
         ]
@@ -139,6 +139,11 @@ fn read_ratio(stats: &Stats) -> f64 {
 /// A mean size; of nothing there is none.
 fn kib(bytes: f64) -> String {
     if bytes == 0.0 { "-".to_owned() } else { format!("{:.2} KiB", bytes / 1024.0) }
+}
+
+/// What is measured by the clock; without one there is nothing.
+fn clocked(stats: &Stats, measured: String) -> String {
+    if stats.has_no_clock() { "-".to_owned() } else { measured }
 }
 
 fn percent(share: f64) -> String {

@@ -4,9 +4,12 @@
 //! of the lines (the rest may be damage), and scores 2 points a line that is typical of it, 1 if another format is
 //! likelier. The highest score wins. A tie between a format and one that declares itself its twin (`same_as`: same
 //! columns, same units, same requests) goes to the one earlier in the list, and a note says so; any other tie is an
-//! error, because the two would yield different requests.
+//! error, because the two would yield different requests. So is a file that the chosen format makes implausible.
 
-use super::{Chosen, Cursor, Entry, FORMATS, Format, FormatName, Separator, ends_field};
+use std::cmp::Reverse;
+
+use super::plausible::{Likely, absurd_rate, records};
+use super::{Chosen, Cursor, Entry, FORMATS, Format, FormatName, Separator, Variant, ends_field};
 
 /// Lines that are looked at.
 const SAMPLE: usize = 200;
@@ -16,6 +19,13 @@ const SAMPLE: usize = 200;
 pub(crate) struct Detected {
     pub(crate) chosen: Chosen,
     pub(crate) note: Option<String>,
+}
+
+/// Why no format was chosen, and what the user can do.
+#[derive(Debug)]
+pub(crate) struct Undetected {
+    pub(crate) reason: String,
+    pub(crate) remedy: String,
 }
 
 /// How one candidate fared.
@@ -28,21 +38,19 @@ struct Fit {
     failure: Option<(usize, usize, &'static str)>,
 }
 
-/// Chooses the format of the whole lines in `sample`, or says why none was chosen.
-pub(crate) fn detect(sample: &[u8]) -> Result<Detected, String> {
-    let mut fits: Vec<Fit> = candidates().map(|chosen| try_format(chosen, sample)).collect();
+/// Chooses the format of the whole lines in `block`, or says why none was chosen.
+pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
+    let mut fits: Vec<Fit> = candidates().map(|chosen| try_format(chosen, block)).collect();
     if fits.iter().all(|fit| fit.lines == 0) {
-        return Err("the file holds no line of data".to_owned());
+        let reason = "the file holds no line of data".to_owned();
+        let remedy = "to read it as an empty trace, name a format with --format".to_owned();
+        return Err(Undetected { reason, remedy });
     }
     // Stable: equals stay in the order of the list.
-    fits.sort_by_key(|fit| std::cmp::Reverse((fit.fits * 4 >= fit.lines * 3, fit.score)));
+    fits.sort_by_key(|fit| Reverse((fit.fits * 4 >= fit.lines * 3, fit.score)));
     let best = &fits[0];
     if best.fits * 4 < best.lines * 3 || best.fits == 0 {
-        return Err(if is_table_of_sizes(sample) {
-            TABLE_OF_SIZES.to_owned()
-        } else {
-            nearest(&fits, sample)
-        });
+        return Err(none_fits(&mut fits, block));
     }
     let name = FormatName::new(best.chosen);
     let mut note = None;
@@ -50,15 +58,16 @@ pub(crate) fn detect(sample: &[u8]) -> Result<Detected, String> {
         let format = other.chosen.format();
         if format.and_then(|format| format.same_as) != best.chosen.format().map(|format| format.name) {
             let other = FormatName::new(other.chosen);
-            return Err(format!("{name} and {other} fit its first lines equally well"));
+            let reason = format!("{name} and {other} fit its first lines equally well");
+            return Err(Undetected { reason, remedy: format!("name one with --format: {name} or {other}") });
         }
         let twin = format.map_or("", |format| format.name);
         note = Some(format!("{twin} has the same columns and units: the requests are the same"));
     }
-    let variants = best.chosen.format().map_or(&[][..], |format| format.variants);
-    let hidden = variants.iter().filter(|variant| !variant.visible);
-    let others: Vec<String> =
-        hidden.map(|variant| format!("{} ({})", base(name, variant.name), variant.about)).collect();
+    let others: Vec<String> = possible(best.chosen, block)?
+        .iter()
+        .map(|(other, about)| format!("{} ({about})", FormatName::new(*other)))
+        .collect();
     if !others.is_empty() {
         let text = format!("read as {name}; if not, name {}", others.join(" or "));
         note = Some(note.map_or(text.clone(), |note| format!("{text}; {note}")));
@@ -66,9 +75,54 @@ pub(crate) fn detect(sample: &[u8]) -> Result<Detected, String> {
     Ok(Detected { chosen: best.chosen, note })
 }
 
-fn base(name: FormatName, variant: &str) -> String {
-    let text = name.to_string();
-    format!("{}:{variant}", text.split(':').next().unwrap_or_default())
+/// The variants that `block` may be in besides `chosen` and does not show, each with what it means.
+///
+/// Read as `chosen`, the block is plausible; otherwise an error says why it is not, and which variants to name.
+fn possible(chosen: Chosen, block: &[u8]) -> Result<Vec<(Chosen, &'static str)>, Undetected> {
+    let sample = |chosen: Chosen| Some((records(chosen, block), chosen.lines()?));
+    let rate = |chosen: Chosen| {
+        let (records, lines) = sample(chosen)?;
+        absurd_rate(&records, lines.tick_ns())
+    };
+    let name = FormatName::new(chosen);
+    let refused = |why: String, remedies: Vec<(Chosen, &'static str)>| {
+        let mut names: Vec<String> =
+            remedies.iter().map(|(other, about)| format!("{} ({about})", FormatName::new(*other))).collect();
+        names.push(format!("{name} if that is right"));
+        let columns = if remedies.is_empty() { "; other units are read with --columns" } else { "" };
+        Undetected {
+            reason: format!("read as {name}, {why}"),
+            remedy: format!("name the unit with --format: {}{columns}", names.join(", or ")),
+        }
+    };
+    if let Some(bytes) = rate(chosen) {
+        let remedies = hidden(chosen).filter(|(other, _)| rate(*other).is_none()).collect();
+        let gigabytes = bytes / 1e9;
+        return Err(refused(
+            format!("its times make {gigabytes:.1} GB/s on each volume, which no device takes"),
+            remedies,
+        ));
+    }
+    let mut others = Vec::new();
+    for (other, about) in hidden(chosen) {
+        let Some((records, lines)) = sample(other) else { continue };
+        match lines.likely(&records) {
+            Likely::No => {}
+            Likely::Maybe => others.push((other, about)),
+            Likely::Rather(why) => return Err(refused(why.to_owned(), vec![(other, about)])),
+        }
+    }
+    Ok(others)
+}
+
+/// The variants of the format of `chosen` that its lines do not show, each with what it means.
+fn hidden(chosen: Chosen) -> impl Iterator<Item = (Chosen, &'static str)> {
+    let (format, variants): (usize, &'static [Variant]) = match chosen {
+        Chosen::Text { format, .. } => (format, FORMATS[format].variants),
+        _ => (0, &[]),
+    };
+    let hidden = variants.iter().enumerate().filter(|(_, variant)| !variant.visible);
+    hidden.map(move |(variant, its)| (Chosen::Text { format, variant }, its.about))
 }
 
 fn candidates() -> impl Iterator<Item = Chosen> {
@@ -120,20 +174,62 @@ fn is_table_of_sizes(sample: &[u8]) -> bool {
     })
 }
 
-/// The format that came nearest, and where it failed: the likeliest thing to help.
-fn nearest(fits: &[Fit], sample: &[u8]) -> String {
-    let failed = fits.iter().filter_map(|fit| fit.failure.map(|failure| (fit, failure)));
-    let Some((fit, (number, at, expected))) = failed.max_by_key(|(fit, (_, at, _))| (fit.fits, *at)) else {
-        return "no format fits its first lines".to_owned();
+/// The formats that are named where none fits.
+const LIKELIEST: usize = 3;
+
+/// Where the format that came nearest failed, and which formats are likeliest.
+fn none_fits(fits: &mut [Fit], sample: &[u8]) -> Undetected {
+    if is_table_of_sizes(sample) {
+        let remedy = "device_size.csv is read by no format".to_owned();
+        return Undetected { reason: TABLE_OF_SIZES.to_owned(), remedy };
+    }
+    // By the lines that fit; of the first that does not, by its number of fields, then by how much of it fits.
+    fits.sort_by_key(|fit| {
+        let (number, at, _) = fit.failure.unwrap_or_default();
+        let line = lines(sample).nth(number).unwrap_or_default();
+        let lacking = fit.chosen.format().map_or(usize::MAX, |format| lacking(line, format));
+        (Reverse(fit.fits), lacking, Reverse(at))
+    });
+    let mut likeliest: Vec<&Fit> = Vec::new();
+    for fit in fits.iter().filter(|fit| fit.failure.is_some()) {
+        let format = fit.chosen.format();
+        let is_new = likeliest.iter().all(|other| {
+            let other = other.chosen.format().map(|other| other.name);
+            format.is_some_and(|format| other != Some(format.name) && other != format.same_as)
+        });
+        if is_new && likeliest.len() < LIKELIEST {
+            likeliest.push(fit);
+        }
+    }
+    let names: Vec<String> = likeliest.iter().map(|fit| FormatName::new(fit.chosen).to_string()).collect();
+    let reason = match likeliest.first().and_then(|fit| fit.failure) {
+        None => "no format fits its first lines".to_owned(),
+        Some((number, at, expected)) => format!(
+            "no format fits its first lines; {} comes nearest, and fails at line {}, column {}: expected {expected}, \
+             found `{}`",
+            names[0],
+            number + 1,
+            at + 1,
+            found(lines(sample).nth(number).unwrap_or_default(), at)
+        ),
     };
-    format!(
-        "no format fits its first lines; {} comes nearest, and fails at line {}, column {}: expected {expected}, \
-         found `{}`",
-        FormatName::new(fit.chosen),
-        number + 1,
-        at + 1,
-        found(lines(sample).nth(number).unwrap_or_default(), at)
-    )
+    let remedy = format!(
+        "name the format with --format (the likeliest: {}; `stripewise trace formats` lists all), or the columns with \
+         --columns",
+        names.join(", ")
+    );
+    Undetected { reason, remedy }
+}
+
+/// By how many fields `line` and a line of `format` differ.
+fn lacking(line: &[u8], format: &Format) -> usize {
+    let fields = match format.separator {
+        Separator::Comma => line.split(|&byte| byte == b',').count(),
+        Separator::Blanks | Separator::None => {
+            line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count()
+        }
+    };
+    fields.abs_diff(format.fields)
 }
 
 /// Whether `line` names columns: as many fields as the format has, each with a letter and none with a digit.

@@ -13,18 +13,20 @@ mod files;
 mod oracle;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
+mod plausible;
 mod sectors;
 
 use std::fmt;
 use std::str::FromStr;
 
+use plausible::Likely;
 use stripewise_base::suggest;
 
 pub use binary::{BINARY_FORMATS, BinaryFormat};
 pub(crate) use binary::{BinaryReader, detect as detect_binary, is_tar, order as binary_order};
 pub use columns::Columns;
 pub(crate) use cursor::{Cursor, Expected, ends_field};
-pub(crate) use detect::{detect, found, is_header};
+pub(crate) use detect::{Undetected, detect, found, is_header};
 pub(crate) use files::{is_blktrace_member, members};
 pub(crate) use oracle::{is_oracle_general, refusal as oracle_refusal};
 
@@ -74,7 +76,7 @@ pub struct Variant {
     pub name: &'static str,
     /// What it means.
     pub about: &'static str,
-    /// Whether the lines show it; detection never chooses one that they do not.
+    /// Whether the lines show it; detection never chooses one that they do not, and names it where it is likely.
     pub visible: bool,
 }
 
@@ -186,6 +188,11 @@ pub(crate) trait LineFormat: Send {
         2
     }
 
+    /// How likely a file is in this variant, whose lines do not show it, by a sample of its requests read in it.
+    fn likely(&self, _sample: &[Record]) -> Likely {
+        Likely::Maybe
+    }
+
     /// Reads lines from `block`, which ends with a line feed, into `out` until either is exhausted or a line is
     /// not a record. One call a block, so that what lies inside it is compiled for the one format.
     fn records(&mut self, block: &[u8], clock: &mut Clock, out: &mut Vec<Request>) -> Progress {
@@ -273,7 +280,7 @@ pub fn format_names() -> Vec<(String, String)> {
     let binary = BINARY_FORMATS.iter().map(|format| (format.name, format.about, format.variants));
     for (name, about, variants) in text.chain(binary) {
         names.push((name.to_owned(), about.to_owned()));
-        for variant in variants.iter().skip(1) {
+        for variant in variants {
             names.push((format!("{name}:{}", variant.name), variant.about.to_owned()));
         }
     }
@@ -283,7 +290,7 @@ pub fn format_names() -> Vec<(String, String)> {
 }
 
 /// The same names in one line.
-pub(crate) fn known() -> String {
+fn known() -> String {
     let names: Vec<String> = format_names().into_iter().map(|(name, _)| name).collect();
     names.join(", ")
 }

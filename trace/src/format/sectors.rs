@@ -1,11 +1,11 @@
 //! The line that SSDsim, MQSim and DiskSim share: `time device lba sectors kind`, separated by blanks, addresses and
 //! sizes in sectors of 512 bytes. They differ in the unit of time and in what the kind may be.
 
-use super::fields::{bit, whole_sectors};
+use super::fields::{SECTORS, bit, whole_sectors};
 use super::{Cursor, Entry, Expected, LineFormat, Loss, Record, push_number};
 use crate::Kind;
 
-const SECTOR: u64 = 512;
+pub(super) use super::fields::SECTOR;
 
 /// SSDsim and MQSim: times are whole numbers, and the kind is 0 for a write and 1 for a read.
 pub(super) struct WholeTimes {
@@ -35,19 +35,39 @@ impl LineFormat for WholeTimes {
 /// The three columns in the middle, with the blank behind each.
 #[inline]
 pub(super) fn place(time: u64, line: &mut Cursor<'_>) -> Result<Record, Expected> {
+    place_of(SECTOR, time, line)
+}
+
+/// The same where sizes are counted in `unit` bytes.
+#[inline]
+pub(super) fn place_of(unit: u64, time: u64, line: &mut Cursor<'_>) -> Result<Record, Expected> {
     line.blank()?;
     let volume = line.number_u32("a device: a whole number")?;
     line.blank()?;
     let offset = line.address(SECTOR, "an address: a whole number of 512 B sectors")?;
     line.blank()?;
-    let bytes = line.size(SECTOR, offset, "a size: a whole number of 512 B sectors, not 0, below 4 GiB")?;
+    let wanted = match unit {
+        SECTOR => SECTORS,
+        _ => "a size: a whole number of 4 KiB pages, not 0, below 4 GiB",
+    };
+    let bytes = line.size(unit, offset, wanted)?;
     line.blank()?;
     Ok(Record { time, kind: Kind::Read, offset, bytes, volume })
 }
 
 /// All columns but the time; the kind is written as 1 for a read, which all three formats understand.
 pub(super) fn push_place(record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
+    push_place_of(SECTOR, record, line)
+}
+
+/// The same where sizes are counted in `unit` bytes, which whole sectors make up.
+pub(super) fn push_place_of(unit: u64, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
     let (sector, sectors) = whole_sectors(record)?;
+    let sectors_a_unit = unit / SECTOR;
+    if !sectors.is_multiple_of(sectors_a_unit) {
+        return Err(format!("size {} is no multiple of {unit}; write `disksim` or `parquet`", record.bytes));
+    }
+    let sectors = sectors / sectors_a_unit;
     for value in [u64::from(record.volume), sector, sectors, u64::from(record.kind == Kind::Read)] {
         line.push(b' ');
         push_number(line, value);

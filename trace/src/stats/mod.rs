@@ -194,6 +194,11 @@ pub struct Volume {
 }
 
 impl Stats {
+    /// Whether all requests have the same time, as in traces without a clock: rates and intervals have no meaning then.
+    pub fn has_no_clock(&self) -> bool {
+        self.span_ns == 0
+    }
+
     /// Reads `source` to its end.
     ///
     /// # Errors

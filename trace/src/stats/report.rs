@@ -9,7 +9,6 @@ const LISTED_VOLUMES: usize = 16;
 
 impl Display for Stats {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let row = |f: &mut Formatter<'_>, name: &str, value: String| writeln!(f, "{name:<22} {value}");
         row(
             f,
             "requests",
@@ -47,35 +46,7 @@ impl Display for Stats {
                 row(f, name, describe(sizes))?;
             }
         }
-        row(f, "span", time(self.span_ns as f64))?;
-        row(
-            f,
-            "rate",
-            format!(
-                "{:.1} requests/s, {}/s, mean interval {}",
-                self.requests_per_second,
-                size(self.bytes_per_second),
-                time(self.gaps.mean_ns)
-            ),
-        )?;
-        row(
-            f,
-            "intervals",
-            [0.2, 0.4, 0.6, 0.8, 0.9, 0.99, 0.999, 1.0]
-                .map(|share| {
-                    format!("{} % {}", trim_zeros(share * 100.0), time(self.gaps.quantile_ns(share) as f64))
-                })
-                .join("; "),
-        )?;
-        row(
-            f,
-            "same time stamp",
-            format!(
-                "{} of intervals; {} requests step back in time",
-                percent(self.gaps.ties),
-                self.gaps.backward_steps
-            ),
-        )?;
+        self.times(f)?;
         let footprint = self.footprint;
         let pages = |pages: u64| size(pages as f64 * PAGE_BYTES as f64);
         row(
@@ -150,6 +121,48 @@ impl Display for Stats {
         }
         Ok(())
     }
+}
+
+impl Stats {
+    /// When requests arrive. Where all have one time there is no rate and no interval.
+    fn times(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.has_no_clock() {
+            return row(f, "span", "none: all requests have the same time".to_owned());
+        }
+        row(f, "span", time(self.span_ns as f64))?;
+        row(
+            f,
+            "rate",
+            format!(
+                "{:.1} requests/s, {}/s, mean interval {}",
+                self.requests_per_second,
+                size(self.bytes_per_second),
+                time(self.gaps.mean_ns)
+            ),
+        )?;
+        row(
+            f,
+            "intervals",
+            [0.2, 0.4, 0.6, 0.8, 0.9, 0.99, 0.999, 1.0]
+                .map(|share| {
+                    format!("{} % {}", trim_zeros(share * 100.0), time(self.gaps.quantile_ns(share) as f64))
+                })
+                .join("; "),
+        )?;
+        row(
+            f,
+            "same time stamp",
+            format!(
+                "{} of intervals; {} requests step back in time",
+                percent(self.gaps.ties),
+                self.gaps.backward_steps
+            ),
+        )
+    }
+}
+
+fn row(f: &mut Formatter<'_>, name: &str, value: String) -> fmt::Result {
+    writeln!(f, "{name:<22} {value}")
 }
 
 fn describe(sizes: &SizeStats) -> String {

@@ -133,3 +133,13 @@ fn memory_does_not_grow_with_the_length_of_the_trace() {
     assert_eq!(extents("100k"), 256, "16 MiB in extents of 64 KiB");
     assert_eq!(extents("1M"), 256);
 }
+
+#[test]
+fn a_trace_without_a_clock_is_described_without_rates_and_intervals() {
+    let text =
+        |gap_ns: u64| stats(&[0, 1, 2].map(|n| (n * gap_ns, n * 4096, 4 * K, Kind::Write))).to_string();
+    assert!(text(0).contains("none: all requests have the same time"), "{}", text(0));
+    for word in ["requests/s", "interval", "same time stamp"] {
+        assert!(!text(0).contains(word) && text(1_000).contains(word), "{word}: {}", text(0));
+    }
+}

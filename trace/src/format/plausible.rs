@@ -1,0 +1,59 @@
+//! Whether what a detected format makes of a file is plausible: units are not written in the lines, and a wrong one turns
+//! a trace into another workload without any other sign.
+//!
+//! Only a format that was detected is held to this. One that is named is taken at its word.
+
+use std::collections::BTreeSet;
+
+use super::{Chosen, Cursor, Entry, Record};
+use crate::Kind;
+
+/// How likely a file is in a variant that its lines do not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Likely {
+    /// Nothing speaks for it.
+    No,
+    /// Nothing speaks against it: a remark names it.
+    Maybe,
+    /// So likely that the file is refused until a variant is named, because, read as detected, this is said of it.
+    Rather(&'static str),
+}
+
+/// The fewest requests from which anything is concluded.
+pub(super) const FEWEST: usize = 64;
+
+/// Bytes a second that no device takes: more than the 15.75 GB/s of four lanes of PCI Express 5.0.
+const ABSURD: f64 = 16e9;
+
+/// The requests of `block` as `chosen` reads them; lines that it cannot read are left out.
+pub(super) fn records(chosen: Chosen, block: &[u8]) -> Vec<Record> {
+    let Some(mut reader) = chosen.lines() else { return Vec::new() };
+    let lines = block.split_inclusive(|&byte| byte == b'\n');
+    let read = lines.filter_map(|line| match reader.whole_record(&mut Cursor::new(line)) {
+        Ok(Entry::Request(record)) => Some(record),
+        _ => None,
+    });
+    read.collect()
+}
+
+/// The bytes a second that `sample` moves on each of its volumes, if its times of `tick_ns` tell and no device does that.
+pub(super) fn absurd_rate(sample: &[Record], tick_ns: u64) -> Option<f64> {
+    let (first, last) = sample.iter().fold((u64::MAX, 0), |(first, last): (u64, u64), record| {
+        (first.min(record.time), last.max(record.time))
+    });
+    if sample.len() < FEWEST || last == first {
+        return None;
+    }
+    // The last moment is as long as the clock's grain.
+    let seconds = (last - first + 1) as f64 * tick_ns as f64 * 1e-9;
+    let data = sample.iter().filter(|record| matches!(record.kind, Kind::Read | Kind::Write));
+    let bytes: f64 = data.map(|record| f64::from(record.bytes)).sum();
+    let volumes = sample.iter().map(|record| record.volume).collect::<BTreeSet<u32>>().len();
+    let rate = bytes / seconds / volumes as f64;
+    (rate > ABSURD).then_some(rate)
+}
+
+/// Whether `count` is at least three quarters of `all`.
+pub(super) fn most(count: usize, all: usize) -> bool {
+    count * 4 >= all * 3
+}
