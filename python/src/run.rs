@@ -35,15 +35,8 @@ impl Run {
     }
 
     fn entry(&self) -> Entry {
-        Entry {
-            scheme: self.scheme.clone(),
-            seed: self.run.inputs().seed,
-            acknowledges: stripewise_study::acknowledges(self.run.inputs()),
-            run_digest: self.run.inputs().digest(),
-            results_digest: self.run.results_digest(),
-            path: Some(self.run.path().to_owned()),
-            totals: self.totals.clone(),
-        }
+        let acknowledges = stripewise_study::acknowledges(self.run.inputs());
+        Entry { acknowledges, ..Entry::new(&self.scheme, &self.run, self.totals.clone()) }
     }
 }
 

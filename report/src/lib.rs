@@ -20,7 +20,6 @@ mod page;
 pub mod perfetto;
 mod run;
 mod set;
-mod settings;
 mod tables;
 
 use std::fs;
@@ -31,7 +30,7 @@ pub use run::Source;
 
 use run::Run;
 use set::Set;
-use stripewise_results::RunInputs;
+use stripewise_results::{RunInputs, settings};
 
 /// A report on runs, which it shows in the order given; the first scheme is what the others are compared with.
 ///

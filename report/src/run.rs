@@ -5,7 +5,7 @@ use stripewise_sim::tables::LatencyKind;
 
 use crate::distribution::Distribution;
 use crate::error::Error;
-use crate::settings::{self, Settings};
+use stripewise_results::settings::{self, Settings};
 
 /// A finished run, and what to call what it ran.
 #[derive(Clone, Debug)]

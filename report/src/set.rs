@@ -2,8 +2,8 @@
 
 use crate::chart::Look;
 use crate::run::Run;
-use crate::settings::{Settings, differing};
 use crate::{Beside, Logging, Paper};
+use stripewise_results::settings::{apart, is_of_scheme};
 
 /// Runs, and their workloads, structures and schemes in the order of their first appearance.
 pub(crate) struct Set {
@@ -129,10 +129,9 @@ fn join_without_parity(runs: &mut [Run]) {
 
 /// Gives different names to schemes and workloads that are not the same and are called so.
 fn name_apart(runs: &mut [Run]) {
-    let of_scheme =
-        |name: &str| name.starts_with("scheme.") && name != "scheme.name" && name != "scheme.description";
+    let of_scheme = |name: &str| is_of_scheme(name) && name != "scheme.name" && name != "scheme.description";
     let schemes = suffixes(runs, |run| run.scheme.clone(), of_scheme);
-    let beside = |name: &str| !name.starts_with("scheme.") && name != "device.name";
+    let beside = |name: &str| !is_of_scheme(name) && name != "device.name";
     let workloads = suffixes(runs, |run| format!("{}\n{}", run.structure, run.workload), beside);
     for ((run, scheme), workload) in runs.iter_mut().zip(schemes).zip(workloads) {
         run.scheme += &scheme;
@@ -142,46 +141,13 @@ fn name_apart(runs: &mut [Run]) {
 
 /// For each run what tells it from others of the same `key`: the settings that differ, with their values.
 fn suffixes(runs: &[Run], key: impl Fn(&Run) -> String, counts: impl Fn(&str) -> bool) -> Vec<String> {
-    let suffix = |run: &Run| {
-        let alike: Vec<&Settings> =
-            runs.iter().filter(|other| key(other) == key(run)).map(|other| &other.settings).collect();
-        let mut names = differing(&alike, &counts);
-        // What follows from other settings is told only where these alone do not tell the runs apart.
-        let few: Vec<&str> = names.iter().copied().filter(|name| !follows(name)).collect();
-        let same = |names: &[&str], a: &Settings, b: &Settings| {
-            names.iter().all(|name| a.get(*name) == b.get(*name))
-        };
-        let enough = |a: &&Settings| alike.iter().all(|b| !same(&few, a, b) || same(&names, a, b));
-        if alike.iter().all(enough) {
-            names = few;
-        }
-        let parts: Vec<String> = names.iter().map(|name| told(name, run.settings.get(*name))).collect();
-        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+    let keys: Vec<String> = runs.iter().map(key).collect();
+    let all: Vec<_> = keys.iter().map(String::as_str).zip(runs.iter().map(|run| &run.settings)).collect();
+    let suffix = |words: Vec<String>| match words[..] {
+        [] => String::new(),
+        _ => format!(" ({})", words.join(", ")),
     };
-    runs.iter().map(suffix).collect()
-}
-
-/// Whether other settings decide this one, or it decides little.
-fn follows(name: &str) -> bool {
-    matches!(name, "fold_bytes" | "workload.seed" | "requests" | "version") || name.starts_with("profile.")
-}
-
-/// A setting in as few words as tell it.
-fn told(name: &str, value: Option<&String>) -> String {
-    let name = ["scheme.", "device.", "workload."]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .unwrap_or(name);
-    match (name, value) {
-        (_, None) => format!("no {name}"),
-        ("pacing" | "precondition", Some(value)) => value.clone(),
-        ("requests", Some(value)) => format!("{value} requests"),
-        ("version", Some(value)) => {
-            let (_, sources) = value.split_once('+').unwrap_or(("", value));
-            format!("version {}", sources.chars().take(6).collect::<String>())
-        }
-        (_, Some(value)) => format!("{name}={value}"),
-    }
+    apart(&all, counts).into_iter().map(suffix).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::chart::{figure, time};
 use crate::figures::Data;
 use crate::run::Run;
 use crate::set::Set;
-use crate::settings::{Settings, differing};
+use stripewise_results::settings::{Settings, differing};
 
 /// How a total is written.
 #[derive(Clone, Copy)]

@@ -83,7 +83,7 @@ pub enum Error {
         /// The run.
         run: String,
         /// The name.
-        name: &'static str,
+        name: String,
     },
 }
 

@@ -15,6 +15,7 @@ pub mod parquet;
 mod partial;
 mod read;
 pub mod schema;
+pub mod settings;
 pub mod sink;
 pub mod store;
 pub mod summary;

@@ -20,57 +20,70 @@ pub struct Difference {
     pub is_significant: bool,
 }
 
-/// Differences of several samples from a first one, pair by pair, each with its interval at 95 % for all together. None where
+/// Two samples: the value of the first and the other's, seed by seed.
+pub type Pairs = Vec<(f64, f64)>;
+
+/// The mean differences of several samples, each from the first of its pairs, with intervals at 95 % for all together. None where
 /// there are fewer than two pairs.
-///
-/// # Panics
-/// When a sample is not as long as the first.
-pub fn differences(first: &[f64], others: &[Vec<f64>]) -> Vec<Option<Difference>> {
-    let pairs = first.len();
-    if pairs < 2 {
-        return vec![None; others.len()];
+pub fn differences(samples: &[&Pairs]) -> Vec<Option<Difference>> {
+    // Of each that has an interval: its place, the mean, the standard error, and the distribution.
+    let mut means: Vec<(usize, f64, f64, StudentsT)> = Vec::new();
+    for (place, pairs) in samples.iter().enumerate() {
+        let differences: Vec<f64> = pairs.iter().map(|(first, other)| other - first).collect();
+        if let Some((mean, error, student)) = mean_and_error(&differences) {
+            means.push((place, mean, error, student));
+        }
     }
-    let Ok(student) = StudentsT::new(0.0, 1.0, (pairs - 1) as f64) else { return vec![None; others.len()] };
-    let means: Vec<(f64, f64)> = others.iter().map(|other| mean_of_differences(first, other)).collect();
     // The chance to see as much where there is no difference.
-    let chance = |&(mean, error): &(f64, f64)| match error {
-        0.0 if mean == 0.0 => 1.0,
+    let chance = |(_, mean, error, student): &(usize, f64, f64, StudentsT)| match *error {
+        0.0 if *mean == 0.0 => 1.0,
         0.0 => 0.0,
-        _ => 2.0 * (1.0 - student.cdf((mean / error).abs())),
+        error => 2.0 * (1.0 - student.cdf((mean / error).abs())),
     };
     let chances: Vec<f64> = means.iter().map(chance).collect();
-    let mut order: Vec<usize> = (0..others.len()).collect();
+    let mut order: Vec<usize> = (0..means.len()).collect();
     order.sort_by(|&a, &b| chances[a].total_cmp(&chances[b]));
-    let mut found = vec![None; others.len()];
+    let mut found = vec![None; samples.len()];
     let mut level = 0.0;
     let mut holds = true;
     for (rank, &at) in order.iter().enumerate() {
         // Each has a larger share of the error rate than the one before it, until one misses its share.
         if holds {
-            level = ERROR_RATE / (others.len() - rank) as f64;
+            level = ERROR_RATE / (means.len() - rank) as f64;
             holds = chances[at] <= level;
         }
-        let (mean, error) = means[at];
+        let (place, mean, error, ref student) = means[at];
         let margin = if error == 0.0 { 0.0 } else { error * student.inverse_cdf(1.0 - level / 2.0) };
-        found[at] = Some(Difference { mean, margin, is_significant: holds });
+        found[place] = Some(Difference { mean, margin, is_significant: holds });
     }
     found
 }
 
-/// The mean of `other` less `first`, and its standard error.
-fn mean_of_differences(first: &[f64], other: &[f64]) -> (f64, f64) {
-    assert_eq!(first.len(), other.len(), "samples are paired");
-    let count = first.len() as f64;
-    let pairs = || other.iter().zip(first).map(|(other, first)| other - first);
-    let mean = pairs().sum::<f64>() / count;
-    let variance =
-        pairs().map(|difference| (difference - mean) * (difference - mean)).sum::<f64>() / (count - 1.0);
-    (mean, (variance / count).sqrt())
+/// Half the width of the 95 % interval of the values' mean. None where there are fewer than two.
+pub fn margin(values: &[f64]) -> Option<f64> {
+    let (_, error, student) = mean_and_error(values)?;
+    Some(error * student.inverse_cdf(1.0 - ERROR_RATE / 2.0))
+}
+
+/// The mean of the values, its standard error, and the distribution of their quotient. None where there are fewer than two.
+fn mean_and_error(values: &[f64]) -> Option<(f64, f64, StudentsT)> {
+    let count = values.len() as f64;
+    let student = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0);
+    Some((mean, (variance / count).sqrt(), student))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Several samples beside one first.
+    fn differences(first: &[f64], others: &[Vec<f64>]) -> Vec<Option<Difference>> {
+        let pair = |other: &Vec<f64>| first.iter().copied().zip(other.iter().copied()).collect();
+        let pairs: Vec<Pairs> = others.iter().map(pair).collect();
+        super::differences(&pairs.iter().collect::<Vec<_>>())
+    }
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-3
@@ -120,6 +133,14 @@ mod tests {
     #[test]
     fn one_pair_says_nothing() {
         assert_eq!(differences(&[1.0], &[vec![2.0]]), [None]);
+        assert_eq!((margin(&[1.0]), margin(&[])), (None, None));
+    }
+
+    /// Standard error sqrt(2.5 / 5), t(0.975, 4) = 2.776; t(0.975, 1) = 12.706.
+    #[test]
+    fn a_mean_has_the_interval_of_student() {
+        assert!(margin(&[1.0, 2.0, 3.0, 4.0, 5.0]).is_some_and(|it| close(it, 2.7764 * 0.5f64.sqrt())));
+        assert!(margin(&[1.0, 3.0]).is_some_and(|it| (it - 12.7062).abs() < 1e-2));
     }
 
     /// 2,000 comparisons of two equal schemes with each of 3 others: about 5 % call one of them different.

@@ -1,6 +1,7 @@
 //! The comparison that a terminal and a program get.
 
 use proptest::prelude::*;
+use stripewise_results::settings::Settings;
 use stripewise_results::summary::{Entry, Summary};
 use stripewise_results::{Digest, Error, Figure, Figures};
 
@@ -41,6 +42,7 @@ fn entry(scheme: &str, counts: [u64; 3], times: [u64; 6], pages: [u64; 4], ampli
     Entry {
         scheme: scheme.to_owned(),
         seed: 1,
+        settings: Settings::new(),
         acknowledges: None,
         run_digest: Digest([1; 32]),
         results_digest: Digest([2; 32]),
@@ -79,23 +81,24 @@ fn two_schemes_at_a_hundred_columns() {
               million     us    us     ms     ms     ms   ms
 ════════════════════════════════════════════════════════════
  baseline        1.23    812   105   3.50   9.88   45.0  250
- always-rcw      1.23  1,812   105   8.90  19.88   44.0  260
+ always-rcw      1.23  1,810   105   8.90  19.9    44.0  260
 ────────────────────────────────────────────────────────────
 
-───────────────────────────────────────────────────────────────────────────────
-                                            parity     flash  programs/
- scheme      pre-reads  adjusted      cv    writes  programs       page  erases
-               million         %          thousand   million
-═══════════════════════════════════════════════════════════════════════════════
- baseline         1.50      0.00  0.1250       700      2.35       1.50   9,000
- always-rcw       4.50      0.00  0.1250       700      2.35       1.25   9,001
-───────────────────────────────────────────────────────────────────────────────
+──────────────────────────────────────────────────────────────────────────────
+                                                             programs/
+                                           parity     flash       host
+ scheme      pre-reads  adjusted     cv    writes  programs       page  erases
+               million         %         thousand   million
+══════════════════════════════════════════════════════════════════════════════
+ baseline         1.50         0  0.125       700      2.35       1.50   9,000
+ always-rcw       4.50         0  0.125       700      2.35       1.25   9,000
+──────────────────────────────────────────────────────────────────────────────
 
 ─────────────────────────────────────────────
  scheme      simulated  processor       speed
                      s          s  thousand/s
 ═════════════════════════════════════════════
- baseline         90.5       1.00       1,235
+ baseline         90.5       1.00       1,230
  always-rcw       90.5       2.00         617
 ─────────────────────────────────────────────
 One seed: differences may be chance. With several seeds there are intervals.
@@ -154,6 +157,135 @@ fn differences_have_intervals_and_a_star_only_where_they_exclude_zero() {
     assert_eq!(write["significant"], false);
 }
 
+/// `entries` with a setting more.
+fn with(entries: Vec<Entry>, name: &str, value: &str) -> Vec<Entry> {
+    let set = |mut entry: Entry| {
+        entry.settings.insert(name.to_owned(), value.to_owned());
+        entry
+    };
+    entries.into_iter().map(set).collect()
+}
+
+/// The totals of a run, one of them changed.
+fn changed(entry: &Entry, name: &str, change: impl Fn(Figure) -> Figure) -> Figures {
+    let mut totals = Figures::new();
+    for total in entry.totals.iter() {
+        let value = if total.name == name { change(total.value) } else { total.value };
+        totals.add(&total.name, value).unwrap();
+    }
+    totals
+}
+
+/// Ten runs of each scheme, five of each pacing, are two rows a scheme and not ten seeds of one.
+#[test]
+fn runs_that_differ_in_more_than_their_seed_are_rows_of_their_own_whose_names_say_so() {
+    let (open, closed) = (with(five_seeds(), "pacing", "open:1"), with(five_seeds(), "pacing", "closed:4"));
+    // The slower pacing is that of the second half: together they had a mean of 1,500 ns.
+    let slower = |mut entry: Entry| {
+        entry.totals = changed(&entry, "read_mean_ns", |read| match read {
+            Figure::Count(ns) => Figure::Count(2 * ns),
+            real @ Figure::Real(_) => real,
+        });
+        entry
+    };
+    let entries: Vec<Entry> = open.into_iter().chain(closed.into_iter().map(slower)).collect();
+    let summary = Summary::new(entries).unwrap();
+    let text = summary.text(300);
+    let (means, differences) = text.split_once("Difference").unwrap();
+    for (row, read) in [("first (open:1)", "1.00"), ("second (open:1)", "1.10"), ("first (closed:4)", "2.00")]
+    {
+        let row = means.lines().find(|line| line.contains(row)).unwrap_or_else(|| panic!("{row} in {text}"));
+        assert!(row.split_whitespace().any(|cell| cell == read), "{read} in {row}");
+    }
+    assert!(differences.contains("from the first scheme of the same setup"), "{differences}");
+    assert!(differences.contains("mean of 5 seeds") && !differences.contains("first ("), "{differences}");
+    let json = summary.json();
+    let read: Vec<_> = json["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|it| it["total"] == "read_mean_ns")
+        .map(|it| (it["setup"].as_str().unwrap(), it["first"].as_str().unwrap(), it["difference"].as_f64()))
+        .collect();
+    let (open, closed) = (("open:1", "first (open:1)"), ("closed:4", "first (closed:4)"));
+    assert_eq!(read, [(open.0, open.1, Some(100.0)), (closed.0, closed.1, Some(200.0))]);
+}
+
+/// One scheme at two pacings: the second pacing is compared with the first.
+#[test]
+fn setups_of_one_scheme_are_compared_with_the_first_of_them() {
+    let of = |pacing| with(five_seeds(), "pacing", pacing).into_iter().take(5);
+    let mut entries: Vec<Entry> = of("open:1").chain(of("closed:4")).collect();
+    entries[5].results_digest = Digest([77; 32]);
+    let text = Summary::new(entries).unwrap().text(300);
+    assert!(text.contains("Difference from first (open:1) in %"), "{text}");
+}
+
+/// By position, the first scheme's seeds 1, 2, 3 would meet the second's 3, 2, 1, and the difference would not be sure.
+#[test]
+fn differences_are_paired_by_seed_whatever_the_order_and_only_over_seeds_that_both_have() {
+    let mut entries = five_seeds();
+    let sure = Summary::new(entries.clone()).unwrap().json()["differences"].clone();
+    entries[5..].reverse();
+    assert_eq!(Summary::new(entries.clone()).unwrap().json()["differences"], sure);
+    entries.push(entries[0].clone());
+    assert_eq!(Summary::new(entries.clone()).unwrap().json()["differences"], sure, "a run twice is one");
+    entries.pop();
+    entries.remove(1);
+    entries.pop();
+    let summary = Summary::new(entries).unwrap();
+    let read = summary.json()["differences"][1].clone();
+    assert_eq!(
+        (&read["total"], &read["mean_of_first"]),
+        (&"read_mean_ns".into(), &996.666_666_666_666_6.into())
+    );
+    let text = summary.text(300);
+    assert!(text.contains("mean of 3 seeds"), "seeds 3, 4 and 5: {text}");
+    let row = text.lines().find(|line| line.contains(" first ")).unwrap();
+    assert!(row.contains(" 1,3,4,5 "), "what a row is the mean of stands in it: {row}");
+    assert!(text.contains(" 2 to 5 "), "{text}");
+}
+
+#[test]
+fn rows_without_two_seeds_in_common_have_no_intervals() {
+    let mut entries = five_seeds();
+    entries.drain(2..7);
+    let text = Summary::new(entries).unwrap().text(300);
+    assert!(text.contains("The rows share fewer than two seeds") && !text.contains('±'), "{text}");
+}
+
+/// The difference is -96.3 ± 95.9: without decimals that is 96 ± 96.
+#[test]
+fn what_is_marked_is_seen_to_exclude_zero() {
+    let mut entries = five_seeds();
+    let second = [101.395, -45.148, 52.548, -93.995, 3.7];
+    for (entry, cv) in entries.iter_mut().zip([100.0; 5].into_iter().chain(second)) {
+        entry.totals = changed(entry, "blocked_cv", |_| Figure::Real(cv));
+    }
+    let text = Summary::new(entries).unwrap().text(300);
+    assert!(text.contains("*-96.3 ±95.9"), "{text}");
+}
+
+#[test]
+fn totals_over_seeds_have_means_intervals_and_differences() {
+    let summary = Summary::new(five_seeds()).unwrap();
+    let found = summary.aggregates(&["read_mean_ns", "erase_blocks"]).unwrap();
+    let names: Vec<_> = found.iter().map(|it| (it.label.as_str(), it.total.as_str(), it.run)).collect();
+    let (read, erases) = ("read_mean_ns", "erase_blocks");
+    assert_eq!(names, [("first", read, 0), ("first", erases, 0), ("second", read, 5), ("second", erases, 5)]);
+    let (first, second) = (&found[0], &found[2]);
+    // By hand: the standard error of 1000, 1010, 990, 1005, 995 is sqrt(62.5 / 5); t(0.975, 4) is 2.776.
+    assert_eq!((first.seeds, first.mean, first.difference), (5, 1000.0, None));
+    assert!((first.margin.unwrap() - 2.7764 * 12.5f64.sqrt()).abs() < 0.01, "{first:?}");
+    let difference = second.difference.unwrap();
+    assert!(second.first.as_deref() == Some("first") && difference.is_significant, "{second:?}");
+    assert!((difference.mean, second.mean) == (100.0, 1100.0), "{second:?}");
+    assert!((difference.margin - 2.7764 * 0.5f64.sqrt()).abs() < 0.01, "{second:?}");
+    assert_eq!(summary.aggregates(&[]).unwrap().len(), 2 * five_seeds()[0].totals.iter().count());
+    let error = summary.aggregates(&["reed_mean_ns"]).unwrap_err().to_string();
+    assert!(error.contains("first: the total `reed_mean_ns` is missing"), "{error}");
+}
+
 #[test]
 fn one_seed_and_seeds_that_change_nothing_have_no_intervals() {
     let text = Summary::new(two()).unwrap().text(300);
@@ -183,7 +315,11 @@ fn a_mean_over_no_requests_and_an_unknown_speed_are_not_shown_as_numbers() {
     let none = entry("reads-only", [10, 10, 0], [1000; 6], [0; 4], 0.0);
     let text = Summary::new(vec![none.clone()]).unwrap().text(300);
     let row = text.lines().find(|line| line.contains("reads-only")).unwrap();
-    assert_eq!(row.split_whitespace().filter(|cell| *cell == "-").count(), 2, "write mean and WA: {row}");
+    assert_eq!(
+        row.split_whitespace().filter(|cell| *cell == "-").count(),
+        2,
+        "write mean and programs a host page: {row}"
+    );
     assert!(!text.contains("speed") && !text.contains("processor") && !text.contains("failed"), "{text}");
     let mut both = two();
     both.push(none);
@@ -206,16 +342,12 @@ fn what_array_level_collection_moved_is_shown_of_the_schemes_that_collect() {
     }
     entries[1].totals = totals;
     let text = Summary::new(entries).unwrap().text(300);
-    assert!(text.contains("GC") && text.contains("4,711"), "{text}");
+    assert!(text.contains("GC") && text.contains("4,710"), "{text}");
 }
 
 #[test]
 fn failed_requests_are_shown_when_there_are_any() {
-    let mut failing = Figures::new();
-    for total in two()[0].totals.iter() {
-        let value = if total.name == "failed_requests" { Figure::Count(3) } else { total.value };
-        failing.add(&total.name, value).unwrap();
-    }
+    let failing = changed(&two()[0], "failed_requests", |_| Figure::Count(3));
     let entries = vec![two()[0].clone(), Entry { totals: failing, ..two()[1].clone() }];
     assert!(Summary::new(entries).unwrap().text(300).contains("failed"));
 }

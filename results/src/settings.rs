@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use stripewise_results::RunInputs;
+use crate::digest::RunInputs;
 
 /// All that was set, by name.
-pub(crate) type Settings = BTreeMap<String, String>;
+pub type Settings = BTreeMap<String, String>;
 
 /// Settings that change what is kept and not what happens.
 const KEPT_ONLY: [&str; 4] = ["gc_rows", "gc_slice", "sample_every", "update_rows"];
 
 /// The settings of a run.
-pub(crate) fn settings(inputs: &RunInputs) -> Settings {
+pub fn settings(inputs: &RunInputs) -> Settings {
     let mut settings = Settings::new();
     for text in [inputs.configuration(), inputs.replay()] {
         // What does not read as TOML was refused when the run was opened.
@@ -64,7 +64,7 @@ fn workload(digest: &str) -> Vec<(String, String)> {
 }
 
 /// What a run's workload is called when nobody says.
-pub(crate) fn workload_name(inputs: &RunInputs) -> String {
+pub fn workload_name(inputs: &RunInputs) -> String {
     let parts = workload(&inputs.trace_digest);
     let of = |key: &str| parts.iter().find(|part| part.0 == key).map(|part| part.1.as_str());
     match (of("name"), of("kind"), of("trace")) {
@@ -78,13 +78,92 @@ pub(crate) fn workload_name(inputs: &RunInputs) -> String {
     }
 }
 
+/// Whether a setting says with which seed a run was made, and nothing else.
+pub fn is_seed(name: &str) -> bool {
+    matches!(name, "seed" | "workload.seed")
+}
+
+/// Whether a setting is the scheme's: of runs that share all others, schemes are compared.
+pub fn is_of_scheme(name: &str) -> bool {
+    name == "policy" || name.starts_with("scheme.")
+}
+
 /// Names of the settings that are not the same in all.
-pub(crate) fn differing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
+pub fn differing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut names: Vec<&str> = all.iter().flat_map(|settings| settings.keys().map(String::as_str)).collect();
     names.sort_unstable();
     names.dedup();
     let differs = |name: &&str| all.iter().any(|settings| settings.get(*name) != all[0].get(*name));
     names.into_iter().filter(|name| counts(name)).filter(differs).collect()
+}
+
+/// Names of settings that differ, enough of them to tell all apart: of what follows from other settings, only as much as is
+/// needed.
+pub fn telling<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
+    let mut names = differing(all, counts);
+    let same =
+        |names: &[&str], a: &Settings, b: &Settings| names.iter().all(|name| a.get(*name) == b.get(*name));
+    // Equal ones would be compared with all others for each name.
+    let mut distinct: Vec<&Settings> = Vec::new();
+    for one in all {
+        if !distinct.iter().any(|other| same(&names, one, other)) {
+            distinct.push(one);
+        }
+    }
+    for name in names.clone() {
+        if !follows(name, &names) {
+            continue;
+        }
+        let left: Vec<&str> = names.iter().copied().filter(|other| *other != name).collect();
+        let told_apart = |at: usize| distinct[..at].iter().all(|other| !same(&left, distinct[at], other));
+        if (1..distinct.len()).all(told_apart) {
+            names = left;
+        }
+    }
+    names
+}
+
+/// Whether others of the differing settings `names` decide this one, or it decides little.
+fn follows(name: &str, names: &[&str]) -> bool {
+    let part_of = |whole: &str, prefixes: &[&str]| {
+        name != whole && names.contains(&whole) && prefixes.iter().any(|prefix| name.starts_with(prefix))
+    };
+    matches!(name, "fold_bytes" | "workload.seed" | "requests" | "version")
+        || name.starts_with("profile.")
+        || part_of("device.name", &["device."])
+        || part_of(WORKLOAD, &["workload.", "format", "skip_bad"])
+}
+
+/// The setting that has what people call the workload, where it is added.
+pub const WORKLOAD: &str = "workload";
+
+/// A setting in as few words as tell it.
+pub fn told(name: &str, value: Option<&String>) -> String {
+    let short = ["scheme.", "device.", "workload."].iter().find_map(|prefix| name.strip_prefix(prefix));
+    let short = short.unwrap_or(name);
+    match (name, value) {
+        (_, None) => format!("no {short}"),
+        ("pacing" | "precondition" | "device.name" | "elements" | WORKLOAD, Some(value)) => value.clone(),
+        ("requests", Some(value)) => format!("{value} requests"),
+        ("version", Some(value)) => {
+            let (_, sources) = value.split_once('+').unwrap_or(("", value));
+            format!("version {}", sources.chars().take(6).collect::<String>())
+        }
+        // The source of a class.
+        ("policy", Some(value)) => format!("policy {}", &blake3::hash(value.as_bytes()).to_hex()[..6]),
+        (_, Some(value)) => format!("{short}={value}"),
+    }
+}
+
+/// For each of `all`, behind its key, the settings that tell it from others of the same key, in words.
+pub fn apart(all: &[(&str, &Settings)], counts: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
+    let words = |(key, settings): &(&str, &Settings)| {
+        let alike: Vec<&Settings> =
+            all.iter().filter(|(other, _)| other == key).map(|(_, settings)| *settings).collect();
+        let names = telling(&alike, &counts);
+        names.into_iter().map(|name| told(name, settings.get(name))).collect()
+    };
+    all.iter().map(words).collect()
 }
 
 #[cfg(test)]
@@ -124,5 +203,34 @@ mod tests {
         let (a, b) = (of(&[("x", "1"), ("y", "1"), ("z", "1")]), of(&[("x", "1"), ("y", "2")]));
         assert_eq!(differing(&[&a, &b], |_| true), ["y", "z"]);
         assert_eq!(differing(&[&a, &b], |name| name != "z"), ["y"]);
+    }
+
+    #[test]
+    fn what_follows_from_other_settings_is_told_only_where_it_is_needed() {
+        let of = |list: &[(&str, &str)]| -> Settings {
+            list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let a = of(&[
+            ("device.name", "x"),
+            ("device.geometry.channels", "6"),
+            ("fold_bytes", "1"),
+            ("pacing", "p"),
+        ]);
+        let b = of(&[
+            ("device.name", "y"),
+            ("device.geometry.channels", "8"),
+            ("fold_bytes", "2"),
+            ("pacing", "q"),
+        ]);
+        assert_eq!(telling(&[&a, &b], |_| true), ["device.name", "pacing"]);
+        let c = of(&[
+            ("device.name", "y"),
+            ("device.geometry.channels", "9"),
+            ("fold_bytes", "2"),
+            ("pacing", "q"),
+        ]);
+        assert_eq!(telling(&[&a, &b, &c], |_| true), ["device.geometry.channels", "device.name", "pacing"]);
+        let words = apart(&[("", &a), ("", &b)], |_| true);
+        assert_eq!(words, [["x", "p"], ["y", "q"]]);
     }
 }

@@ -1,0 +1,85 @@
+//! Which runs stand together: those of one setup, which differ in their seed alone; and which are compared.
+
+use super::Entry;
+use crate::settings::{Settings, apart, is_of_scheme, is_seed};
+use std::collections::BTreeMap;
+
+/// Runs that differ in their seed alone: a row of a comparison.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// The scheme, and what tells this setup from the others.
+    pub(super) label: String,
+    pub(super) scheme: String,
+    /// What tells this setup from the others, but the scheme's name.
+    pub(super) setup: Vec<String>,
+    /// Seeds and places of its runs, in the order of the seeds, which are distinct.
+    pub(super) runs: BTreeMap<u64, usize>,
+    /// The place of the group that it is compared with.
+    pub(super) first: Option<usize>,
+}
+
+/// The groups in the order of their first runs. A run that is given twice counts once.
+///
+/// Schemes of one setup are compared with its first scheme. Where no setup has several, all are compared with the first.
+pub(super) fn groups(entries: &[Entry]) -> Vec<Group> {
+    let mut places: BTreeMap<_, usize> = BTreeMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut settings: Vec<&Settings> = Vec::new();
+    for (run, entry) in entries.iter().enumerate() {
+        let key = (&entry.scheme, chosen(&entry.settings, |name| !is_seed(name)));
+        let place = *places.entry(key).or_insert_with(|| {
+            let (scheme, runs) = (entry.scheme.clone(), BTreeMap::new());
+            groups.push(Group { label: scheme.clone(), scheme, setup: Vec::new(), runs, first: None });
+            settings.push(&entry.settings);
+            groups.len() - 1
+        });
+        groups[place].runs.entry(entry.seed).or_insert(run);
+    }
+    name_apart(&mut groups, &settings);
+    let mut firsts: BTreeMap<_, usize> = BTreeMap::new();
+    for (place, settings) in settings.iter().enumerate() {
+        let setup = chosen(settings, |name| !is_seed(name) && !is_of_scheme(name));
+        let first = *firsts.entry(setup).or_insert(place);
+        groups[place].first = (first != place).then_some(first);
+    }
+    if groups.iter().all(|group| group.first.is_none()) {
+        groups.iter_mut().skip(1).for_each(|group| group.first = Some(0));
+    }
+    groups
+}
+
+fn name_apart(groups: &mut [Group], settings: &[&Settings]) {
+    let of_scheme = |name: &str| is_of_scheme(name) && name != "scheme.name" && name != "scheme.description";
+    let by_scheme: Vec<_> =
+        groups.iter().map(|group| group.scheme.as_str()).zip(settings.iter().copied()).collect();
+    let together: Vec<_> = settings.iter().map(|settings| ("", *settings)).collect();
+    let setups = apart(&together, |name| !is_of_scheme(name) && !is_seed(name));
+    let words: Vec<_> = apart(&by_scheme, of_scheme).into_iter().zip(setups).collect();
+    for (group, (scheme, setup)) in groups.iter_mut().zip(words) {
+        group.setup = [scheme, setup].concat();
+        if !group.setup.is_empty() {
+            group.label = format!("{} ({})", group.scheme, group.setup.join(", "));
+        }
+    }
+}
+
+/// Names and values of the settings that `counts`.
+fn chosen(settings: &Settings, counts: impl Fn(&str) -> bool) -> Vec<(&String, &String)> {
+    settings.iter().filter(|(name, _)| counts(name)).collect()
+}
+
+impl Group {
+    /// Its seeds, in few words.
+    pub(super) fn seeds(&self) -> String {
+        let seeds: Vec<u64> = self.runs.keys().copied().collect();
+        match seeds[..] {
+            [first, .., last] if last - first == seeds.len() as u64 - 1 => format!("{first} to {last}"),
+            _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(","),
+        }
+    }
+
+    /// Places of the runs of seeds that both have: the other's, and its own.
+    pub(super) fn pairs<'a>(&'a self, other: &'a Group) -> impl Iterator<Item = (usize, usize)> + 'a {
+        self.runs.iter().filter_map(|(seed, &run)| Some((*other.runs.get(seed)?, run)))
+    }
+}

@@ -1,0 +1,324 @@
+//! What a comparison prints: one row a scheme and setup, as tables for a terminal or as JSON for programs.
+//!
+//! The terminal gets means over the seeds, one unit a column and three significant digits, the columns split over as many
+//! tables as its width asks for; and where there are several seeds, each scheme's differences from the first, with intervals.
+//! JSON gets every total of every run, exact and under its own name, and the same differences. Runs are taken together only
+//! where they differ in nothing but their seed, and compared seed by seed.
+
+mod columns;
+mod digits;
+mod groups;
+mod table;
+
+pub use digits::significant;
+
+use crate::digest::Digest;
+use crate::error::Error;
+use crate::figures::{Figure, Figures};
+use crate::paired::{Difference, Pairs, differences, margin};
+use crate::settings::{self, Settings};
+use crate::store::FinishedRun;
+use columns::{GROUPS, SELDOM, real, requests_per_cpu_second, value};
+use groups::{Group, groups};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use table::{Shown, tables, wrap};
+
+/// The measured total that tells the processor time of a run, from which its speed follows. Optional.
+pub const CPU_NS: &str = "cpu_ns";
+
+/// One run of a comparison.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The scheme's name.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// All that was set. Runs of one scheme in which only the seed differs are taken together.
+    pub settings: Settings,
+    /// What has a write when it is acknowledged, where that is known.
+    pub acknowledges: Option<&'static str>,
+    /// What was run.
+    pub run_digest: Digest,
+    /// What came out.
+    pub results_digest: Digest,
+    /// Where the tables are, when they are on disk.
+    pub path: Option<PathBuf>,
+    /// The totals.
+    pub totals: Figures,
+}
+
+impl Entry {
+    /// A run on disk.
+    ///
+    /// # Errors
+    /// When its totals cannot be read.
+    pub fn of(scheme: &str, run: &FinishedRun) -> Result<Self, Error> {
+        Ok(Self::new(scheme, run, run.totals()?))
+    }
+
+    /// A run on disk whose totals are at hand.
+    pub fn new(scheme: &str, run: &FinishedRun, totals: Figures) -> Self {
+        let inputs = run.inputs();
+        let mut settings = settings::settings(inputs);
+        let workload = inputs.workload.clone().unwrap_or_else(|| settings::workload_name(inputs));
+        settings.insert(settings::WORKLOAD.to_owned(), workload);
+        Self {
+            scheme: scheme.to_owned(),
+            seed: inputs.seed,
+            settings,
+            acknowledges: None,
+            run_digest: inputs.digest(),
+            results_digest: run.results_digest(),
+            path: Some(run.path().to_owned()),
+            totals,
+        }
+    }
+}
+
+/// Several runs side by side, in the order given. Those that differ in their seed alone are one row.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    entries: Vec<Entry>,
+    groups: Vec<Group>,
+    columns: Vec<Shown>,
+    /// Of each group that is compared with another, where there are several seeds.
+    differences: Vec<Shown>,
+    /// The same for programs: the group, the total, the mean of what it is compared with, the difference.
+    told: Vec<(usize, &'static str, f64, Difference)>,
+}
+
+/// A total over the seeds of one row of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregate {
+    /// The place of the row's first run among the entries.
+    pub run: usize,
+    /// What the row is called: the scheme, and what tells its setup from the others.
+    pub label: String,
+    /// The total's name.
+    pub total: String,
+    /// How many seeds there are.
+    pub seeds: usize,
+    /// The mean over them, in the total's unit.
+    pub mean: f64,
+    /// Half the width of its 95 % interval (Student); none with one seed.
+    pub margin: Option<f64>,
+    /// What the row that it is compared with is called.
+    pub first: Option<String>,
+    /// The difference from that row, over the seeds that both have; none where that is fewer than two, or where the seeds
+    /// change nothing.
+    pub difference: Option<Difference>,
+}
+
+impl Summary {
+    /// Compares runs.
+    ///
+    /// # Errors
+    /// When one lacks a total that the comparison shows.
+    pub fn new(entries: Vec<Entry>) -> Result<Self, Error> {
+        let groups = groups(&entries);
+        let mut columns = Vec::new();
+        let text = |header, of: &dyn Fn(&Group) -> String| Shown {
+            group: 0,
+            header,
+            unit: "",
+            cells: groups.iter().map(of).collect(),
+        };
+        if groups.iter().any(|group| !group.runs.keys().eq(groups[0].runs.keys())) {
+            columns.push(text("seeds", &Group::seeds));
+        }
+        if entries.iter().any(|entry| entry.acknowledges.is_some()) {
+            let first = |group: &Group| group.runs.values().next().map(|&run| &entries[run]);
+            let of = |group: &Group| first(group).and_then(|run| run.acknowledges).unwrap_or("-").to_owned();
+            columns.push(text("ack", &of));
+        }
+        let (mut differing, mut told) = (Vec::new(), Vec::new());
+        for (group, members) in GROUPS.iter().enumerate() {
+            for column in *members {
+                let values: Result<Vec<_>, _> = entries.iter().map(|entry| value(entry, column)).collect();
+                let values = values?;
+                let means: Vec<Option<f64>> = groups.iter().map(|group| mean(group, &values)).collect();
+                let unknown = means.iter().all(Option::is_none) && group == GROUPS.len() - 1;
+                let seldom = SELDOM.contains(&column.of);
+                let is_nothing = seldom && means.iter().all(|value| value.is_none_or(|value| value == 0.0));
+                if unknown || is_nothing {
+                    continue;
+                }
+                columns.push(column.show(group, &means));
+                if column.ranked && !seldom {
+                    let found = compared(&groups, &entries, &values);
+                    let of_compared: Vec<_> = found.iter().map(|(_, found)| *found).collect();
+                    differing.extend(column.show_differences(group, &of_compared));
+                    told.extend(found.into_iter().filter_map(|(place, found)| {
+                        found.map(|(first, difference)| (place, column.of, first, difference))
+                    }));
+                }
+            }
+        }
+        Ok(Self { entries, groups, columns, differences: differing, told })
+    }
+
+    /// The comparison as text for a terminal of so many columns, ending in a line feed. Behind it, where there are several
+    /// seeds, the differences from the first scheme.
+    pub fn text(&self, width: usize) -> String {
+        let mut text = String::new();
+        let labels: Vec<&str> = self.groups.iter().map(|group| group.label.as_str()).collect();
+        tables(&self.columns, &labels, width, &mut text);
+        let compared: Vec<(&Group, &Group)> =
+            self.groups.iter().filter_map(|group| Some((&self.groups[group.first?], group))).collect();
+        if compared.is_empty() {
+            return text;
+        }
+        let seeds = compared.iter().map(|(first, group)| group.pairs(first).count());
+        let (fewest, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
+        if self.differences.is_empty() {
+            let note = if self.groups.iter().all(|group| group.runs.len() == 1) {
+                "One seed: differences may be chance. With several seeds there are intervals."
+            } else if most < 2 {
+                "The rows share fewer than two seeds, so there are no intervals."
+            } else {
+                "The seeds changed nothing in these runs, so there are no intervals: one workload, one first state."
+            };
+            wrap(note, width, &mut text);
+            return text;
+        }
+        let first = match compared.iter().map(|(first, _)| &first.label).collect::<Vec<_>>()[..] {
+            [first, ref others @ ..] if others.iter().all(|other| *other == first) => first.as_str(),
+            _ => "the first scheme of the same setup",
+        };
+        let count = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+        let shared = match compared.len() {
+            1 => String::new(),
+            others => format!(" for all {others} together (Holm)"),
+        };
+        text.push('\n');
+        let title = format!(
+            "Difference from {first} in % of it, mean of {count} seeds and 95 % interval{shared}; * where it excludes zero:"
+        );
+        wrap(&title, width, &mut text);
+        let labels: Vec<&str> = compared.iter().map(|(_, group)| group.label.as_str()).collect();
+        tables(&self.differences, &labels, width, &mut text);
+        text
+    }
+
+    /// Totals over the seeds: of every row of the comparison, in order, those of `names` that all runs have, or all of them where
+    /// no name is given. The error rate of a total's differences is shared among the rows, as in the text.
+    ///
+    /// # Errors
+    /// When a run lacks one of `names`.
+    pub fn aggregates(&self, names: &[&str]) -> Result<Vec<Aggregate>, Error> {
+        let has = |name: &str| self.entries.iter().all(|entry| entry.totals.get(name).is_some());
+        let all = self.entries.first().into_iter().flat_map(|entry| entry.totals.iter());
+        let all: Vec<&str> = all.map(|total| total.name.as_str()).filter(|name| has(name)).collect();
+        let mut found = Vec::new();
+        for name in if names.is_empty() { &all } else { names } {
+            let missing =
+                |entry: &Entry| Error::MissingTotal { run: entry.scheme.clone(), name: (*name).to_owned() };
+            let of = |entry: &Entry| entry.totals.get(name).map(real).ok_or_else(|| missing(entry));
+            let values: Vec<f64> = self.entries.iter().map(of).collect::<Result<_, _>>()?;
+            let optional: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
+            let mut differences = compared(&self.groups, &self.entries, &optional).into_iter().peekable();
+            for (place, group) in self.groups.iter().enumerate() {
+                let own: Vec<f64> = group.runs.values().map(|&run| values[run]).collect();
+                let difference = differences.next_if(|(of, _)| *of == place).and_then(|(_, found)| found);
+                found.push((
+                    place,
+                    Aggregate {
+                        run: group.runs.values().copied().min().unwrap_or(0),
+                        label: group.label.clone(),
+                        total: (*name).to_owned(),
+                        seeds: own.len(),
+                        mean: own.iter().sum::<f64>() / own.len() as f64,
+                        margin: margin(&own),
+                        first: group.first.map(|first| self.groups[first].label.clone()),
+                        difference: difference.map(|(_, difference)| difference),
+                    },
+                ));
+            }
+        }
+        found.sort_by_key(|(place, _)| *place);
+        Ok(found.into_iter().map(|(_, aggregate)| aggregate).collect())
+    }
+
+    /// The comparison for programs: every total of every run, in the units that their names say. A real
+    /// number that is not finite is null.
+    pub fn json(&self) -> Value {
+        let run = |entry: &Entry| {
+            let mut totals = Map::new();
+            for total in entry.totals.iter() {
+                let value = match total.value {
+                    Figure::Count(count) => count.into(),
+                    Figure::Real(real) => real.into(),
+                };
+                totals.insert(total.name.clone(), value);
+            }
+            json!({
+                "scheme": entry.scheme,
+                "seed": entry.seed,
+                "acknowledges": entry.acknowledges,
+                "run_digest": entry.run_digest.to_string(),
+                "results_digest": entry.results_digest.to_string(),
+                "path": entry.path.as_ref().map(|path| path.display().to_string()),
+                "requests_per_cpu_second": requests_per_cpu_second(&entry.totals),
+                "totals": totals,
+            })
+        };
+        let difference = |(group, total, first, it): &(usize, &str, f64, Difference)| {
+            let group = &self.groups[*group];
+            json!({
+                "scheme": group.scheme,
+                "setup": group.setup.join(", "),
+                "first": group.first.map(|first| &self.groups[first].label),
+                "total": total,
+                "mean_of_first": first,
+                "difference": it.mean,
+                "low": it.mean - it.margin,
+                "high": it.mean + it.margin,
+                "significant": it.is_significant,
+            })
+        };
+        json!({
+            "runs": self.entries.iter().map(run).collect::<Vec<_>>(),
+            "differences": self.told.iter().map(difference).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Of each group that is compared, by the values of all runs: its place, and over the seeds that both have the mean of what it
+/// is compared with and the difference. None where a value is missing, and where the seeds change nothing: equal results would
+/// make every interval a point.
+fn compared(
+    groups: &[Group],
+    entries: &[Entry],
+    values: &[Option<f64>],
+) -> Vec<(usize, Option<(f64, Difference)>)> {
+    let varies = |mut runs: Box<dyn Iterator<Item = usize> + '_>| {
+        let first = runs.next().map(|run| entries[run].results_digest);
+        runs.any(|run| Some(entries[run].results_digest) != first)
+    };
+    let samples = |group: &Group| -> Option<Pairs> {
+        let first = &groups[group.first?];
+        let has_varied = varies(Box::new(group.pairs(first).map(|(_, run)| run)))
+            || varies(Box::new(group.pairs(first).map(|(run, _)| run)));
+        if !has_varied {
+            return None;
+        }
+        group.pairs(first).map(|(first, run)| Some((values[first]?, values[run]?))).collect()
+    };
+    let places: Vec<usize> = (0..groups.len()).filter(|&place| groups[place].first.is_some()).collect();
+    let pairs: Vec<Option<Pairs>> = places.iter().map(|&place| samples(&groups[place])).collect();
+    let complete: Vec<&Pairs> = pairs.iter().flatten().collect();
+    let mut found = differences(&complete).into_iter();
+    let of = |pairs: &Option<Pairs>| {
+        let pairs = pairs.as_ref()?;
+        let mean = pairs.iter().map(|(first, _)| first).sum::<f64>() / pairs.len() as f64;
+        found.next().flatten().map(|difference| (mean, difference))
+    };
+    places.into_iter().zip(pairs.iter().map(of).collect::<Vec<_>>()).collect()
+}
+
+/// The mean of a group's values; none where a run has none.
+fn mean(group: &Group, values: &[Option<f64>]) -> Option<f64> {
+    let sum: Option<f64> = group.runs.values().map(|&run| values[run]).sum();
+    sum.map(|sum| sum / group.runs.len() as f64)
+}
