@@ -81,11 +81,11 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "HOW", help_heading = "Workload")]
     pub(crate) pacing: Option<Pacing>,
 
-    /// Fold addresses onto so much data, as in 4GiB [default: half of what the members hold]
+    /// Fold addresses onto so much data, as in 4GiB [default: a fifth of what the members hold]
     ///
     /// What the members hold is the share of their pages that --precondition fills, parity included. The span does not depend
-    /// on the schemes, so a scheme gets the same requests whichever others stand beside it. A scheme that holds less data is
-    /// refused.
+    /// on the schemes, so a scheme gets the same requests whichever others stand beside it. All schemes that come with the
+    /// program hold a fifth; a scheme that holds less data than the span is refused.
     #[arg(long, value_name = "SIZE", help_heading = "Workload")]
     pub(crate) span: Option<Bytes>,
 

@@ -173,7 +173,7 @@ fn all_schemes_of_a_comparison_get_the_same_requests() {
     assert_eq!(of("folded_requests")[0], of("folded_requests")[1]);
     assert!(of("folded_requests")[0] > 250, "a span of 1 TiB hardly fits");
     assert!(of("array_bytes")[0] > of("array_bytes")[1]);
-    assert!(value["settings"]["span"].as_str().unwrap().contains("half of what the members hold"));
+    assert!(value["settings"]["span"].as_str().unwrap().contains("a fifth of what the members hold"));
 }
 
 /// What `compare` says of a scheme is what it says of it alone, whichever others stand beside it, and what `run` says.

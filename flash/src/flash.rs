@@ -147,12 +147,9 @@ impl<M: Media> Flash<M> {
         seed: u64,
         media: M,
     ) -> Result<Self, SpecError> {
-        let shape = Shape::new(spec, level, devices)?;
+        let shape = Shape::of_flash(spec, level, devices)?;
         let pools = Pools::new(spec, &shape);
         let window = spec.scheduling.window;
-        if level != Level::Ssd && spec.scheduling.multi_plane != MultiPlane::Off {
-            return Err(SpecError::NeedsQueue { key: "scheduling.multi_plane" });
-        }
         // A die of a channel or a chip has one operation in hand, and one more while that is suspended.
         let a_die = 1 + u32::from(spec.suspend.is_some());
         // A whole SSD's grow with what is under way: windows are large, and few are ever full.

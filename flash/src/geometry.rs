@@ -4,7 +4,7 @@
 //! element, whatever its level, owns a contiguous range of dies and planes.
 
 use crate::divide::Divisor;
-use crate::spec::DeviceSpec;
+use crate::spec::{DeviceSpec, MultiPlane};
 use crate::validate::SpecError;
 
 /// What the array takes for an element of a device.
@@ -63,6 +63,18 @@ pub struct Shape {
 const MAX_ELEMENTS: u32 = 512;
 
 impl Shape {
+    /// The counts of `devices` devices whose elements of `level` are to be simulated.
+    ///
+    /// # Errors
+    /// As [`Shape::new`]; the devices need queues that elements of this level have not.
+    pub fn of_flash(spec: &DeviceSpec, level: Level, devices: u32) -> Result<Self, SpecError> {
+        let shape = Self::new(spec, level, devices)?;
+        if level != Level::Ssd && spec.scheduling.multi_plane != MultiPlane::Off {
+            return Err(SpecError::NeedsQueue { key: "scheduling.multi_plane" });
+        }
+        Ok(shape)
+    }
+
     /// Counts `devices` devices as elements of `level`.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use stripewise_study::{Error, StudySpec};
+use stripewise_study::{Error, SchemeSpec, Span, StudySpec, smallest_bytes};
 
 use crate::slice::{self, Slice};
 
@@ -98,10 +98,27 @@ pub trait Cell: Display {
     fn study(&self, options: &Options<Self::Results>) -> Result<StudySpec, Error>;
 }
 
+/// `spec` over the span that a paper's comparison has: what the smallest of `all` holds at first, its schemes as the command line
+/// takes them. It does not depend on which of them `spec` asks for, so a part of a comparison gets the requests of the whole.
+///
+/// # Errors
+/// None as long as the paper's schemes and devices are shipped.
+pub(crate) fn over_span_of(
+    spec: StudySpec,
+    all: impl IntoIterator<Item = String>,
+) -> Result<StudySpec, Error> {
+    let schemes = all.into_iter().map(|scheme| SchemeSpec::parse(&scheme)).collect::<Result<_, _>>()?;
+    let span = Span::Bytes(smallest_bytes(&StudySpec { schemes, ..spec.clone() })?);
+    Ok(StudySpec { span, ..spec })
+}
+
 #[cfg(test)]
 mod tests {
+    use stripewise_study::Study;
+
     use super::*;
     use crate::paper001::Row;
+    use crate::{default_scheme, paper000, paper001, paper002, paper003, paper004};
 
     #[test]
     fn results_come_in_order_and_once_and_unknown_ones_are_told() {
@@ -110,5 +127,69 @@ mod tests {
         assert_eq!(of(&["1d", "1a", "1d"]), Ok(vec![Row::A, Row::D]));
         assert_eq!(of(&[]).map(|rows| rows.len()), Ok(8));
         assert_eq!(of(&["1a", "0a"]), Err("`0a`: no such result; paper 001 has 1a to 1h".to_owned()));
+    }
+
+    fn options<R: Results>(rows: &[R]) -> Options<R> {
+        let rows = rows.to_vec();
+        Options { requests: Some(10_000), quick: true, traces: None, rows, seed: 1, out: "results".into() }
+    }
+
+    /// Every study by its name, with its span: as the paper has it, and as each of its schemes alone has it.
+    fn spans<C: Cell>(cells: &[C], options: &Options<C::Results>) -> Vec<(String, u64)> {
+        let of = |spec: StudySpec| Study::new(spec, &()).map(|study| study.span_bytes());
+        let mut all = Vec::new();
+        for cell in cells {
+            let spec = cell.study(options).unwrap_or_else(|error| panic!("{cell}: {error}"));
+            let whole = of(spec.clone()).unwrap_or_else(|error| panic!("{cell}: {error}"));
+            // No smaller than has to be: the span of the paper's evaluation as it was measured.
+            assert_eq!(smallest_bytes(&spec).ok(), Some(whole), "{cell}");
+            for one in &spec.schemes {
+                let schemes = vec![one.clone()];
+                assert_eq!(of(StudySpec { schemes, ..spec.clone() }).ok(), Some(whole), "{cell}: {one:?}");
+            }
+            all.push((cell.to_string(), whole));
+        }
+        all
+    }
+
+    #[test]
+    fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
+        let few = |count: usize, spans: Vec<(String, u64)>| assert!(spans.len() >= count, "{spans:?}");
+        few(2, spans(&paper000::cells(&options(paper000::Row::ALL))[..2], &options(paper000::Row::ALL)));
+        few(10, spans(&paper001::cells(&options(Row::ALL)), &options(Row::ALL)));
+        let of_002 = options(paper002::Row::ALL);
+        let hm_0 = &paper002::workloads(&of_002)[0];
+        let cells_002 = paper002::cells(hm_0, paper002::Speed::REAL_TIME, &of_002);
+        let found = spans(&cells_002, &of_002);
+        // What finds the speed-up runs one scheme; it gets the requests of the comparison.
+        assert_eq!(found[0].1, spans(&[hm_0.calibration(paper002::Speed::REAL_TIME)], &of_002)[0].1);
+        let of_003 = options(paper003::Row::ALL);
+        few(2, spans(&paper003::cells(&of_003)[..2], &of_003));
+        let of_004 = options(paper004::Row::ALL);
+        few(5, spans(&paper004::cells(&of_004)[..5], &of_004));
+        let of_all = options(default_scheme::Row::ALL);
+        let each = default_scheme::cells(&of_all);
+        few(5, spans(&each[each.len() - 5..], &of_all));
+    }
+
+    #[test]
+    fn results_that_take_a_part_of_the_schemes_take_the_requests_of_all() {
+        let all: Vec<(String, u64)> = paper001::cells(&options(Row::ALL))
+            .iter()
+            .map(|cell| (cell.to_string(), bytes(cell.study(&options(Row::ALL)).expect("shipped").span)))
+            .collect();
+        for row in Row::ALL {
+            for cell in paper001::cells(&options(&[*row])) {
+                let span = bytes(cell.study(&options(&[*row])).expect("shipped").span);
+                assert!(all.contains(&(cell.to_string(), span)), "{}: {cell}: {span}", row.name());
+            }
+        }
+    }
+
+    fn bytes(span: Span) -> u64 {
+        match span {
+            Span::Bytes(bytes) => bytes,
+            Span::FifthOfMembers => panic!("a paper states its span in bytes"),
+        }
     }
 }

@@ -61,8 +61,8 @@ def compare(
             with a share of their pages, `steady:70%`.
         pacing: when requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME`. By default at their
             times, or `closed:16` where they have none.
-        span: how much data addresses are folded onto, `4GiB`; by default half of what the members hold, whatever the
-            schemes are.
+        span: how much data addresses are folded onto, `4GiB`; by default a fifth of what the members hold, whatever
+            the schemes are.
         warmup: requests at the start that count for nothing.
         seed: seed of everything random.
         seeds: how many seeds each scheme runs with, from `seed` on. Two or more give intervals.

@@ -62,6 +62,18 @@ def test_a_run_is_opened_again_by_its_path(study):
     assert (copy.path, copy.cpu_ns, copy.totals) == (run.path, run.cpu_ns, run.totals)
 
 
+def test_two_points_of_a_sweep_with_different_schemes_get_the_same_requests(study):
+    # RAID-0 has more room than RAID-6, and both get what each would get alone.
+    wide = "uniform:size=8KiB,span=1TiB,requests=500"
+    points = [{"scheme": "raid0"}, {"scheme": "raid6"}]
+    swept = stripewise.sweep(points, workload=wide, **study)
+    assert len({run.totals["array_bytes"] for run in swept}) == 2
+    for total in ("folded_requests", "shifted_requests", "read_requests", "write_requests"):
+        assert len({run.totals[total] for run in swept}) == 1, total
+    together = stripewise.compare(["raid0", "raid6"], wide, **study)
+    assert [run.digest for run in together] == [run.digest for run in swept]
+
+
 def test_a_sweep_makes_a_run_for_each_point_in_threads_and_in_processes(study):
     points = [{"scheme": scheme, "seed": seed} for scheme in ("baseline", "raid0") for seed in (1, 2)]
     shown = []

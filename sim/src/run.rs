@@ -9,7 +9,7 @@ use stripewise_array::update::Update;
 use stripewise_array::{Class, NoMemory, Scheme, SchemeError};
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;
-use stripewise_flash::{DeviceSpec, Flash, SpecError};
+use stripewise_flash::{DeviceSpec, Flash, Shape, SpecError};
 use stripewise_trace::Source;
 
 use crate::layout::Layout;
@@ -147,10 +147,10 @@ pub(crate) const EVENTS_PER_REPORT: u32 = 1 << 16;
 /// # Errors
 /// When the device or the scheme cannot be.
 pub fn capacity(config: &RunConfig) -> Result<u64, RunError> {
-    let flash =
-        Flash::<()>::new(&config.device, config.elements.level, config.elements.devices, config.seed)?;
+    let Layout { level, devices } = config.elements;
+    let shape = Shape::of_flash(&config.device, level, devices)?;
     let page_bytes = page_bytes(config);
-    let geometry = config.scheme.resolve(&elements(flash.spec(), flash.shape()), false)?;
+    let geometry = config.scheme.resolve(&elements(&config.device, &shape), false)?;
     Ok(config.scheme.pages(&geometry) * u64::from(page_bytes))
 }
 

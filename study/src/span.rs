@@ -12,19 +12,18 @@ use crate::human;
 /// How large the span is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Span {
-    /// Half of what the members hold at first: half of the pages that they offer, times the share that
-    /// [`Precondition`] fills. RAID-6 over four members, of which half is parity, just has room for it.
+    /// A fifth of what the members hold at first: a fifth of the pages that they offer, times the share that [`Precondition`]
+    /// fills. Every scheme that is shipped holds as much over the fewest members that it takes. The least of them do because of
+    /// what they are: MC-RAIS has three zones of which each could take all data (2/9 of three members), a durable log over RAID-6
+    /// keeps a member free beside its parity (1/4 of four members, less its metadata).
     #[default]
-    HalfOfMembers,
-    /// So many bytes.
+    FifthOfMembers,
+    /// This number of bytes.
     Bytes(u64),
-    /// What the smallest array of the study holds at first. It depends on the schemes: for evaluations whose set of schemes is
-    /// fixed.
-    Smallest,
 }
 
 impl Span {
-    /// Bytes of the span, over arrays that hold `filled` bytes each at first.
+    /// Bytes of the span.
     ///
     /// # Errors
     /// When the device cannot be.
@@ -33,21 +32,18 @@ impl Span {
         device: &DeviceSpec,
         layout: Layout,
         precondition: Precondition,
-        filled: impl Iterator<Item = u64>,
     ) -> Result<u64, SpecError> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Smallest => Ok(filled.min().unwrap_or(0)),
-            Self::HalfOfMembers => Ok(whole(self::filled(precondition, offered(device, layout)?) / 2)),
+            Self::FifthOfMembers => Ok(whole(filled(precondition, offered(device, layout)?) / 5)),
         }
     }
 
     /// What it is a part of, for people.
     pub(crate) fn describe(self) -> &'static str {
         match self {
-            Self::HalfOfMembers => " (half of what the members hold)",
+            Self::FifthOfMembers => " (a fifth of what the members hold)",
             Self::Bytes(_) => "",
-            Self::Smallest => " (what the smallest of these arrays holds)",
         }
     }
 }
@@ -95,19 +91,22 @@ mod tests {
     use super::*;
     use stripewise_flash::{Level, Share, State};
 
-    fn half(members: u32, precondition: Precondition) -> u64 {
+    fn default(members: u32, precondition: Precondition) -> u64 {
         let device = DeviceSpec::preset("ssdsim-5+1").unwrap();
         let layout = Layout { level: Level::Ssd, devices: members };
-        Span::HalfOfMembers.bytes(&device, layout, precondition, [1, 2].into_iter()).unwrap()
+        Span::default().bytes(&device, layout, precondition).unwrap()
     }
 
     #[test]
-    fn the_default_is_half_of_what_the_members_hold_whatever_the_arrays_are() {
-        let all = half(4, Precondition::Fresh);
-        let some = half(4, Precondition::Filled(State::Steady, Share(500_000)));
-        assert!(all > 0 && all.is_multiple_of(1 << 20));
+    fn the_default_is_a_fifth_of_what_the_members_hold() {
+        let device = DeviceSpec::preset("ssdsim-5+1").unwrap();
+        let pages = u64::from(Shape::new(&device, Level::Ssd, 4).unwrap().logical_pages) * 4;
+        let all = default(4, Precondition::Fresh);
+        assert!(all.is_multiple_of(1 << 20));
+        assert!(all.abs_diff(pages * device.geometry.page_bytes.0 / 5) < 1 << 20);
+        let some = default(4, Precondition::Filled(State::Steady, Share(500_000)));
         assert!(some.abs_diff(all / 2) <= 1 << 20, "{some} is not half of {all}");
-        assert!(half(8, Precondition::Fresh).abs_diff(2 * all) <= 1 << 20);
+        assert!(default(8, Precondition::Fresh).abs_diff(2 * all) <= 1 << 20);
     }
 
     #[test]

@@ -96,35 +96,22 @@ impl Study {
         let default = if workload.has_no_times() { Pacing::Closed { depth: 16 } } else { Pacing::default() };
         let pacing = spec.pacing.unwrap_or(default);
         let mut jobs: Vec<Job> = Vec::new();
-        for named in &spec.schemes {
-            let settings: Vec<Setting> = named.settings.iter().chain(&for_schemes).cloned().collect();
-            let mut scheme = setting::scheme(&named.document, &settings)?;
-            for setting in &named.settings {
-                scheme.name.push_str(&format!(",{setting}"));
-            }
-            if let Some(NamedPolicy { name, .. }) = &named.policy {
-                scheme.update = Update::Custom {};
-                scheme.name.clone_from(name);
-            }
-            for setting in &for_schemes {
-                scheme.name.push_str(&format!(",{setting}"));
-            }
-            if jobs.iter().any(|job| job.config.scheme.name == scheme.name) {
-                let remedy = "give each a name of its own, or leave one out";
-                return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
-            }
-            let config = config(&spec, pacing, scheme, device.clone());
-            let capacity = capacity(&config)?;
+        for array in arrays(&spec, pacing, &for_schemes, &device)? {
             for (workload, seed) in seeds.clone().enumerate() {
-                let config = RunConfig { seed, ..config.clone() };
-                jobs.push(Job { config, workload, capacity, policy: named.policy.clone() });
+                let config = RunConfig { seed, ..array.config.clone() };
+                jobs.push(Job { config, workload, ..array.clone() });
             }
         }
-        let holds = || jobs.iter().map(|job| span::filled(spec.precondition, job.capacity));
-        let fold_bytes = spec.span.bytes(&device, spec.elements, spec.precondition, holds())?;
-        span::check(fold_bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds()))?;
+        let fold_bytes = spec.span.bytes(&device, spec.elements, spec.precondition)?;
+        let holds = jobs.iter().map(|job| span::filled(spec.precondition, job.capacity));
+        span::check(fold_bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds))?;
         let workloads = seeds.map(|seed| workload.with_seed(seed)).collect();
         Ok(Self { spec, workloads, pacing, fold_bytes, jobs })
+    }
+
+    /// Bytes of the span that requests are folded onto.
+    pub fn span_bytes(&self) -> u64 {
+        self.fold_bytes
     }
 
     /// The settings that all runs share: what they are called and what they are.
@@ -360,6 +347,53 @@ impl Study {
         inputs.workload = workload.label();
         Ok(inputs)
     }
+}
+
+/// The array of each scheme of `spec`, as a run over the first workload.
+///
+/// # Errors
+/// What of a scheme was not understood, or does not go with the device; two schemes of one name.
+fn arrays(
+    spec: &StudySpec,
+    pacing: Pacing,
+    for_schemes: &[Setting],
+    device: &DeviceSpec,
+) -> Result<Vec<Job>, Error> {
+    let mut jobs: Vec<Job> = Vec::new();
+    for named in &spec.schemes {
+        let settings: Vec<Setting> = named.settings.iter().chain(for_schemes).cloned().collect();
+        let mut scheme = setting::scheme(&named.document, &settings)?;
+        for setting in &named.settings {
+            scheme.name.push_str(&format!(",{setting}"));
+        }
+        if let Some(NamedPolicy { name, .. }) = &named.policy {
+            scheme.update = Update::Custom {};
+            scheme.name.clone_from(name);
+        }
+        for setting in for_schemes {
+            scheme.name.push_str(&format!(",{setting}"));
+        }
+        if jobs.iter().any(|job| job.config.scheme.name == scheme.name) {
+            let remedy = "give each a name of its own, or leave one out";
+            return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
+        }
+        let config = config(spec, pacing, scheme, device.clone());
+        let capacity = capacity(&config)?;
+        jobs.push(Job { config, workload: 0, capacity, policy: named.policy.clone() });
+    }
+    Ok(jobs)
+}
+
+/// What the smallest of the arrays of `spec` holds at first, in bytes: the largest span that all its schemes have room for.
+///
+/// # Errors
+/// What was not understood; a scheme that does not go with the device.
+pub fn smallest_bytes(spec: &StudySpec) -> Result<u64, Error> {
+    let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
+    let device = setting::device(&spec.device, &for_device)?;
+    let arrays = arrays(spec, spec.pacing.unwrap_or_default(), &for_schemes, &device)?;
+    let holds = arrays.iter().map(|array| span::filled(spec.precondition, array.capacity));
+    Ok(holds.min().unwrap_or(0))
 }
 
 /// Makes the run of `job`.

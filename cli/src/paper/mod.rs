@@ -10,11 +10,11 @@ mod paper004;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use serde_json::Value;
+use serde_json::{Value, json};
 use stripewise_base::units::Count;
 use stripewise_papers::{Cell, Options, Results, Traces, rows};
 use stripewise_report::Report;
-use stripewise_study::{Finished, Study};
+use stripewise_study::{Finished, Study, human};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -90,6 +90,20 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Studies by name, each with the bytes of the span that its requests are folded onto.
+type Spans = Vec<(String, u64)>;
+
+/// The spans, least first, each with the number of its studies.
+fn describe(spans: &Spans) -> String {
+    let mut sizes: Vec<u64> = spans.iter().map(|(_, bytes)| *bytes).collect();
+    sizes.sort_unstable();
+    let each = sizes.chunk_by(|one, next| one == next).map(|alike| {
+        let (size, count) = (human::bytes(alike[0]), alike.len());
+        format!("{size} ({count} {})", if count == 1 { "study" } else { "studies" })
+    });
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// The papers whose evaluations are repeated.
@@ -169,14 +183,15 @@ impl Args {
         Ok(options)
     }
 
-    /// Makes every study, one after the other, and hands each with its runs to `take`.
+    /// Makes every study, one after the other, and hands each with its runs to `take`. Returns each study's name and span.
     fn evaluate<C: Cell>(
         &self,
         cells: &[C],
         options: &Options<C::Results>,
         context: &Context<'_>,
         mut take: impl FnMut(&C, &Study, Vec<Finished>) -> Outcome,
-    ) -> Outcome {
+    ) -> Outcome<Spans> {
+        let mut spans = Spans::new();
         let jobs =
             self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
         for (index, cell) in cells.iter().enumerate() {
@@ -186,7 +201,11 @@ impl Args {
                 let finished = study::run(&study, jobs, context).into_iter().collect::<Result<_, _>>()?;
                 Ok((study, finished))
             };
-            match made().and_then(|(study, finished)| take(cell, &study, finished)) {
+            let taken = made().and_then(|(study, finished)| {
+                spans.push((cell.to_string(), study.span_bytes()));
+                take(cell, &study, finished)
+            });
+            match taken {
                 Ok(()) => {}
                 // A real trace that this program cannot read or place is left out, and said to be.
                 Err(Failure::Usage(reason) | Failure::Failed(reason)) if cell.traces() == Traces::Slice => {
@@ -195,19 +214,30 @@ impl Args {
                 Err(failure) => return Err(failure),
             }
         }
-        Ok(())
+        Ok(spans)
     }
 
-    /// Writes the report, and prints the evaluation.
-    fn finish(&self, report: Report, json: &Value, markdown: &str, context: &mut Context<'_>) -> Outcome {
+    /// Writes the report, and prints the evaluation and the spans of its studies.
+    fn finish(
+        &self,
+        report: Report,
+        json: Value,
+        markdown: &str,
+        spans: &Spans,
+        context: &mut Context<'_>,
+    ) -> Outcome {
         let file = self.out.join(report::FILE);
         if self.json {
             report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
-            return context.json(json);
+            let mut json = json;
+            let each = spans.iter().map(|(study, bytes)| json!({ "study": study, "span_bytes": bytes }));
+            json["spans"] = each.collect();
+            return context.json(&json);
         }
         context.out.write_all(markdown.as_bytes())?;
         if !context.quiet {
-            writeln!(context.out, "\nresults   {}", self.out.display())?;
+            writeln!(context.out, "\nspan      {}", describe(spans))?;
+            writeln!(context.out, "results   {}", self.out.display())?;
         }
         report::write(report, &file, context)
     }

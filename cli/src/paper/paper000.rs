@@ -14,7 +14,7 @@ use crate::study::Patient;
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let options = args.options::<Row>(context)?;
     let (mut runs, mut all, mut found) = (Vec::new(), Vec::new(), Vec::new());
-    args.evaluate(&cells(&options), &options, context, |cell, study, finished| {
+    let spans = args.evaluate(&cells(&options), &options, context, |cell, study, finished| {
         if cell.has_printed_intervals() {
             let of = intervals(cell.workload, &mut study.folded(&Patient)?)?;
             crate::interrupt::check()?;
@@ -36,5 +36,5 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         .decision_ns("bpu", decisions.bpu_ns)
         .decision_ns("adaptive", decisions.adaptive_ns);
     let findings = findings(&options.rows, &all, &decisions);
-    args.finish(report, &json(&findings, &all, &found), &markdown(&findings, &all, &found), context)
+    args.finish(report, json(&findings, &all, &found), &markdown(&findings, &all, &found), &spans, context)
 }

@@ -12,10 +12,10 @@ use crate::failure::Outcome;
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let options = args.options::<Row>(context)?;
-    let (mut runs, mut all) = (Vec::new(), Vec::new());
+    let (mut runs, mut all, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for workload in workloads(&options) {
         let Some(search) = calibrate(args, &workload, &options, context)? else { continue };
-        args.evaluate(
+        spans.extend(args.evaluate(
             &cells(&workload, search.speed(), &options),
             &options,
             context,
@@ -27,11 +27,11 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
                 );
                 Ok(())
             },
-        )?;
+        )?);
     }
     let report = Report::new(runs).figures_of(Paper::P002);
     let findings = findings(&options.rows, &all);
-    args.finish(report, &json(&findings, &all), &markdown(&findings, &all), context)
+    args.finish(report, json(&findings, &all), &markdown(&findings, &all), &spans, context)
 }
 
 /// How fast a workload is sent for its chips to be as busy as they should be; none where it cannot be replayed.

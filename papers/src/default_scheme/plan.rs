@@ -7,7 +7,7 @@ use stripewise_sim::{Layout, Pacing};
 use stripewise_study::{Document, Error, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 
-use crate::evaluation::{Cell as _, Options, Results, Traces};
+use crate::evaluation::{Cell as _, Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
 use crate::{paper000, paper001, paper002, paper003};
 
@@ -150,8 +150,8 @@ impl crate::Cell for Cell {
         let variation = self.row.variation();
         let mut schemes = vec![self.row.own().1.to_owned(), format!("{OURS}{variation}")];
         schemes.extend(self.row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
-        let schemes = schemes.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
-        Ok(StudySpec { schemes, ..(self.study)(options)? })
+        let parsed = schemes.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
+        over_span_of(StudySpec { schemes: parsed, ..(self.study)(options)? }, schemes)
     }
 }
 
@@ -255,7 +255,6 @@ fn paper004(workload: &str, options: &Options<Row>) -> Result<StudySpec, Error> 
         elements: Layout { level: Level::Ssd, devices: 4 },
         settings: vec![BLOCKS_004.parse().expect("a key and a number")],
         out: options.out.clone(),
-        span: stripewise_study::Span::Smallest,
         ..StudySpec::new(Vec::new())?
     })
 }

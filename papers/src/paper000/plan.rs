@@ -6,7 +6,7 @@ use stripewise_sim::Pacing;
 use stripewise_study::{Document, Error, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 
-use crate::evaluation::{Options, Results, Traces};
+use crate::evaluation::{Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
 
 /// The schemes of every study: the paper's three, and its comparator BPU with weights scaled to the device.
@@ -123,15 +123,15 @@ impl crate::Cell for Cell {
             Traces::Generated => Fold::Modulo,
             Traces::Slice => Fold::Dense { unit: SLICE_UNIT },
         };
-        Ok(StudySpec {
+        let spec = StudySpec {
             workload: WorkloadSpec { origin: self.origin.clone(), requests: self.requests, fold },
             pacing: Some(self.pacing),
             seed: options.seed,
             device: Document::find(What::Device, &format!("ssdsim-{}+1-ldpc", self.data))?,
             out: options.out.clone(),
-            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
-        })
+        };
+        over_span_of(spec, SCHEMES.map(str::to_owned))
     }
 }
 

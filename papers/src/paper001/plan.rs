@@ -11,7 +11,7 @@ use stripewise_trace::stats::{PAGE_BYTES, Stats};
 
 use super::array;
 use super::variant::{Level, Variant};
-use crate::evaluation::{Options, Results, Traces};
+use crate::evaluation::{Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
 
 /// The paper's workloads, as its figures have them.
@@ -119,7 +119,7 @@ impl crate::Cell for Cell {
         // Whole workloads lie within the array as they are. Parts of them keep the span, and the array does not.
         let is_whole = self.traces == Traces::Generated && requests.is_none();
         let fold = if is_whole { Fold::Modulo } else { Fold::Dense { unit: PAGE_BYTES } };
-        Ok(StudySpec {
+        let spec = StudySpec {
             workload: WorkloadSpec { origin, requests, fold },
             seed: options.seed,
             device,
@@ -127,9 +127,10 @@ impl crate::Cell for Cell {
             precondition,
             settings: array::settings(scale),
             out: options.out.clone(),
-            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
-        })
+        };
+        let all = Variant::ALL.into_iter().filter(|variant| self.slice.is_none() || variant.on_slices());
+        over_span_of(spec, all.map(|variant| variant.scheme(self.level)))
     }
 }
 

@@ -10,7 +10,7 @@ use stripewise_trace::fold::Fold;
 
 use super::speed::Speed;
 use super::variant::{MAIN, Variant};
-use crate::evaluation::{Options, Results, Traces};
+use crate::evaluation::{Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
 
 /// A line of Table II.
@@ -202,7 +202,7 @@ impl crate::Cell for Cell {
         let is_small = self.workload.slice.is_some() || requests.is_some_and(|requests| requests <= PREFIX);
         let blocks = || format!("device.geometry.blocks={SMALL_BLOCKS}").parse().expect("a key and a number");
         let settings: Option<Setting> = is_small.then(blocks);
-        Ok(StudySpec {
+        let spec = StudySpec {
             workload: WorkloadSpec { origin, requests, fold: Fold::Modulo },
             pacing: Some(self.speed.pacing()),
             seed: options.seed,
@@ -211,9 +211,10 @@ impl crate::Cell for Cell {
             precondition: if self.part == Part::Fresh { Precondition::Fresh } else { FULL },
             settings: settings.into_iter().collect(),
             out: options.out.clone(),
-            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
-        })
+        };
+        let all = if self.part == Part::Sweep { Variant::sweep() } else { MAIN.to_vec() };
+        over_span_of(spec, all.into_iter().map(Variant::scheme))
     }
 }
 

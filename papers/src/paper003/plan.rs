@@ -8,7 +8,7 @@ use stripewise_study::{Document, Error, SchemeSpec, Setting, StudySpec, Tables, 
 
 use super::variant::{Gc, Level, Policy, Variant};
 use super::workload::{EVALUATED, MIXES, Point, Requests, SPAN_MIB, WIDE_MIB, Workload, grid};
-use crate::evaluation::{Options, Results, Traces};
+use crate::evaluation::{Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
 
 /// Real traces: those of the shared set that write most.
@@ -175,7 +175,7 @@ impl crate::Cell for Cell {
         let most = if options.quick { QUICK_WARMUP } else { MOST_WARMUP };
         let warmup = self.workload.warmup(span).min(most);
         let is_fig_4 = self.part == Part::Main && matches!(self.workload.requests, Requests::Hpc);
-        Ok(StudySpec {
+        let spec = StudySpec {
             workload: self.workload.spec(warmup, measured, span)?,
             warmup,
             seed: options.seed,
@@ -185,9 +185,9 @@ impl crate::Cell for Cell {
             settings: settings.map(setting).collect(),
             tables: Tables { gcs: is_fig_4, ..Tables::default() },
             out: options.out.clone(),
-            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
-        })
+        };
+        over_span_of(spec, self.variants.iter().map(|variant| variant.scheme()))
     }
 }
 

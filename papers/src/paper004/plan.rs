@@ -8,7 +8,7 @@ use stripewise_study::{Document, Error, SchemeSpec, Setting, StudySpec, What};
 
 use super::variant::Policy;
 use super::workload::{Access, Requests, TRACES, Workload};
-use crate::evaluation::{Options, Results, Traces};
+use crate::evaluation::{Options, Results, Traces, over_span_of};
 use crate::slice::Slice;
 
 /// Real traces: of the shared set some that write most, two that mostly read and two between.
@@ -199,7 +199,7 @@ impl crate::Cell for Cell {
         let schemes = self.policies.iter().map(scheme).collect::<Result<_, _>>()?;
         let setting = |text: String| text.parse::<Setting>().expect("a key and a value");
         let (warmup, measured) = self.counts(options);
-        Ok(StudySpec {
+        let spec = StudySpec {
             workload: self.workload.spec(warmup, measured)?,
             pacing: (self.part == Part::Chunks).then_some(Pacing::Closed { depth: DEPTH }),
             warmup,
@@ -209,9 +209,9 @@ impl crate::Cell for Cell {
             precondition: self.state.precondition(),
             settings: self.settings().into_iter().map(setting).collect(),
             out: options.out.clone(),
-            span: stripewise_study::Span::Smallest,
             ..StudySpec::new(schemes)?
-        })
+        };
+        over_span_of(spec, self.policies.iter().map(|policy| policy.scheme()))
     }
 }
 
