@@ -56,6 +56,9 @@ pub trait Backend {
         false
     }
 
+    /// From now on nothing but reads reaches elements, or everything does again. What an element has already stays with it.
+    fn hold_writes(&mut self, holds: bool);
+
     /// Operations that were started and not taken.
     fn in_flight(&self) -> usize;
 

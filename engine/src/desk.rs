@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use stripewise_array::format::Superblock;
@@ -22,6 +22,9 @@ use crate::still::Watch;
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
 use crate::troubles::{Ledger, SLOW_NS, Troubles};
+
+/// The longest time between two looks at a closed fence that counts as waiting.
+const FENCE_LOOK: Duration = Duration::from_millis(100);
 
 /// Is shown every plan that the controller makes.
 pub type Observer = Box<dyn FnMut(&PlanView<'_>) + Send>;
@@ -49,6 +52,11 @@ pub enum Failure {
     },
     /// [`crate::Engine::fail_for`] said so, for this reason.
     Unreliable(String),
+    /// Its page of the owner was not confirmed for as long as an operation may take, while writes waited for that.
+    Unconfirmed {
+        /// How long writes waited.
+        waited: Duration,
+    },
 }
 
 impl fmt::Display for Failure {
@@ -56,6 +64,12 @@ impl fmt::Display for Failure {
         let (operation, error) = match self {
             Self::Asked => return f.write_str("it was taken out of service"),
             Self::Unreliable(reason) => return f.write_str(reason),
+            Self::Unconfirmed { waited } => {
+                return write!(
+                    f,
+                    "it did not answer the heartbeat of the owner for {waited:?}, and writes waited for it"
+                );
+            }
             Self::Absent => return f.write_str("it was absent or stale when the array was opened"),
             Self::Shrunk { bytes, needed } => {
                 return write!(
@@ -142,8 +156,25 @@ pub(crate) struct Desk<B> {
     was_answered: bool,
     /// The element that is being rebuilt: what is written to it repairs no damage.
     pub(crate) rebuilt: Option<u16>,
+    /// How long an operation may take.
+    pub(crate) timeout: Duration,
+    fence: Fence,
     /// Keeps the array for this host, and the superblock that says where. Behind the backend, so that it is released last.
     pub(crate) keeper: Option<(Keeper, Box<Superblock>)>,
+}
+
+/// Keeps writes from members while this host cannot confirm that it owns the array.
+///
+/// What it guards: no member is written to by two hosts. [`Shared::review`](crate::owner) says when it is open. While it is closed
+/// members are given nothing but reads; writes wait in the controller's queues, and end there when their member fails. Reads,
+/// completions and timeouts change nothing on members, so they go on: a member that hangs fails after its timeout, is no longer
+/// asked to confirm, and the fence opens if the others do.
+#[derive(Debug, Default)]
+struct Fence {
+    is_closed: bool,
+    /// When it was looked at, and how long writes have waited: a pause in which the program was stopped counts little.
+    looked: Option<Instant>,
+    waited: Duration,
 }
 
 impl<B: Backend> fmt::Debug for Desk<B> {
@@ -155,7 +186,14 @@ impl<B: Backend> fmt::Debug for Desk<B> {
 impl<B: Backend> Desk<B> {
     /// Over `backend`; each element admits at most `window` operations at once, at least one. What finds no space waits
     /// in `starved`.
-    pub(crate) fn new(backend: B, window: u32, jobs: Jobs, starved: Waiting, watch: Watch) -> Self {
+    pub(crate) fn new(
+        backend: B,
+        window: u32,
+        jobs: Jobs,
+        starved: Waiting,
+        watch: Watch,
+        timeout: Duration,
+    ) -> Self {
         Self {
             elements: (0..backend.count()).map(|_| Element::default()).collect(),
             backend,
@@ -171,14 +209,49 @@ impl<B: Backend> Desk<B> {
             trouble_count: 0,
             was_answered: false,
             rebuilt: None,
+            timeout,
+            fence: Fence::default(),
             keeper: None,
         }
     }
 
-    /// Whether the array may be written to, because this host owns it, or no host does.
-    #[inline]
-    pub(crate) fn may_write(&self) -> bool {
-        self.keeper.as_ref().is_none_or(|(keeper, _)| keeper.may_write())
+    /// Closes the fence if this host cannot confirm that it owns the array, else opens it. The members that have room again by
+    /// that.
+    pub(crate) fn look_at_fence(&mut self) -> Vec<u16> {
+        let Some((keeper, _)) = &self.keeper else { return Vec::new() };
+        let is_closed = !keeper.may_write();
+        let was_closed = std::mem::replace(&mut self.fence.is_closed, is_closed);
+        if !is_closed && !was_closed {
+            return Vec::new();
+        }
+        self.backend.hold_writes(is_closed);
+        let holds_back = self.holds_back();
+        let now = Instant::now();
+        let looked = self.fence.looked.replace(now).filter(|_| holds_back);
+        let passed = looked.map_or(Duration::ZERO, |looked| (now - looked).min(FENCE_LOOK));
+        self.fence.waited = if holds_back { self.fence.waited + passed } else { Duration::ZERO };
+        if is_closed {
+            return Vec::new();
+        }
+        self.fence = Fence::default();
+        (0..self.backend.count()).filter(|&element| self.take_refusal(element)).collect()
+    }
+
+    /// Whether the fence is closed, and writes wait for that.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.fence.is_closed
+            && self.elements.iter().any(|element| element.refused && element.failure.is_none())
+    }
+
+    /// Members for whose confirmation writes have waited as long as an operation may take.
+    pub(crate) fn unconfirmed(&self) -> Vec<u16> {
+        let Some((keeper, _)) = &self.keeper else { return Vec::new() };
+        if self.fence.waited < self.timeout || !self.fence.is_closed {
+            return Vec::new();
+        }
+        let serves = |element: &u16| self.elements[usize::from(*element)].failure.is_none();
+        let is_silent = |element: &u16| !keeper.is_confirmed(*element, self.timeout);
+        (0..self.backend.count()).filter(serves).filter(is_silent).collect()
     }
 
     /// Which host took the array over, if one did.
@@ -221,6 +294,9 @@ impl<B: Backend> Desk<B> {
 
     /// Tries writes again that found no space, if it is time.
     pub(crate) fn retry(&mut self, memory: &mut Pages) {
+        if self.fence.is_closed {
+            return;
+        }
         while let Some(one) = self.starved.take_due() {
             self.elements[one.operation.element as usize].in_flight += 1;
             self.backend.start(one.id, &one.operation, one.page, memory);
@@ -315,9 +391,15 @@ impl<B: Backend> Desk<B> {
     pub(crate) fn fail(&mut self, element: u16, why: Failure) {
         let place = &mut self.elements[element as usize];
         if place.failure.is_none() {
-            self.incidents.note(Incident::Failed { element, reason: why.to_string(), is_timeout: false });
+            let is_timeout = matches!(why, Failure::Unconfirmed { .. });
+            self.incidents.note(Incident::Failed { element, reason: why.to_string(), is_timeout });
         }
         place.failure.get_or_insert(why);
+        self.leave(element);
+    }
+
+    /// The array does without an element from now on.
+    fn leave(&mut self, element: u16) {
         self.watch.forget(element);
         if let Some((keeper, _)) = &mut self.keeper {
             keeper.retire(element);
@@ -385,8 +467,9 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
 
     #[inline]
     fn admits(&mut self, operation: &Operation) -> Admission {
+        let is_held = self.fence.is_closed && operation.kind != OperationKind::Read;
         let element = &mut self.elements[operation.element as usize];
-        if element.in_flight < self.window {
+        if element.in_flight < self.window && !is_held {
             return Admission::Admitted;
         }
         element.refused = true;
@@ -431,8 +514,7 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
             matches!(&why, Failure::Error { error, .. } if outcome_of(error) == Outcome::Timeout);
         self.incidents.note(Incident::Failed { element, reason: why.to_string(), is_timeout });
         place.failure = Some(why);
-        self.watch.forget(element);
-        self.backend.close(element);
+        self.leave(element);
         self.told(|| Event::GaveUp { element });
     }
 

@@ -14,6 +14,9 @@ use stripewise_base::prng::Prng;
 use crate::backend::{Backend, Ended, Pages};
 use crate::store::Store;
 
+/// How long to wait for leave to write.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// In which order operations that were started together are carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
@@ -40,6 +43,8 @@ pub struct Plain<S> {
     /// Where each is, or was last.
     paths: Vec<Option<PathBuf>>,
     queue: VecDeque<Started>,
+    /// Whether nothing but reads is carried out.
+    holds_writes: bool,
     shuffle: Option<Prng>,
 }
 
@@ -50,6 +55,7 @@ impl<S: Store> Plain<S> {
             queue: VecDeque::with_capacity(stores.len()),
             paths: stores.iter().map(|store| Some(store.as_ref()?.path()?.into())).collect(),
             elements: stores,
+            holds_writes: false,
             shuffle: match order {
                 Order::Started => None,
                 Order::Shuffled(seed) => Some(Prng::new(seed)),
@@ -82,6 +88,11 @@ impl<S: Store> Backend for Plain<S> {
 
     fn take(&mut self, memory: &mut Pages) -> Option<Ended> {
         let index = match &mut self.shuffle {
+            _ if self.holds_writes => {
+                let is_gone = |one: &Operation| self.elements[usize::from(one.element)].is_none();
+                let may_go = |one: &Operation| one.kind == OperationKind::Read || is_gone(one);
+                self.queue.iter().position(|one| may_go(&one.operation))?
+            }
             Some(prng) if !self.queue.is_empty() => prng.below(self.queue.len() as u64) as usize,
             _ => 0,
         };
@@ -95,7 +106,15 @@ impl<S: Store> Backend for Plain<S> {
         self.queue.len()
     }
 
-    fn wait(&mut self, _at_most: Option<Duration>) {}
+    fn hold_writes(&mut self, holds: bool) {
+        self.holds_writes = holds;
+    }
+
+    fn wait(&mut self, at_most: Option<Duration>) {
+        if self.holds_writes {
+            std::thread::sleep(at_most.map_or(PAUSE, |at_most| at_most.min(PAUSE)));
+        }
+    }
 
     fn count(&self) -> u16 {
         self.elements.len() as u16

@@ -85,6 +85,10 @@ impl Backend for Files {
         either!(self, way => way.is_over_before_taken())
     }
 
+    fn hold_writes(&mut self, holds: bool) {
+        either!(self, way => way.hold_writes(holds));
+    }
+
     fn in_flight(&self) -> usize {
         either!(self, way => way.in_flight())
     }

@@ -20,7 +20,7 @@ use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
 use crate::clock::{Clock, Timekeeping};
-use crate::desk::{Counts, Desk, Over};
+use crate::desk::{Counts, Desk, Failure, Over};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::owner::Keeper;
@@ -44,7 +44,7 @@ pub use status::{ElementState, ElementStatus, Progress, ScrubStatus, Status};
 /// turns only.
 const TURN_TRIM_BYTES: u64 = 64 << 20;
 
-/// How often it is looked whether this host owns the array again, while it could not confirm that.
+/// How often it is looked whether this host owns the array again, while writes wait for that.
 const FENCED: Duration = Duration::from_millis(10);
 
 /// How the engine runs; none of it changes what it stores.
@@ -125,8 +125,9 @@ impl<B: Backend> Engine<B> {
         let is_log = array.scheme().placement.policy == PlacementPolicy::Elastic;
         let jobs = Jobs::new(array.scheme().queues.requests, page_bytes, is_log);
         let watch = Watch::new(backend.count(), options.slow);
+        let starved = Waiting::new(options.timeout, borne);
         Self {
-            desk: Desk::new(backend, options.window, jobs, Waiting::new(options.timeout, borne), watch),
+            desk: Desk::new(backend, options.window, jobs, starved, watch, options.timeout),
             array,
             clock: Clock::new(options.time),
             pace: Pace::new(options.rate),
@@ -244,15 +245,16 @@ impl<B: Backend> Engine<B> {
         self.desk.jobs.take_done()
     }
 
-    /// Does what can be done without waiting. False when there was nothing, and while the array may not be written to because
-    /// this host could not confirm that it owns it.
+    /// Does what can be done without waiting. False when there was nothing, and when another host took the array over. While
+    /// this host cannot confirm that it owns the array, reads, completions and timeouts go on, and members get no writes.
     pub fn turn(&mut self) -> bool {
-        if !self.desk.may_write() {
+        if self.desk.taken_over().is_some() {
             return false;
         }
         let mut is_anything = std::mem::take(&mut self.has_news);
         self.trimmed_bytes = 0;
         is_anything |= self.exchange();
+        is_anything |= self.fail_unconfirmed();
         is_anything |= self.tell_of_space();
         if self.desk.is_starved_for_long() {
             let now = self.clock.now();
@@ -271,8 +273,9 @@ impl<B: Backend> Engine<B> {
 
     /// Hands on to elements what waits for them, and tells the controller what is over. Whether anything is.
     fn exchange(&mut self) -> bool {
-        if !self.desk.may_write() {
-            return false;
+        for element in self.desk.look_at_fence() {
+            self.desk.told(|| Event::Ready { element });
+            self.array.element_ready(element);
         }
         self.dispatch();
         self.desk.retry(self.array.memory());
@@ -300,14 +303,11 @@ impl<B: Backend> Engine<B> {
 
     /// Does what can be done now, or waits for what comes next. False when nothing is left to do.
     pub fn step(&mut self) -> bool {
-        while !self.desk.may_write() {
-            if self.desk.taken_over().is_some() {
-                return false;
-            }
-            std::thread::sleep(FENCED);
-        }
         if self.turn() {
             return true;
+        }
+        if self.desk.taken_over().is_some() {
+            return false;
         }
         let at = self.next_wake();
         if self.desk.backend.in_flight() > 0 {
@@ -322,9 +322,6 @@ impl<B: Backend> Engine<B> {
 
     /// How long there is nothing to do unless an element or a host has news; none if nothing is waited for.
     pub fn wake_in(&self) -> Option<Duration> {
-        if !self.desk.may_write() {
-            return Some(FENCED);
-        }
         let now = self.clock.now();
         let at = self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)));
         // Nothing else wakes this thread when another host takes the array over.
@@ -416,6 +413,17 @@ impl<B: Backend> Engine<B> {
     /// Whether elements can be seen to stand still: not where this thread itself waits for each, or where time is counted.
     fn watches(&self) -> bool {
         self.desk.backend.is_over_before_taken() && !self.clock.is_counted()
+    }
+
+    /// Fails members whose page of the owner was not confirmed for as long as an operation may take, while writes wait for that:
+    /// a member that hangs is given no operation that could time out, and without it the others may be enough. Whether any is.
+    fn fail_unconfirmed(&mut self) -> bool {
+        let unconfirmed = self.desk.unconfirmed();
+        for &element in &unconfirmed {
+            // There is such a member.
+            let _ = self.fail_because(element, Failure::Unconfirmed { waited: self.desk.timeout });
+        }
+        !unconfirmed.is_empty()
     }
 
     /// Offers operations that wait to their elements.
@@ -529,7 +537,8 @@ impl<B: Backend> Engine<B> {
         let is_awaited = |element| self.desk.is_awaited(element);
         let looks = self.watches() && (0..self.desk.backend.count()).any(is_awaited);
         let look = looks.then(|| self.desk.watch.next_look());
-        self.desk.next_timer().into_iter().chain(grant).chain(retry).chain(look).min()
+        let fence = self.desk.holds_back().then(|| self.clock.now() + FENCED.as_nanos() as Nanos);
+        self.desk.next_timer().into_iter().chain(grant).chain(retry).chain(look).chain(fence).min()
     }
 
     /// Tells the controller of times that have come. Whether any had.

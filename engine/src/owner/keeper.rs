@@ -190,6 +190,17 @@ impl Keeper {
         self.shared.is_valid()
     }
 
+    /// Whether the page on `element` was confirmed within this time, or says nothing because others do.
+    pub(crate) fn is_confirmed(&self, element: u16, within: Duration) -> bool {
+        let state = self.shared.lock();
+        match self.elements.get(usize::from(element)).copied().flatten() {
+            Some(slot) => state.beats[slot]
+                .confirmed
+                .is_some_and(|at| self.shared.elapsed().saturating_sub(at) < within),
+            None => state.beats.iter().any(|beat| !beat.is_retired),
+        }
+    }
+
     /// Which host took the array over, if one did.
     pub fn taken_over(&self) -> Option<OwnerError> {
         if !self.shared.is_lost() {
@@ -288,5 +299,11 @@ impl Keeper {
     /// Forgets when the array was confirmed to be this host's.
     pub(super) fn forget(&self) {
         self.shared.forget();
+    }
+
+    /// Confirms on all members.
+    pub(super) fn remember(&self) {
+        let members = self.shared.lock().beats.len();
+        (0..members).for_each(|nth| self.shared.note(nth, self.shared.elapsed(), true));
     }
 }

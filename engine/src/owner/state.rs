@@ -9,7 +9,7 @@ use stripewise_array::format::{Owner, Uuid};
 use super::FENCE_BEATS;
 
 /// A member, as the keeper knows it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Beat {
     /// When its page was confirmed last: read, and still this session's.
     pub(super) confirmed: Option<Duration>,
@@ -117,6 +117,13 @@ impl Shared {
     }
 
     /// Until when the array may be written to: until so long after enough members confirmed it.
+    ///
+    /// What must hold: no member is written to by two hosts. A host that takes over writes its claim to all members that it
+    /// assembles the array from, at least all but G * P, and waits longer than this before it writes anything else. A claim on
+    /// any member ends this host. So G * P + 1 members that confirmed lately are enough, because the claim would be on one of
+    /// them; and so are all members that serve, when those are fewer, because the claim would be on a member that this host
+    /// writes to. A member that hangs or was not heard of counts as one that has to confirm, until the array fails it: nothing
+    /// is written to it from then on.
     pub(super) fn review(&self, state: &State) {
         let live = || state.beats.iter().filter(|beat| !beat.is_retired && !beat.is_bad);
         let mut confirmed: Vec<Duration> = live().filter_map(|beat| beat.confirmed).collect();

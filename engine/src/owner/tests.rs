@@ -12,7 +12,7 @@ use stripewise_array::{Elements, Identity, Opening, Scheme, create};
 use super::keeper::Keeper;
 use super::page::Place;
 use super::*;
-use crate::engine::{Engine, Options};
+use crate::engine::{Engine, Options, Way};
 use crate::error::EngineError;
 use crate::jobs::Request;
 use crate::media::FileMedia;
@@ -21,6 +21,17 @@ const INTERVAL: Duration = Duration::from_millis(10);
 const SCHEME: &str = "name = 'two hosts'\nmetadata = 'on'\n[geometry]\nlevel = 'raid5'\nchunk = '16KiB'\n[placement]\n\
     buffer_persistence = 'volatile'\n";
 const MEMBERS: usize = 3;
+const OWNER: Owner = Owner {
+    array: Uuid([7; 16]),
+    sequence: 1,
+    host: Uuid([1; 16]),
+    session: Uuid([1; 16]),
+    interval_ms: 10,
+    is_released: false,
+    since: 0,
+    written: 0,
+    name: String::new(),
+};
 
 /// The members of an array.
 struct Members {
@@ -85,13 +96,20 @@ impl Members {
     }
 
     fn engine(&self, host: u8) -> Engine {
+        self.engine_with(host, INTERVAL, Options::default())
+    }
+
+    fn engine_with(&self, host: u8, interval: Duration, options: Options) -> Engine {
         let media = FileMedia::open(&self.paths, 4096).unwrap();
-        let claiming = Claiming { interval: INTERVAL, takeover: false };
+        let claiming = Claiming { interval, takeover: false };
         let keeper = Keeper::claim(&media, &self.block, &self::host(host), claiming).unwrap().unwrap();
-        let (mut engine, _) =
-            Engine::resume(&self.scheme, media, Options::default(), Opening::default()).unwrap();
+        let (mut engine, _) = Engine::resume(&self.scheme, media, options, Opening::default()).unwrap();
         engine.keep(keeper, &self.block);
         engine
+    }
+
+    fn content(&self) -> Vec<Vec<u8>> {
+        self.paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
     }
 }
 
@@ -243,14 +261,13 @@ fn an_engine_whose_array_was_taken_over_writes_nothing_more() {
     };
     members.places().iter_mut().for_each(|(_, place)| place.write(&other).unwrap());
     until("the loss", || engine.is_owner().is_err());
-    let content = || members.paths.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>();
-    let before = content();
+    let before = members.content();
     let refused = engine.write(4096, &[8; 4096]).expect_err("it is another host's");
     assert!(matches!(refused, EngineError::Submit(_)), "{refused}");
     assert!(!engine.turn());
     let told = engine.close().expect_err("it cannot be closed").to_string();
     assert!(told.starts_with("host \"host-2\"") && told.contains("took the array over"), "{told}");
-    assert!(content() == before, "the other host's page and all else is as it was");
+    assert!(members.content() == before, "the other host's page and all else is as it was");
 }
 
 /// A host that was stopped for long may have been taken over: it looks before it writes.
@@ -261,12 +278,76 @@ fn an_engine_that_could_not_confirm_its_page_waits_before_it_writes() {
     // As if all threads had been stopped for long: nothing was confirmed.
     engine.keeper().forget();
     engine.submit(Request::Write { offset: 0, data: (&[7; 4096][..]).into(), fua: false }).unwrap();
-    assert!(!engine.turn(), "nothing is written");
     assert!(engine.wake_in().is_some());
     // The next heartbeats confirm it.
     assert!(engine.poll().is_some_and(|completion| completion.result.is_ok()));
     engine.close().unwrap();
     assert!(members.owners().iter().flatten().all(|owner| owner.is_released));
+}
+
+/// Heartbeats so far apart that none comes during a test: what is forgotten stays so.
+const SELDOM: Duration = Duration::from_secs(60);
+
+#[test]
+fn reads_go_on_while_ownership_is_not_confirmed_and_nothing_is_written_to_members() {
+    for way in [Way::Best, Way::Plain] {
+        let members = Members::new();
+        let mut engine = members.engine_with(1, SELDOM, Options { way, ..Options::default() });
+        engine.write(0, &[7; 4096]).unwrap();
+        engine.flush().unwrap();
+        engine.keeper().forget();
+        let before = members.content();
+        let write = Request::Write { offset: 4096, data: (&[8; 4096][..]).into(), fua: true };
+        let ticket = engine.submit(write).unwrap();
+        let mut read = [0; 4096];
+        for _ in 0..100 {
+            engine.read(0, &mut read).unwrap();
+            assert_eq!(read, [7; 4096]);
+        }
+        assert_eq!(engine.take_completion(), None, "{ticket:?} waits");
+        assert!(members.content() == before, "no member was written to");
+        engine.keeper().remember();
+        let completion = engine.poll().unwrap();
+        assert_eq!((completion.ticket, completion.result), (ticket, Ok(())));
+        engine.close().unwrap();
+    }
+}
+
+#[test]
+fn members_that_never_confirm_fail_after_the_timeout_and_the_engine_ends() {
+    let members = Members::new();
+    let timeout = Duration::from_millis(200);
+    let mut engine = members.engine_with(1, SELDOM, Options { timeout, ..Options::default() });
+    engine.write(0, &[7; 4096]).unwrap();
+    engine.flush().unwrap();
+    engine.keeper().forget();
+    thread::sleep(timeout * 2);
+    let before = members.content();
+    let began = Instant::now();
+    engine.write(4096, &[8; 4096]).and_then(|()| engine.flush()).expect_err("no member confirms");
+    assert!(began.elapsed() >= timeout, "time in which nothing waited does not count");
+    let told = engine.failure(0).unwrap().unwrap().to_string();
+    assert!(told.contains("did not answer the heartbeat"), "{told}");
+    assert!(members.content() == before, "no member was written to");
+    engine.close().expect_err("what was written last is lost");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_member_that_hangs_has_to_confirm_until_it_fails() {
+    let shared = state::Shared::new(OWNER, INTERVAL, 3, Instant::now() - INTERVAL * 1000);
+    let hung = state::Beat { confirmed: Some(Duration::ZERO), is_bad: false, is_retired: false };
+    shared.lock().beats = [hung; 4].into();
+    for nth in [0, 1] {
+        shared.note(nth, shared.elapsed(), true);
+    }
+    assert!(!shared.is_valid(), "two of four confirmed, and three must");
+    shared.lock().beats[2].is_retired = true;
+    shared.review(&shared.lock());
+    assert!(!shared.is_valid(), "another host may have claimed the one that hangs");
+    shared.lock().beats[3].is_retired = true;
+    shared.review(&shared.lock());
+    assert!(shared.is_valid(), "all that serve confirmed");
 }
 
 #[test]

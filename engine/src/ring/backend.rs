@@ -31,7 +31,10 @@ impl Backend for Ring {
         }
         self.add_slabs(memory);
         for number in std::mem::take(&mut self.again) {
-            self.push(number);
+            match self.runs.get(number).is_abandoned() {
+                true => self.finish(number, memory),
+                false => self.push(number),
+            }
         }
         if !self.started.is_empty() {
             self.make_runs(memory);
@@ -64,6 +67,10 @@ impl Backend for Ring {
 
     fn is_over_before_taken(&self) -> bool {
         true
+    }
+
+    fn hold_writes(&mut self, holds: bool) {
+        self.holds_writes = holds;
     }
 
     fn in_flight(&self) -> usize {

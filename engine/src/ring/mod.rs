@@ -82,8 +82,10 @@ pub struct Ring {
     paths: Vec<Option<PathBuf>>,
     started: Vec<Started>,
     runs: Runs,
-    /// What could not be handed on, by number.
+    /// What could not be handed on, or is held back, by number.
     again: Vec<u32>,
+    /// Whether nothing but reads is handed on.
+    holds_writes: bool,
     /// Whether anything is to be done that the kernel was not told of.
     is_behind: bool,
     ended: VecDeque<Ended>,
@@ -130,6 +132,7 @@ impl Ring {
             started: Vec::new(),
             runs: Runs::default(),
             again: Vec::new(),
+            holds_writes: false,
             is_behind: false,
             ended: VecDeque::new(),
             in_flight: 0,
@@ -215,6 +218,10 @@ impl Ring {
     fn push(&mut self, number: u32) {
         let run = self.runs.get(number);
         let Some(open) = &mut self.open[run.open] else { return };
+        // A write that is tried again, the first time was before.
+        if self.holds_writes && run.kind != OperationKind::Read {
+            return self.again.push(number);
+        }
         let offset = u64::from(run.page()) * u64::from(self.page_bytes);
         let action = match run.kind {
             OperationKind::Read => Action::Read,
