@@ -1,5 +1,5 @@
-//! The server of an array is killed (-9) at random moments, and its members lose some of what no flush covered, as docs/checking.md
-//! says. `stripewise-check kill` does so hundreds of times.
+//! The server of an array is killed (-9) at random moments, and its members lose some of what no flush covered, as
+//! docs/checking.md says. `stripewise-check kill` does so hundreds of times.
 
 use std::time::Duration;
 

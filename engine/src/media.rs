@@ -46,9 +46,9 @@ impl FileMedia {
         Self { files, page_bytes, page: vec![0; page_bytes as usize], recording: None }
     }
 
-    /// Has all that the array gives its members to keep, from its opening on, recorded in `folder`, a file a member: of the same name,
-    /// and longer if it is there. For tests, which take from members what no flush covered. The process ends when a record cannot be
-    /// written later.
+    /// Has all that the array gives its members to keep, from its opening on, recorded in `folder`, a file a member: of the same
+    /// name, and longer if it is there. For tests, which take from members what no flush covered. The process ends when a record
+    /// cannot be written later.
     ///
     /// # Errors
     /// What the system says of the folder or a file in it.

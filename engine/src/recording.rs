@@ -1,10 +1,11 @@
-//! A recording of what members are given to keep, so that a test can take from them what no flush covered: a process that is killed
-//! loses nothing that it gave to the system, as a loss of power does.
+//! A recording of what members are given to keep, so that a test can take from them what no flush covered: a process that is
+//! killed loses nothing that it gave to the system, as a loss of power does.
 //!
-//! Each member has a file of its own name in one folder. Its records are appended before an operation is handed on, and when it has
-//! succeeded. A record is 13 bytes, little-endian, and what is written: one of `w` (a page is written), `t` (a page is trimmed), `f`
-//! (a flush begins) and `e` (the operation succeeded); the number of the operation (32 bits), which is used again when it is over; the
-//! page (32 bits); the bytes of a page (32 bits), which follow if it is written. `stripewise-check kill` reads them.
+//! Each member has a file of its own name in one folder. Its records are appended before an operation is handed on, and when it
+//! has succeeded. A record is 13 bytes, little-endian, and what is written: one of `w` (a page is written), `t` (a page is
+//! trimmed), `f` (a flush begins) and `e` (the operation succeeded); the number of the operation (32 bits), which is used again
+//! when it is over; the page (32 bits); the bytes of a page (32 bits), which follow if it is written. `stripewise-check kill`
+//! reads them.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -2,8 +2,8 @@
 //! killed at any moment, started again, and each sector is held against docs/fault-contract.md.
 //!
 //! A kill loses what the server had in memory, and nothing that it had given to the system. Power is lost with it where that is
-//! wanted: then each member loses some of what no flush covered, sector by sector. Everything is real: processes, sockets, files and
-//! the system's I/O. What else elements do is for [`crate::crash`].
+//! wanted: then each member loses some of what no flush covered, sector by sector. Everything is real: processes, sockets,
+//! files and the system's I/O. What else elements do is for [`crate::crash`].
 
 mod counts;
 mod link;

@@ -89,8 +89,8 @@ struct Left {
 }
 
 impl Left {
-    /// By what was recorded, of a member that held `before`; none where nothing is recorded. The last record may be cut short: what it
-    /// was to say was not done.
+    /// By what was recorded, of a member that held `before`; none where nothing is recorded. The last record may be cut short:
+    /// what it was to say was not done.
     fn of(recording: &[u8], before: &[u8], hears_flushes: bool) -> Option<Self> {
         let mut left: Option<Self> = None;
         let mut rest = recording;

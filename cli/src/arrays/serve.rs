@@ -174,7 +174,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
 
-    /// Record in this folder, which is there, what members are given to keep: `stripewise-check kill` drops of it what no flush covered
+    /// Record in this folder, which is there, what members are given to keep, for `stripewise-check kill`
     #[arg(long, value_name = "DIR", hide = true)]
     record_unflushed: Option<PathBuf>,
 
