@@ -19,8 +19,8 @@ const TIMEOUT: &str = "2s";
 /// Within this reads have gone around a member: it is slow when it has answered nothing for a twentieth of a second, and then
 /// one read is decoded.
 const SOON: Duration = Duration::from_millis(100);
-/// The one read that waited for that itself may take longer, as the machine may be busy: the time in which the server does not run
-/// is not counted against a member. A read that waited until the member was out would take four times as long.
+/// The one read that waited for that itself may take longer, as the machine may be busy: the time in which the server does not
+/// run is not counted against a member. A read that waited until the member was out would take five times as long.
 const LONGEST: Duration = Duration::from_millis(400);
 const PAGE: u64 = 4096;
 const PAGES: u64 = 512;
