@@ -27,7 +27,8 @@ impl Content {
         if bytes.iter().all(|&byte| byte == 0) { Self::Zeros } else { Self::Bytes(bytes) }
     }
 
-    fn sector(&self, sector: usize) -> Option<&[u8]> {
+    /// Bytes of a sector; none where it cannot be read.
+    pub(crate) fn sector(&self, sector: usize) -> Option<&[u8]> {
         match self {
             Self::Zeros => Some(&[0; SECTOR]),
             Self::Bytes(bytes) => Some(&bytes[sector * SECTOR..(sector + 1) * SECTOR]),
@@ -87,6 +88,11 @@ impl Durable {
             started: 0,
             touched: BTreeMap::new(),
         }
+    }
+
+    /// What a page held before anything that is told here; nothing is zeros.
+    pub(crate) fn held(&mut self, at: At, bytes: &[u8]) {
+        self.settled.insert(at, Content::of(bytes.into()));
     }
 
     /// An operation starts; `bytes` are what it writes.

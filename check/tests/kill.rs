@@ -66,6 +66,8 @@ fn test() {
             longest: Duration::from_millis(40),
             trims: true,
             losses: false,
+            drops: false,
+            deaf: None,
             seed,
         };
         run(&settings, &mut |_| {}).map_err(|error| error.downcast::<Broken>().expect("a broken promise").0)

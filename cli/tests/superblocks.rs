@@ -60,23 +60,35 @@ fn status(sandbox: &Sandbox) -> Value {
     serde_json::from_str::<Value>(&sandbox.run("status pool --json").stdout).unwrap()[0].clone()
 }
 
-#[test]
-fn a_scrub_repairs_what_was_zeroed_of_members_in_turn_and_the_next_start_has_all_of_them() {
-    let (sandbox, served) = served("durable-was");
+/// Members are zeroed in turn, each scrubbed before the next; the server ends; and the next one has them all.
+fn repairs_what_was_zeroed(scheme: &str, ends: impl FnOnce(&Sandbox, Served)) {
+    let (sandbox, served) = served(scheme);
     for element in [1, 3] {
         wipe(&sandbox, element);
         let scrubbed = sandbox.run("scrub pool --wait").success();
         assert!(
             scrubbed.contains("copies of metadata: ") && !scrubbed.contains(" 0 repaired\n"),
-            "{scrubbed}"
+            "{scheme}: {scrubbed}"
         );
-        assert!(!is_wiped(&sandbox, element));
+        assert!(!is_wiped(&sandbox, element), "{scheme}");
     }
-    assert_eq!(status(&sandbox)["last_scrub"]["lost"], 0);
-    served.kill();
+    assert_eq!(status(&sandbox)["last_scrub"]["lost"], 0, "{scheme}");
+    ends(&sandbox, served);
     let served = Served::start(&sandbox, "pool", "");
-    assert_eq!(status(&sandbox)["health"], "clean");
+    assert_eq!(status(&sandbox)["health"], "clean", "{scheme}");
     verify(&served);
+}
+
+#[test]
+fn a_scrub_repairs_what_was_zeroed_of_members_in_turn_and_the_next_start_has_all_of_them() {
+    for scheme in ["durable-was", "durable-raid5"] {
+        repairs_what_was_zeroed(scheme, |_, served| served.kill());
+        repairs_what_was_zeroed(scheme, |sandbox, served| {
+            sandbox.run("stop pool").success();
+            assert_eq!(served.wait(), 0);
+            assert!(sandbox.run("check pool").success().contains("clean"), "{scheme}");
+        });
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::backend::{Backend, Pages, Payload};
 use crate::incidents::{Incident, Incidents};
 use crate::jobs::Jobs;
 use crate::owner::{Keeper, OwnerError};
+use crate::recording::Recording;
 use crate::starved::{Waiting, bits};
 use crate::still::Watch;
 use crate::store::outcome_of;
@@ -144,6 +145,8 @@ pub(crate) struct Desk<B> {
     pub(crate) observer: Option<Observer>,
     /// Who writes down what the controller is told, and what it answers.
     pub(crate) scribe: Option<Box<Scribe>>,
+    /// What elements are given to keep, where a test wants to know.
+    pub(crate) recording: Option<Box<Recording>>,
     counts: Counts,
     /// Writes that found no space.
     starved: Waiting,
@@ -202,6 +205,7 @@ impl<B: Backend> Desk<B> {
             timers: BinaryHeap::new(),
             observer: None,
             scribe: None,
+            recording: None,
             counts: Counts::default(),
             starved,
             watch,
@@ -311,6 +315,9 @@ impl<B: Backend> Desk<B> {
             element.in_flight -= 1;
             element.flushes -= u32::from(ended.operation.kind == OperationKind::Flush);
             self.watch.moved(ended.operation.element);
+            if let Some(recording) = self.recording.as_mut().filter(|_| ended.result.is_ok()) {
+                recording.succeeded(ended.operation.element, ended.id, ended.operation.kind);
+            }
             if ended.result.is_ok() && !self.starved.is_any() {
                 break ended;
             }
@@ -418,6 +425,9 @@ impl<B: Backend> Desk<B> {
             keeper.add(element, block, handle, pages);
         }
         self.backend.put(element, store);
+        if let Some((recording, path)) = self.recording.as_mut().zip(self.backend.path(element)) {
+            recording.put(element, path);
+        }
     }
 
     /// Why an element is out of service; `None` while it serves.
@@ -485,6 +495,10 @@ impl<B: Backend> Driver<Pages> for Desk<B> {
         if let Some(scribe) = &mut self.scribe {
             let has_bytes = operation.kind == OperationKind::Write;
             scribe.start(id, operation, if has_bytes { memory.page(page) } else { &[] });
+        }
+        if let Some(recording) = &mut self.recording {
+            let content = if operation.kind == OperationKind::Write { memory.page(page) } else { &[] };
+            recording.begins(operation.element, id, (operation.kind, operation.page), content);
         }
         self.backend.start(id, operation, page, memory);
     }

@@ -47,6 +47,7 @@ mod media;
 pub mod owner;
 mod plain;
 mod record;
+mod recording;
 mod ring;
 mod starved;
 mod still;

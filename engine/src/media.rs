@@ -7,12 +7,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
-use stripewise_array::{At, Elements, Found, Media, Outcome};
+use stripewise_array::{At, Elements, Found, Media, OperationId, OperationKind, Outcome};
 
 use crate::discards::Trims;
 use crate::engine::capabilities;
 use crate::error::{FileError, FileTrouble};
 use crate::files::ElementFile;
+use crate::recording::Recording;
 use crate::store::{Store, outcome_of};
 
 /// Sizes of pages that the format has.
@@ -24,7 +25,11 @@ pub struct FileMedia {
     files: Vec<ElementFile>,
     page_bytes: u32,
     page: Vec<u8>,
+    recording: Option<Recording>,
 }
+
+/// The number of operations on media: of a member there is one at a time.
+const ONE: OperationId = 0;
 
 /// What a file says of itself that may return to its array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +43,24 @@ pub struct Returning {
 impl FileMedia {
     /// Files that an array can be created on or opened from.
     pub fn new(files: Vec<ElementFile>, page_bytes: u32) -> Self {
-        Self { files, page_bytes, page: vec![0; page_bytes as usize] }
+        Self { files, page_bytes, page: vec![0; page_bytes as usize], recording: None }
+    }
+
+    /// Has all that the array gives its members to keep, from its opening on, recorded in `folder`, a file a member: of the same
+    /// name, and longer if it is there. For tests, which take from members what no flush covered. The process ends when a record
+    /// cannot be written later.
+    ///
+    /// # Errors
+    /// What the system says of the folder or a file in it.
+    pub fn record(&mut self, folder: &Path) -> io::Result<()> {
+        let paths = self.files.iter().map(ElementFile::path);
+        self.recording = Some(Recording::new(folder, paths, self.page_bytes)?);
+        Ok(())
+    }
+
+    /// What [`Self::record`] began.
+    pub(crate) fn take_recording(&mut self) -> Option<Recording> {
+        self.recording.take()
     }
 
     /// Opens files to read and write them, each locked for this program alone.
@@ -141,6 +163,24 @@ impl FileMedia {
         self.files.iter().map(of).collect()
     }
 
+    /// Gives a file something to keep.
+    fn change(
+        &mut self,
+        element: u16,
+        what: (OperationKind, u32),
+        content: &[u8],
+        act: impl FnOnce(&mut ElementFile) -> io::Result<()>,
+    ) -> Outcome {
+        if let Some(recording) = &mut self.recording {
+            recording.begins(element, ONE, what, content);
+        }
+        let result = act(&mut self.files[usize::from(element)]);
+        if let Some(recording) = self.recording.as_mut().filter(|_| result.is_ok()) {
+            recording.succeeded(element, ONE, what.0);
+        }
+        outcome(result)
+    }
+
     /// The files again, in the same order.
     pub fn into_files(self) -> Vec<ElementFile> {
         self.files
@@ -188,13 +228,16 @@ impl Media for FileMedia {
     }
 
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
-        let write =
-            |(at, page): (&At, &&[u8])| outcome(self.files[usize::from(at.element)].write(at.page, page));
+        let write = |(at, page): (&At, &&[u8])| {
+            let what = (OperationKind::Write, at.page);
+            self.change(at.element, what, page, |file| file.write(at.page, page))
+        };
         at.iter().zip(pages).map(write).collect()
     }
 
     fn flush(&mut self, elements: &[u16]) -> Vec<Outcome> {
-        elements.iter().map(|&element| outcome(self.files[usize::from(element)].flush())).collect()
+        let flush = |&element| self.change(element, (OperationKind::Flush, 0), &[], Store::flush);
+        elements.iter().map(flush).collect()
     }
 }
 

@@ -9,8 +9,9 @@ use stripewise_check::kill::{Broken, Counts, Settings, run};
 
 use super::progress::Progress;
 
-/// Kills `stripewise serve` (-9) at random moments under the load of several NBD connections, starts it again, and holds each
-/// sector against docs/fault-contract.md; in the end `stripewise check` must be clean
+/// Kills `stripewise serve` (-9) at random moments under the load of several NBD connections, lets its members lose some of
+/// what no flush covered, starts it again, and holds each sector against docs/fault-contract.md; in the end `stripewise check`
+/// must be clean
 #[derive(Args)]
 pub(crate) struct Kill {
     /// How often
@@ -49,6 +50,9 @@ pub(crate) struct Kill {
     /// Send no trims: where the scheme is in place they are advice
     #[arg(long)]
     no_trims: bool,
+    /// Let members keep what no flush covered: the server is killed, and power is not lost
+    #[arg(long)]
+    no_drops: bool,
 }
 
 impl Kill {
@@ -66,6 +70,8 @@ impl Kill {
             longest: Duration::from_millis(self.longest_ms),
             losses: self.losses,
             trims: !self.no_trims,
+            drops: !self.no_drops,
+            deaf: None,
             seed: self.seed,
         };
         let mut progress = Progress::new();

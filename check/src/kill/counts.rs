@@ -28,6 +28,10 @@ pub struct Counts {
     pub sectors: u64,
     /// See [`Counts::sectors`].
     pub later: u64,
+    /// Sectors of members that no flush covered when power was lost; of these, those that lost what was written last.
+    pub unflushed: u64,
+    /// See [`Counts::unflushed`].
+    pub dropped: u64,
     /// Elements that were taken out of service, and replaced.
     pub lost: u64,
     /// See [`Counts::lost`].
@@ -65,6 +69,9 @@ impl fmt::Display for Counts {
             "after kills {} sectors were right, {} of them later than what was flushed",
             self.sectors, self.later
         )?;
+        if self.unflushed > 0 {
+            writeln!(f, "of {} sectors that no flush covered members lost {}", self.unflushed, self.dropped)?;
+        }
         if self.lost > 0 {
             writeln!(f, "{} elements were taken out of service, {} replaced", self.lost, self.replaced)?;
         }

@@ -1,12 +1,14 @@
 //! The served array killed: a verifying client drives `stripewise serve` over several NBD connections, the server is
 //! killed at any moment, started again, and each sector is held against docs/fault-contract.md.
 //!
-//! A kill loses what the server had in memory, and nothing that it had given to the system; what elements do when power
-//! is lost is for [`crate::crash`]. Here everything is real: processes, sockets, files and the system's I/O.
+//! A kill loses what the server had in memory, and nothing that it had given to the system. Power is lost with it where that is
+//! wanted: then each member loses some of what no flush covered, sector by sector. Everything is real: processes, sockets,
+//! files and the system's I/O. What else elements do is for [`crate::crash`].
 
 mod counts;
 mod link;
 mod load;
+mod power;
 mod server;
 
 use std::path::PathBuf;
@@ -50,6 +52,10 @@ pub struct Settings {
     pub trims: bool,
     /// Whether elements are taken out of service and replaced under load, one at a time.
     pub losses: bool,
+    /// Whether members lose some of what no flush covered when the server is killed.
+    pub drops: bool,
+    /// A member, by the order of their names, that loses then what flushes covered too: a flaw that must be found.
+    pub deaf: Option<usize>,
     /// What all that is random is drawn from.
     pub seed: u64,
 }
@@ -86,9 +92,10 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
     place.create(&settings.scheme, settings.elements, &settings.size)?;
     let mut random = Prng::stream(settings.seed, 0);
     let mut load = Load::new(Prng::stream(settings.seed, 1), settings.depth, settings.trims);
+    let mut power = settings.drops.then(|| place.power(settings.deaf, Prng::stream(settings.seed, 2)));
     let mut counts = Counts::default();
     while counts.kills < settings.kills {
-        let mut server = Server::start(place)?;
+        let mut server = Server::start(place, power.as_mut())?;
         // A server may be killed again before it serves.
         if random.chance(1, 4) {
             std::thread::sleep(within(&mut random, Duration::from_millis(30)));
@@ -110,15 +117,22 @@ fn trial(settings: &Settings, place: &Place, told: &mut dyn FnMut(&Counts)) -> a
             server.kill()?;
             load.cut_off(links, &mut counts)?;
         }
+        if let Some(power) = &mut power {
+            power.lose(&mut counts)?;
+        }
         counts.kills += 1;
         told(&counts);
     }
-    let mut server = Server::start(place)?;
+    let mut server = Server::start(place, power.as_mut())?;
     load.verify(server.connect(settings.connections, Instant::now() + OPENING_TIME)?, &mut counts)?;
     if settings.losses {
         heal(place)?;
     }
     server.stop()?;
+    // What stopped in order flushed everything.
+    if let Some(power) = &mut power {
+        power.lose(&mut counts)?;
+    }
     place.check()?;
     Ok(counts)
 }

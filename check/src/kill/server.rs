@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use serde::Deserialize;
+use stripewise_base::prng::Prng;
 
 use super::Broken;
 use super::link::Link;
+use super::power::Power;
 
 /// The array's name.
 const NAME: &str = "killed";
@@ -59,6 +61,11 @@ impl Place {
         command.arg("--files").arg(self.elements()).arg("--scheme").arg(scheme);
         command.args(["--count", &elements.to_string(), "--size", size]);
         self.run(command).context("the array could not be made")
+    }
+
+    /// What the array's members have without power.
+    pub(super) fn power(&self, deaf: Option<usize>, random: Prng) -> Power {
+        Power::new(self.elements(), self.folder.join("unflushed"), deaf, random)
     }
 
     /// A file in the folder of elements.
@@ -130,10 +137,15 @@ pub(super) struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    pub(super) fn start(place: &'a Place) -> anyhow::Result<Self> {
+    /// Starts one, whose members `power` takes from.
+    pub(super) fn start(place: &'a Place, power: Option<&mut Power>) -> anyhow::Result<Self> {
         let log = || -> io::Result<File> { OpenOptions::new().create(true).append(true).open(place.log()) };
         let mut command = place.command("serve");
         command.arg("--nbd").arg(format!("unix:{}", place.socket().display()));
+        if let Some(power) = power {
+            power.on()?;
+            command.arg("--record-unflushed").arg(power.recordings());
+        }
         command.stdout(log()?).stderr(log()?);
         let child = command.spawn().with_context(|| format!("cannot run {}", place.program.display()))?;
         Ok(Self { child, place })

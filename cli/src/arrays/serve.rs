@@ -174,6 +174,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
 
+    /// Record in this folder, which is there, what members are given to keep, for `stripewise-check kill`
+    #[arg(long, value_name = "DIR", hide = true)]
+    record_unflushed: Option<PathBuf>,
+
     /// Log as JSON, a line an event
     #[arg(long)]
     log_json: bool,
@@ -193,10 +197,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let Found { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
     let named = offer_blanks(&args, known.as_ref(), &mut paths)?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block)?;
-    let media = match args.read_only {
+    let mut media = match args.read_only {
         true => FileMedia::open_to_read(&paths, block.page_bytes)?,
         false => FileMedia::open(&paths, block.page_bytes)?,
     };
+    if let Some(folder) = &args.record_unflushed {
+        media.record(folder).map_err(|error| Failure::failed(format!("`{}`: {error}", folder.display())))?;
+    }
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
     let timeout = Duration::from_nanos(args.timeout.0);
     let options = Options { page_bytes: block.page_bytes, rate, timeout, ..Options::default() };

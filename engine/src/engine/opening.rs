@@ -143,6 +143,7 @@ impl Engine<Files> {
                 (array, opened)
             }
         };
+        let recording = media.take_recording();
         let mut files: Vec<Option<ElementFile>> = media.into_files().into_iter().map(Some).collect();
         let place = |position: &Option<u16>| files[usize::from((*position)?)].take();
         let files = opened.positions.iter().map(place).collect();
@@ -158,6 +159,7 @@ impl Engine<Files> {
             }
         }
         engine.desk.scribe = scribe.map(Box::new);
+        engine.desk.recording = recording.map(|recording| Box::new(recording.renumbered(&opened.positions)));
         engine.known = Some(Known::of(&newest));
         engine.is_read_only = opening.read_only;
         engine.opened = opened.clone();

@@ -1,0 +1,205 @@
+//! Power that is lost with the server: of what it gave its members and no flush covered, each keeps some sectors. The server
+//! records what it gives (`engine/src/recording.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+
+use stripewise_array::{Operation, OperationKind};
+use stripewise_base::prng::Prng;
+
+use super::Counts;
+use crate::durable::Durable;
+use crate::stamp::SECTOR;
+
+/// Bytes of a record without what is written.
+const HEAD: usize = 13;
+
+/// Members of a served array, in a folder of files, and what they would have without power.
+#[derive(Debug)]
+pub(super) struct Power {
+    members: PathBuf,
+    recordings: PathBuf,
+    /// What each held when the server was started.
+    before: BTreeMap<OsString, Vec<u8>>,
+    /// A member that makes nothing durable when it is flushed, by the order of their names: a flaw that is to be found.
+    deaf: Option<usize>,
+    random: Prng,
+}
+
+impl Power {
+    pub(super) fn new(members: PathBuf, recordings: PathBuf, deaf: Option<usize>, random: Prng) -> Self {
+        Self { members, recordings, before: BTreeMap::new(), deaf, random }
+    }
+
+    /// The folder that a server records in.
+    pub(super) fn recordings(&self) -> &PathBuf {
+        &self.recordings
+    }
+
+    /// A server is about to be started.
+    pub(super) fn on(&mut self) -> io::Result<()> {
+        if self.recordings.exists() {
+            fs::remove_dir_all(&self.recordings)?;
+        }
+        fs::create_dir(&self.recordings)?;
+        self.before.clear();
+        for entry in fs::read_dir(&self.members)? {
+            let entry = entry?;
+            self.before.insert(entry.file_name(), fs::read(entry.path())?);
+        }
+        Ok(())
+    }
+
+    /// The server has ended, and power is lost with it.
+    pub(super) fn lose(&mut self, counts: &mut Counts) -> io::Result<()> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.recordings)? {
+            names.push(entry?.file_name());
+        }
+        names.sort();
+        for (nth, name) in names.iter().enumerate() {
+            let recording = fs::read(self.recordings.join(name))?;
+            let before = self.before.get(name).map_or(&[][..], Vec::as_slice);
+            let Some(mut left) = Left::of(&recording, before, self.deaf != Some(nth)) else { continue };
+            let path = self.members.join(name);
+            let file = match File::options().read(true).write(true).open(&path) {
+                // One that was made and not taken.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            left.durable.lose_power(&mut self.random);
+            let (unflushed, dropped) = left.keep(&file)?;
+            counts.unflushed += unflushed;
+            counts.dropped += dropped;
+        }
+        Ok(())
+    }
+}
+
+/// What is left of a member.
+struct Left {
+    durable: Durable,
+    page_bytes: usize,
+    /// Pages that may hold several contents.
+    undecided: BTreeSet<u32>,
+}
+
+impl Left {
+    /// By what was recorded, of a member that held `before`; none where nothing is recorded. The last record may be cut short:
+    /// what it was to say was not done.
+    fn of(recording: &[u8], before: &[u8], hears_flushes: bool) -> Option<Self> {
+        let mut left: Option<Self> = None;
+        let mut rest = recording;
+        while let Some((head, behind)) = rest.split_at_checked(HEAD) {
+            let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+            let (id, page, page_bytes) = (number(1), number(5), number(9) as usize);
+            let kind = match head[0] {
+                b'w' => OperationKind::Write,
+                b't' => OperationKind::Trim,
+                b'f' => OperationKind::Flush,
+                // The end of whichever it was.
+                _ => OperationKind::Read,
+            };
+            let bytes = if kind == OperationKind::Write { page_bytes } else { 0 };
+            let Some((content, behind)) = behind.split_at_checked(bytes) else { break };
+            rest = behind;
+            let left = left.get_or_insert_with(|| Self {
+                durable: Durable::new(page_bytes, true),
+                page_bytes,
+                undecided: BTreeSet::new(),
+            });
+            match kind {
+                OperationKind::Read => left.durable.ended(id, false),
+                OperationKind::Flush if !hears_flushes => {}
+                _ => {
+                    if kind != OperationKind::Flush && left.undecided.insert(page) {
+                        let held = before.get(page as usize * page_bytes..).unwrap_or_default();
+                        left.durable.held((0, page), held.get(..page_bytes).unwrap_or_default());
+                    }
+                    let operation = Operation { kind, page, ..Operation::default() };
+                    left.durable.started(id, operation, content);
+                }
+            }
+        }
+        let mut left = left?;
+        left.undecided.retain(|&page| left.durable.is_undecided((0, page)));
+        Some(left)
+    }
+
+    /// Makes the file hold it. Sectors that might have held something else, and those that now do.
+    fn keep(&self, file: &File) -> io::Result<(u64, u64)> {
+        let mut dropped = 0;
+        let mut sector = [0; SECTOR];
+        for ((_, page), content) in
+            self.durable.pages().filter(|((_, page), _)| self.undecided.contains(page))
+        {
+            for nth in 0..self.page_bytes / SECTOR {
+                let at = u64::from(page) * self.page_bytes as u64 + (nth * SECTOR) as u64;
+                let kept = content.sector(nth).expect("what was written can be read");
+                file.read_exact_at(&mut sector, at)?;
+                if sector != kept {
+                    file.write_all_at(kept, at)?;
+                    dropped += 1;
+                }
+            }
+        }
+        Ok(((self.undecided.len() * (self.page_bytes / SECTOR)) as u64, dropped))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 2 * SECTOR;
+
+    fn record(kind: u8, id: u32, page: u32, content: &[u8]) -> Vec<u8> {
+        let head = [id, page, PAGE as u32].map(u32::to_le_bytes).concat();
+        [&[kind], &head[..], content].concat()
+    }
+
+    /// What sectors of three pages hold that held 9, after any of many losses of power.
+    fn left(records: &[Vec<u8>], hears_flushes: bool) -> BTreeSet<Vec<u8>> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("member");
+        let before = [9; 3 * PAGE];
+        let one = |seed| {
+            fs::write(&path, [7; 3 * PAGE]).expect("it is written");
+            let mut left =
+                Left::of(&records.concat(), &before, hears_flushes).expect("something is recorded");
+            left.durable.lose_power(&mut Prng::stream(seed, 0));
+            let file = File::options().read(true).write(true).open(&path).expect("it is there");
+            left.keep(&file).expect("it is written");
+            fs::read(&path).expect("it is read").chunks_exact(SECTOR).map(|sector| sector[0]).collect()
+        };
+        (0..200).map(one).collect()
+    }
+
+    #[test]
+    fn what_was_answered_before_a_flush_stays_and_sectors_of_the_rest_are_what_they_were_or_became() {
+        let records = [
+            record(b'w', 1, 0, &[1; PAGE]),
+            record(b'e', 1, 0, &[]),
+            record(b'w', 2, 1, &[2; PAGE]),
+            record(b'f', 3, 0, &[]),
+            record(b'e', 2, 0, &[]),
+            record(b'e', 3, 0, &[]),
+            record(b't', 4, 2, &[]),
+            record(b'w', 5, 0, &[3; PAGE])[..HEAD + 5].to_vec(),
+        ];
+        let kept = left(&records, true);
+        // Page 0 is durable, and left alone. The flush began before the write of page 1 was answered; page 2 is under way.
+        assert!(kept.iter().all(|sectors| sectors[..2] == [7, 7]), "{kept:?}");
+        assert!(kept.iter().all(|sectors| sectors[2..4].iter().all(|sector| [9, 2].contains(sector))));
+        assert!(kept.iter().all(|sectors| sectors[4..].iter().all(|sector| [9, 0].contains(sector))));
+        assert_eq!(kept.len(), 16, "each sector by itself: {kept:?}");
+        assert!(
+            left(&records, false).iter().any(|sectors| sectors[0] == 9),
+            "a deaf member keeps nothing for certain"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! A recording of what members are given to keep, so that a test can take from them what no flush covered: a process that is
+//! killed loses nothing that it gave to the system, as a loss of power does.
+//!
+//! Each member has a file of its own name in one folder. Its records are appended before an operation is handed on, and when it
+//! has succeeded. A record is 13 bytes, little-endian, and what is written: one of `w` (a page is written), `t` (a page is
+//! trimmed), `f` (a flush begins) and `e` (the operation succeeded); the number of the operation (32 bits), which is used again
+//! when it is over; the page (32 bits); the bytes of a page (32 bits), which follow if it is written. `stripewise-check kill`
+//! reads them.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use stripewise_array::{OperationId, OperationKind};
+
+/// The recordings of an array's members.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    folder: PathBuf,
+    members: Vec<Option<File>>,
+    page_bytes: u32,
+    record: Vec<u8>,
+}
+
+impl Recording {
+    /// Begins the recordings in `folder`, or makes those longer that are there.
+    ///
+    /// # Errors
+    /// What the system says of the folder or a file in it.
+    pub(crate) fn new<'a>(
+        folder: &Path,
+        members: impl Iterator<Item = &'a Path>,
+        page_bytes: u32,
+    ) -> io::Result<Self> {
+        let members = members.map(|path| open(folder, path).map(Some)).collect::<Result<_, _>>()?;
+        Ok(Self { folder: folder.into(), members, page_bytes, record: Vec::new() })
+    }
+
+    /// From now on members are numbered otherwise: `positions` says which number each had, or that it is absent.
+    pub(crate) fn renumbered(mut self, positions: &[Option<u16>]) -> Self {
+        let member = |position: &Option<u16>| self.members[usize::from((*position)?)].take();
+        self.members = positions.iter().map(member).collect();
+        self
+    }
+
+    /// A file takes the place of a member.
+    pub(crate) fn put(&mut self, member: u16, path: &Path) {
+        self.members[usize::from(member)] =
+            Some(open(&self.folder, path).unwrap_or_else(|error| fail(error)));
+    }
+
+    /// An operation is about to be handed on, with what it writes.
+    pub(crate) fn begins(
+        &mut self,
+        member: u16,
+        id: OperationId,
+        (kind, page): (OperationKind, u32),
+        content: &[u8],
+    ) {
+        let (kind, content) = match kind {
+            OperationKind::Read => return,
+            OperationKind::Write => (b'w', content),
+            OperationKind::Trim => (b't', &[][..]),
+            OperationKind::Flush => (b'f', &[][..]),
+        };
+        self.append(member, kind, id, page, content);
+    }
+
+    /// An operation succeeded.
+    pub(crate) fn succeeded(&mut self, member: u16, id: OperationId, kind: OperationKind) {
+        if kind != OperationKind::Read {
+            self.append(member, b'e', id, 0, &[]);
+        }
+    }
+
+    fn append(&mut self, member: u16, kind: u8, id: OperationId, page: u32, content: &[u8]) {
+        let Some(file) = &mut self.members[usize::from(member)] else { return };
+        self.record.clear();
+        self.record.push(kind);
+        for number in [id, page, self.page_bytes] {
+            self.record.extend(number.to_le_bytes());
+        }
+        self.record.extend(content);
+        file.write_all(&self.record).unwrap_or_else(|error| fail(error));
+    }
+}
+
+fn open(folder: &Path, member: &Path) -> io::Result<File> {
+    let name = member.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    File::options().create(true).append(true).open(folder.join(name))
+}
+
+/// A recording with a gap would let a test take what is durable.
+fn fail(error: io::Error) -> ! {
+    panic!("what members are given cannot be recorded: {error}")
+}
