@@ -9,18 +9,27 @@ use stripewise_serve::events::RotatingFile;
 use tracing::Level;
 use tracing_subscriber::fmt::MakeWriter;
 
+/// How lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// JSON.
+    Json,
+}
+
 /// Sends what the crates below tell to the standard error and to `file`, from now on. Under systemd the journal adds the time.
-pub(crate) fn install(is_json: bool, quiet: bool, file: Option<RotatingFile>) {
+pub(crate) fn install(format: LogFormat, quiet: bool, file: Option<RotatingFile>) {
     let level = if quiet { Level::WARN } else { Level::INFO };
     let colours = file.is_none() && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let is_journal = file.is_none() && std::env::var_os("JOURNAL_STREAM").is_some();
     let to = tracing_subscriber::fmt().with_max_level(level).with_writer(Output(file.map(Mutex::new)));
     let to = to.with_target(false);
     // Only the first of a program counts, and this is it.
-    let _ = match is_json {
-        true => to.json().flatten_event(true).try_init(),
-        false if is_journal => to.with_ansi(false).without_time().try_init(),
-        false => to.with_ansi(colours).try_init(),
+    let _ = match format {
+        LogFormat::Json => to.json().flatten_event(true).try_init(),
+        LogFormat::Text if is_journal => to.with_ansi(false).without_time().try_init(),
+        LogFormat::Text => to.with_ansi(colours).try_init(),
     };
 }
 

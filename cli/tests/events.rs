@@ -234,3 +234,19 @@ fn events_are_followed_as_they_come() {
     follow.kill().unwrap();
     follow.wait().unwrap();
 }
+
+#[test]
+fn a_log_of_json_has_an_object_a_line_with_the_kinds_of_events() {
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    let (served, log) = Served::start_logged(&sandbox, "pool", "--log json");
+    sandbox.run("fail pool 0").success();
+    event(&sandbox, "member-failed");
+    sandbox.run("stop pool").success();
+    served.wait();
+    let text = std::fs::read_to_string(log).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert!(lines.iter().any(|line| line["event"] == "member-failed"), "{text}");
+    let refused = sandbox.run("serve pool --log xml").failure(2);
+    assert!(refused.contains("text, json"), "{refused}");
+}

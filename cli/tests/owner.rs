@@ -133,6 +133,8 @@ fn a_server_whose_array_was_taken_over_ends_with_an_error_and_writes_nothing_mor
     pages.put(&claim);
     let code = served.wait();
     assert_eq!(code, 1);
+    let told = sandbox.run("events pool --json").success();
+    assert!(told.contains("\"kind\":\"array-taken-over\""), "{told}");
     assert!(began.elapsed() < Duration::from_secs(5));
     pages.put(&claim);
     // What it had flushed is there for the other host.

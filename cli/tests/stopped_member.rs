@@ -43,11 +43,12 @@ struct Fuse {
 }
 
 impl Fuse {
-    /// One of 16 MiB in folder `fuse` of the sandbox, called `member`; none where FUSE mounts nothing.
-    fn mount(sandbox: &Sandbox) -> Option<Self> {
-        let mount = sandbox.path().join("fuse");
+    /// One of 16 MiB in folder `name` of the sandbox, called `member`; none where FUSE mounts nothing.
+    fn mount(sandbox: &Sandbox, name: &str) -> Option<Self> {
+        let mount = sandbox.path().join(name);
+        let image = format!("{name}.image");
         std::fs::create_dir(&mount).expect("the sandbox can be written");
-        File::create(sandbox.path().join("image"))
+        File::create(sandbox.path().join(&image))
             .and_then(|file| file.set_len(16 << 20))
             .expect("it has room");
         let mut command = Command::new("nbdfuse");
@@ -57,7 +58,7 @@ impl Fuse {
             "-f",
             "raw",
             "--discard=unmap",
-            "image",
+            &image,
             "]",
         ]);
         let server =
@@ -97,12 +98,12 @@ impl Drop for Fuse {
 struct Watchdog(#[expect(dead_code, reason = "its end is what the watchdog waits for")] Sender<()>);
 
 impl Watchdog {
-    fn over(processes: [u32; 2]) -> Self {
+    fn over(processes: Vec<u32>) -> Self {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             if receiver.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
                 eprintln!("the test takes too long, and is ended");
-                let processes = processes.map(|process| process.to_string());
+                let processes = processes.iter().map(u32::to_string);
                 let _ = Command::new("kill").arg("-KILL").args(processes).status();
             }
         });
@@ -164,7 +165,7 @@ fn setup(scheme: &str) -> Option<Setup> {
         return None;
     }
     let sandbox = Sandbox::new();
-    let Some(fuse) = Fuse::mount(&sandbox) else {
+    let Some(fuse) = Fuse::mount(&sandbox, "fuse") else {
         eprintln!("skipped: nbdfuse mounts nothing here");
         return None;
     };
@@ -173,7 +174,7 @@ fn setup(scheme: &str) -> Option<Setup> {
     }
     sandbox.run(&format!("create pool a b fuse/member d e --scheme {scheme}")).success();
     let served = Served::start(&sandbox, "pool", &format!("--timeout {TIMEOUT}"));
-    let _watchdog = Watchdog::over([fuse.server.id(), served.pid()]);
+    let _watchdog = Watchdog::over(vec![fuse.server.id(), served.pid()]);
     let mut disk = served.disk();
     for page in 0..PAGES {
         disk.write(page * PAGE, &content(page));
@@ -273,4 +274,86 @@ fn an_array_stops_without_a_member_that_does_not_answer_and_has_all_that_was_wri
     for page in 1..PAGES {
         assert_eq!(disk.read(page * PAGE, PAGE as u32), content(page), "page {page}");
     }
+}
+
+/// What is ended with a test, in this order.
+struct Several {
+    _watchdog: Watchdog,
+    fuses: Vec<Fuse>,
+    served: Served,
+    sandbox: Sandbox,
+}
+
+/// RAID-6 over four members, of which `hanging` are stopped while it serves with heartbeats that are much shorter than the timeout.
+fn with_hanging(hanging: usize) -> Option<Several> {
+    if let Some(missing) = missing() {
+        eprintln!("skipped: {missing}");
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    let fuses: Option<Vec<Fuse>> =
+        (0..hanging).map(|nth| Fuse::mount(&sandbox, &format!("fuse{nth}"))).collect();
+    let Some(fuses) = fuses else {
+        eprintln!("skipped: nbdfuse mounts nothing here");
+        return None;
+    };
+    let plain = (hanging..4).map(|nth| format!("plain{nth}"));
+    let members: Vec<String> =
+        (0..hanging).map(|nth| format!("fuse{nth}/member")).chain(plain.clone()).collect();
+    for name in plain {
+        File::create(sandbox.path().join(name)).and_then(|file| file.set_len(16 << 20)).expect("it has room");
+    }
+    sandbox.run(&format!("create pool {} --scheme durable-raid6", members.join(" "))).success();
+    let served = Served::start(&sandbox, "pool", &format!("--timeout {TIMEOUT} --heartbeat 50ms"));
+    let processes = fuses.iter().map(|fuse| fuse.server.id()).chain([served.pid()]).collect();
+    let several = Several { _watchdog: Watchdog::over(processes), fuses, served, sandbox };
+    let mut disk = several.served.disk();
+    for page in 0..PAGES {
+        disk.write(page * PAGE, &content(page));
+    }
+    disk.flush();
+    read_all(&mut disk);
+    several.fuses.iter().for_each(|fuse| fuse.signal("-STOP"));
+    // Longer than the fence waits for heartbeats.
+    std::thread::sleep(Duration::from_millis(600));
+    Some(several)
+}
+
+/// Two of three confirmations that are needed come: the fence closes, and opens when the members that hang are out.
+#[test]
+fn with_as_many_hanging_members_as_parity_tolerates_reads_go_on_and_writes_after_the_timeout() {
+    let Some(several) = with_hanging(2) else { return };
+    let mut disk = several.served.disk();
+    let began = Instant::now();
+    read_all(&mut disk);
+    disk.write(0, &content(0));
+    disk.flush();
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+    let (told, _) = status(&several.sandbox);
+    assert_eq!(
+        (&told["elements"][0]["state"], &told["elements"][1]["state"]),
+        (&"failed".into(), &"failed".into()),
+        "{told}"
+    );
+    read_all(&mut disk);
+    drop(disk);
+    several.sandbox.run("stop pool").success();
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+}
+
+#[test]
+fn with_more_hanging_members_than_parity_tolerates_requests_fail_and_the_server_ends() {
+    let Some(several) = with_hanging(3) else { return };
+    let mut disk = several.served.disk();
+    let began = Instant::now();
+    let mut is_error = |ask: &dyn Fn(&mut Disk)| {
+        ask(&mut disk);
+        disk.answer().expect("the server answers").outcome.is_err()
+    };
+    assert!((0..16).any(|page| is_error(&|disk| drop(disk.client.read(page * PAGE, PAGE as u32)))));
+    assert!(is_error(&|disk| drop(disk.client.write(0, &content(0), false))), "too much is lost");
+    drop(disk);
+    several.sandbox.run("stop pool");
+    several.served.wait();
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
 }

@@ -5,6 +5,7 @@ mod support;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use support::Sandbox;
@@ -79,6 +80,56 @@ fn repairs_what_was_zeroed(scheme: &str, ends: impl FnOnce(&Sandbox, Served)) {
     verify(&served);
 }
 
+/// Waits until the array has this health.
+#[track_caller]
+fn wait_for(sandbox: &Sandbox, health: &str) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while status(sandbox)["health"] != health {
+        assert!(Instant::now() < until, "{}", status(sandbox));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Events of a kind.
+fn events(sandbox: &Sandbox, kind: &str) -> Vec<Value> {
+    let text = sandbox.run("events pool --json").success();
+    let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    all.filter(|event| event["kind"] == kind).collect()
+}
+
+#[test]
+fn status_shows_superblocks_that_were_zeroed_within_seconds_until_a_scrub_repairs_them() {
+    for scheme in ["durable-was", "durable-raid5"] {
+        let (sandbox, served) = served(scheme);
+        // They are seen whole before.
+        std::thread::sleep(Duration::from_secs(2));
+        assert_eq!(status(&sandbox)["health"], "clean", "{scheme}");
+        wipe(&sandbox, 1);
+        wait_for(&sandbox, "impaired");
+        let told = sandbox.run("status pool");
+        assert_eq!(told.code, 1, "{told:?}");
+        assert!(told.stdout.contains("SUPERBLOCK: 2 of 2 copies are damaged"), "{told:?}");
+        let found = events(&sandbox, "damage-found");
+        assert_eq!(
+            (&found[0]["member"], &found[0]["damaged_superblocks"]),
+            (&Value::from(1), &Value::from(2)),
+            "{found:?}"
+        );
+        sandbox.run("scrub pool --wait").success();
+        let ended = events(&sandbox, "scrub-ended").pop().unwrap();
+        let damaged = ended["damaged_metadata"].as_u64().unwrap();
+        assert!(damaged >= 2 && ended["repaired_metadata"] == damaged, "{ended}");
+        assert!(ended["message"].as_str().unwrap().contains("copies of metadata"), "{ended}");
+        let repaired = events(&sandbox, "damage-repaired");
+        assert!(!repaired.is_empty(), "{scheme}");
+        let sum: u64 =
+            events(&sandbox, "damage-found").iter().flat_map(|found| found["checksum_errors"].as_u64()).sum();
+        assert!(sum >= 2, "the scrub found them too");
+        wait_for(&sandbox, "clean");
+        verify(&served);
+    }
+}
+
 #[test]
 fn a_scrub_repairs_what_was_zeroed_of_members_in_turn_and_the_next_start_has_all_of_them() {
     for scheme in ["durable-was", "durable-raid5"] {
@@ -112,9 +163,19 @@ fn members_without_superblocks_are_recognized_by_force() {
     wipe(&sandbox, 2);
     let refused = sandbox.run("serve pool").failure(1);
     assert!(refused.contains("too few elements"), "{refused}");
-    let served = Served::start(&sandbox, "pool", "--force");
+    let (served, log) = Served::start_logged(&sandbox, "pool", "--force");
     assert_eq!(status(&sandbox)["health"], "clean");
     verify(&served);
+    let log = std::fs::read_to_string(log).unwrap();
+    for member in [0, 2] {
+        let line =
+            log.lines().find(|line| line.contains(&format!("pool/element-{member}` had no superblock: ")));
+        let line = line.unwrap_or_else(|| panic!("{log}"));
+        assert!(line.contains(&format!("it is member {member}: ")), "{line}");
+        assert!(line.contains("its superblocks are reconstructed"), "{line}");
+    }
+    let told = events(&sandbox, "superblock-reconstructed");
+    assert_eq!(told.iter().map(|event| event["member"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 2]);
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
     let served = Served::start(&sandbox, "pool", "");

@@ -229,16 +229,26 @@ impl<B: Backend> Desk<B> {
             return Vec::new();
         }
         self.backend.hold_writes(is_closed);
-        let holds_back = self.holds_back();
-        let now = Instant::now();
-        let looked = self.fence.looked.replace(now).filter(|_| holds_back);
-        let passed = looked.map_or(Duration::ZERO, |looked| (now - looked).min(FENCE_LOOK));
-        self.fence.waited = if holds_back { self.fence.waited + passed } else { Duration::ZERO };
+        if is_closed != was_closed {
+            self.incidents.note(if is_closed { Incident::Fenced } else { Incident::Unfenced });
+        }
         if is_closed {
             return Vec::new();
         }
         self.fence = Fence::default();
         (0..self.backend.count()).filter(|&element| self.take_refusal(element)).collect()
+    }
+
+    /// Counts how long writes have waited at a closed fence; all that can be started has been.
+    pub(crate) fn wait_at_fence(&mut self) {
+        if !self.fence.is_closed {
+            return;
+        }
+        let holds_back = self.holds_back();
+        let now = Instant::now();
+        let looked = self.fence.looked.replace(now).filter(|_| holds_back);
+        let passed = looked.map_or(Duration::ZERO, |looked| (now - looked).min(FENCE_LOOK));
+        self.fence.waited = if holds_back { self.fence.waited + passed } else { Duration::ZERO };
     }
 
     /// Whether the fence is closed, and writes wait for that.

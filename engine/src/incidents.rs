@@ -72,6 +72,10 @@ pub enum Incident {
         repaired: u64,
         /// What could not be.
         lost: u64,
+        /// Copies of metadata that were damaged.
+        metadata_damaged: u64,
+        /// Of those: what was written again and read back.
+        metadata_repaired: u64,
         /// Whether it read everything: it was not ended before.
         is_complete: bool,
     },
@@ -84,6 +88,10 @@ pub enum Incident {
     SpaceBack,
     /// The array takes no writes until it is served again.
     ReadOnly,
+    /// This host could not confirm that it owns the array: members get no writes until it has.
+    Fenced,
+    /// It has confirmed that.
+    Unfenced,
 }
 
 /// Incidents that nobody has taken yet, in the order in which they happened.

@@ -68,7 +68,7 @@ pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::ElementFile;
 pub use incidents::Incident;
 pub use jobs::{Completion, Request, Ticket};
-pub use media::{FileMedia, Returning};
+pub use media::{FileMedia, Returning, superblocks_of};
 pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Advice, fadvise};
 use stripewise_array::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 use stripewise_array::{At, Elements, Found, Media, OperationId, OperationKind, Outcome};
 
@@ -118,18 +120,9 @@ impl FileMedia {
     /// What the operating system refuses.
     pub fn returning(file: &ElementFile) -> Result<Option<Returning>, FileError> {
         let Some(superblock) = Self::superblock_in(file)? else { return Ok(None) };
-        let page = u64::from(superblock.page_bytes);
         let fail = |error: io::Error| FileError { path: file.path().into(), trouble: error.into() };
-        let mut file: File = file.as_fd().try_clone_to_owned().map_err(fail)?.into();
-        let bytes = file.seek(SeekFrom::End(0)).map_err(fail)?;
-        let back =
-            (bytes - bytes % page).checked_sub(u64::from(superblock_pages(superblock.page_bytes)) * page);
-        let copy_at = |at: u64, which: Copy| {
-            let mut content = [0; SUPERBLOCK_BYTES];
-            file.read_exact_at(&mut content, at).ok()?;
-            Superblock::parse(&content).ok().filter(|_| Copy::of(&content) == Some(which))
-        };
-        let copies = [copy_at(0, Copy::Front), back.and_then(|at| copy_at(at, Copy::Back))];
+        let handle: File = file.as_fd().try_clone_to_owned().map_err(fail)?.into();
+        let copies = superblocks_of(&handle, superblock.page_bytes).map_err(fail)?;
         Ok(Some(Returning { superblock, copies }))
     }
 
@@ -185,6 +178,23 @@ impl FileMedia {
     pub fn into_files(self) -> Vec<ElementFile> {
         self.files
     }
+}
+
+/// The superblocks at both ends of `file`, with pages of `page_bytes`: none where there is none, or a damaged one. They are read
+/// past the cache of the system, in which damage to a device need not show.
+///
+/// # Errors
+/// When it cannot be learnt where the file ends.
+pub fn superblocks_of(mut file: &File, page_bytes: u32) -> io::Result<[Option<Superblock>; 2]> {
+    let bytes = file.seek(SeekFrom::End(0))? / u64::from(page_bytes) * u64::from(page_bytes);
+    let back = bytes.checked_sub(u64::from(superblock_pages(page_bytes)) * u64::from(page_bytes));
+    let copy_at = |at: u64, which: Copy| {
+        let mut content = [0; SUPERBLOCK_BYTES];
+        let _ = fadvise(file, at, NonZeroU64::new(SUPERBLOCK_BYTES as u64), Advice::DontNeed);
+        file.read_exact_at(&mut content, at).ok()?;
+        Superblock::parse(&content).ok().filter(|_| Copy::of(&content) == Some(which))
+    };
+    Ok([copy_at(0, Copy::Front), back.and_then(|at| copy_at(at, Copy::Back))])
 }
 
 /// A superblock of a file, wherever it stands.

@@ -4,9 +4,14 @@ use stripewise_nbd::Extent;
 
 /// Pages that are looked at for one reply: 256 MiB of 4 KiB. A client asks for the rest.
 const PAGES: u64 = 1 << 16;
-/// Pages that are looked at for one client in a turn of the loop, so that others get theirs: 16 clients then take the loop for a
-/// millisecond or two.
-pub(crate) const PAGES_A_TURN: u64 = 512;
+/// Pages that are looked at for all clients together in a turn of the loop, however many ask: about half a millisecond, so that
+/// reads and writes of others do not wait longer.
+pub(crate) const PAGES_A_TURN: u64 = 2048;
+
+/// Pages that may be looked at for each of so many clients in a turn.
+pub(crate) fn pages_each(clients: usize) -> u64 {
+    (PAGES_A_TURN / (clients as u64).max(1)).max(1)
+}
 
 /// A look at the pages of one request, which goes on over several turns of the loop.
 #[derive(Debug)]

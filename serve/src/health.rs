@@ -88,6 +88,8 @@ pub(crate) struct MemberHealth {
     pub(crate) unlinked: Option<String>,
     /// What SMART says: whether it passed.
     pub(crate) smart: Option<bool>,
+    /// How many of its two superblocks are damaged.
+    pub(crate) damaged_superblocks: u64,
 }
 
 impl MemberHealth {

@@ -1,20 +1,27 @@
-//! Looks after what the serving thread must not wait for: whether the paths of members still lead to them, and what SMART says of
-//! devices. Two threads, because a path may be on a file system that hangs.
+//! Looks after what the serving thread must not wait for: whether the paths of members still lead to them, whether their
+//! superblocks are whole, and what SMART says of devices. Each member has threads of its own, because its file system may hang,
+//! and the others must be looked after all the same.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use crate::error::ServeError;
+use stripewise_array::format::{Superblock, Uuid};
+use stripewise_engine::superblocks_of;
+
 use crate::smart;
 
-/// How often paths are looked at.
-const PATHS_EVERY: Duration = Duration::from_secs(1);
+/// How often paths and superblocks are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often SMART is asked, as often as smartd does.
 const SMART_EVERY: Duration = Duration::from_secs(1800);
+/// Looks in a row that find superblocks damaged before that is said: one may fall into the moment in which they are written.
+const DAMAGED_LOOKS: u32 = 2;
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,25 +38,26 @@ impl Identity {
             std::io::ErrorKind::NotFound => format!("its path `{}` was deleted", path.display()),
             _ => format!("its path `{}` cannot be looked at: {error}", path.display()),
         })?;
-        Ok(match found.file_type().is_block_device() {
-            true => Self::Device(found.rdev()),
-            false => Self::File(found.dev(), found.ino()),
-        })
+        Ok(Self::from(&found))
     }
 }
 
-/// A member that is looked after.
-#[derive(Clone, Debug)]
-struct Watched {
-    number: u16,
-    /// Grows when another takes its place: what is found out of the one before is void.
-    generation: u64,
-    path: PathBuf,
-    /// What its path led to when it was put there.
-    identity: Option<Identity>,
-    /// What was said last.
-    told: Option<String>,
-    smart: Option<bool>,
+impl From<&Metadata> for Identity {
+    fn from(found: &Metadata) -> Self {
+        match found.file_type().is_block_device() {
+            true => Self::Device(found.rdev()),
+            false => Self::File(found.dev(), found.ino()),
+        }
+    }
+}
+
+/// What is looked after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    /// Where the member is.
+    pub(crate) path: PathBuf,
+    /// What its superblocks must say: the array and the member, and the bytes of their pages. None in arrays without metadata.
+    pub(crate) superblock: Option<(Uuid, Uuid, u32)>,
 }
 
 /// What was found out of a member.
@@ -65,22 +73,38 @@ pub(crate) struct Notice {
 pub(crate) enum Noticed {
     /// Why its path does not lead to it; none if it does again.
     Unlinked(Option<String>),
+    /// How many of its two superblocks are damaged.
+    Superblocks(u64),
     /// What SMART says; none where it says nothing.
     Smart(Option<bool>),
 }
 
-#[derive(Debug, Default)]
+/// Takes what was found, and says whether it goes on.
+type Tell = Box<dyn Fn(Notice) -> bool + Send + Sync>;
+
 struct Shared {
+    tell: Tell,
     state: Mutex<State>,
     rung: Condvar,
+    period: Duration,
+    program: PathBuf,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    members: Vec<Watched>,
+    /// Which generation of each member is looked after; another that takes its place makes what is found out of it void.
+    members: BTreeMap<u16, u64>,
     is_over: bool,
     /// Grows with each member that comes.
     generation: u64,
+    /// Members whose paths were looked at for the first time.
+    identified: u64,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("state", &self.state).finish_non_exhaustive()
+    }
 }
 
 impl Shared {
@@ -88,12 +112,129 @@ impl Shared {
         // What a thread that panicked left is whole: it changes an entry at a time.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Waits, at most so long. Whether it goes on.
-    fn rest(&self, at_most: Duration, until: impl Fn(&State) -> bool) -> bool {
-        let state =
-            self.rung.wait_timeout_while(self.state(), at_most, |state| !state.is_over && !until(state));
-        !state.unwrap_or_else(PoisonError::into_inner).0.is_over
+/// One member and those who look after it.
+#[derive(Clone, Debug)]
+struct Post {
+    shared: Arc<Shared>,
+    number: u16,
+    generation: u64,
+    subject: Subject,
+}
+
+impl Post {
+    fn is_wanted(&self, state: &State) -> bool {
+        !state.is_over && state.members.get(&self.number) == Some(&self.generation)
+    }
+
+    /// Waits so long. Whether it goes on.
+    fn rest(&self, time: Duration) -> bool {
+        let state = self.shared.state();
+        let waited = self.shared.rung.wait_timeout_while(state, time, |state| self.is_wanted(state));
+        self.is_wanted(&waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Says what was found. Whether it goes on.
+    fn tell(&self, what: Noticed) -> bool {
+        let is_wanted = self.is_wanted(&self.shared.state());
+        is_wanted && (self.shared.tell)(Notice { number: self.number, generation: self.generation, what })
+    }
+
+    /// Looks at path and superblocks until the member is no more.
+    fn look_after(self) {
+        let mut seen = Seen::default();
+        loop {
+            // This may take for ever.
+            let is_first = seen.identity.is_none();
+            let news = seen.look(&self.subject);
+            if is_first && seen.identity.is_some() {
+                self.shared.state().identified += 1;
+                if matches!(seen.identity, Some(Identity::Device(_))) {
+                    let post = self.clone();
+                    // A device without a thread for that is one of which SMART says nothing.
+                    let _ = Builder::new().name("smart".into()).spawn(move || post.ask_smart());
+                }
+            }
+            if !news.into_iter().all(|what| self.tell(what)) || !self.rest(self.shared.period) {
+                return;
+            }
+        }
+    }
+
+    /// Asks SMART of the device until the member is no more.
+    fn ask_smart(self) {
+        let mut told = None;
+        loop {
+            let said = smart::verdict(&self.shared.program, &self.subject.path);
+            // One that sleeps, or does not answer this time, is as it was.
+            if said.is_some() && said != told {
+                told = said;
+                if !self.tell(Noticed::Smart(said)) {
+                    return;
+                }
+            }
+            if !self.rest(SMART_EVERY) {
+                return;
+            }
+        }
+    }
+}
+
+/// What was seen of a member.
+#[derive(Debug, Default)]
+struct Seen {
+    /// What its path led to when it was looked at first.
+    identity: Option<Identity>,
+    unlinked: Option<String>,
+    /// Whether its superblocks were whole once: those of a replacement are written when it has been accepted.
+    was_whole: bool,
+    damaged_looks: u32,
+    damaged: u64,
+}
+
+impl Seen {
+    /// Looks once. What is to be said.
+    fn look(&mut self, subject: &Subject) -> Vec<Noticed> {
+        let mut news = Vec::new();
+        let unlinked = match (Identity::of(&subject.path), self.identity) {
+            (Err(why), _) => Some(why),
+            (Ok(found), None) => {
+                self.identity = Some(found);
+                None
+            }
+            (Ok(found), Some(own)) if found == own => None,
+            (Ok(_), Some(_)) => Some(format!("another file has its path `{}`", subject.path.display())),
+        };
+        if unlinked != self.unlinked {
+            self.unlinked.clone_from(&unlinked);
+            news.push(Noticed::Unlinked(unlinked));
+        }
+        if self.unlinked.is_none()
+            && let Some(damaged) = self.damaged_superblocks(subject)
+        {
+            self.damaged_looks = if damaged == 0 { 0 } else { self.damaged_looks + 1 };
+            self.was_whole |= damaged == 0;
+            let is_sure = damaged == 0 || self.damaged_looks >= DAMAGED_LOOKS;
+            if self.was_whole && is_sure && self.damaged != damaged {
+                self.damaged = damaged;
+                news.push(Noticed::Superblocks(damaged));
+            }
+        }
+        news
+    }
+
+    /// How many of the superblocks are damaged; none if that cannot be learnt.
+    fn damaged_superblocks(&self, subject: &Subject) -> Option<u64> {
+        let (array, member, page_bytes) = subject.superblock?;
+        let file = File::open(&subject.path).ok()?;
+        // Its path may lead elsewhere by now.
+        file.metadata().ok().filter(|found| Some(Identity::from(found)) == self.identity)?;
+        let is_its = |block: &Option<Superblock>| {
+            block.as_ref().is_some_and(|it| (it.array, it.element) == (array, member))
+        };
+        let copies = superblocks_of(&file, page_bytes).ok()?;
+        Some(copies.iter().filter(|block| !is_its(block)).count() as u64)
     }
 }
 
@@ -111,114 +252,33 @@ impl Drop for Lookout {
 }
 
 impl Lookout {
-    /// Looks after members, and hands what it finds to `tell`, which says whether it goes on.
-    ///
-    /// # Errors
-    /// When the system gives no thread.
-    pub(crate) fn start(tell: impl Fn(Notice) -> bool + Clone + Send + 'static) -> Result<Self, ServeError> {
-        Self::every(PATHS_EVERY, Path::new("smartctl"), tell)
+    /// Hands what it finds to `tell`, which says whether it goes on.
+    pub(crate) fn new(tell: impl Fn(Notice) -> bool + Send + Sync + 'static) -> Self {
+        Self::every(LOOK_EVERY, Path::new("smartctl"), Box::new(tell))
     }
 
-    fn every(
-        period: Duration,
-        program: &Path,
-        tell: impl Fn(Notice) -> bool + Clone + Send + 'static,
-    ) -> Result<Self, ServeError> {
-        let shared = Arc::new(Shared::default());
-        let (inner, told) = (shared.clone(), tell.clone());
-        let paths = move || {
-            let mut known = 0;
-            loop {
-                // What comes is identified at once.
-                known = inner.state().generation.max(known);
-                if !look_at_paths(&inner, &told) || !inner.rest(period, |state| state.generation > known) {
-                    return;
-                }
-            }
-        };
-        Builder::new().name("lookout".into()).spawn(paths).map_err(ServeError::Thread)?;
-        let (inner, program) = (shared.clone(), program.to_owned());
-        let smart = move || {
-            let mut known = 0;
-            loop {
-                // A device that comes is asked at once.
-                known = inner.state().generation.max(known);
-                if !ask_smart(&inner, &program, &tell)
-                    || !inner.rest(SMART_EVERY, |state| state.generation > known)
-                {
-                    return;
-                }
-            }
-        };
-        Builder::new().name("smart".into()).spawn(smart).map_err(ServeError::Thread)?;
-        Ok(Self { shared })
+    fn every(period: Duration, program: &Path, tell: Tell) -> Self {
+        let (state, rung) = (Mutex::default(), Condvar::new());
+        Self { shared: Arc::new(Shared { tell, state, rung, period, program: program.to_owned() }) }
     }
 
     /// Looks after what serves as member `number` from now on. The number that notices of it have.
-    pub(crate) fn watch(&self, number: u16, path: Option<&Path>) -> u64 {
+    pub(crate) fn watch(&self, number: u16, subject: Option<Subject>) -> u64 {
         let mut state = self.shared.state();
         state.generation += 1;
         let generation = state.generation;
-        state.members.retain(|member| member.number != number);
-        if let Some(path) = path {
-            let path = path.to_owned();
-            state.members.push(Watched { number, generation, path, identity: None, told: None, smart: None });
-        }
+        state.members.insert(number, generation);
         drop(state);
         self.shared.rung.notify_all();
+        if let Some(subject) = subject {
+            let post = Post { shared: self.shared.clone(), number, generation, subject };
+            let spawned = Builder::new().name(format!("lookout {number}")).spawn(move || post.look_after());
+            if let Err(error) = spawned {
+                tracing::warn!(number, %error, "no thread looks after the path and the superblocks of a member");
+            }
+        }
         generation
     }
-}
-
-/// Looks at all paths once. Whether it goes on.
-fn look_at_paths(shared: &Shared, tell: &impl Fn(Notice) -> bool) -> bool {
-    let members = shared.state().members.clone();
-    members.into_iter().all(|member| {
-        // Without the lock: this may take for ever.
-        let found = Identity::of(&member.path);
-        let mut state = shared.state();
-        let is_it = |other: &&mut Watched| other.generation == member.generation;
-        let Some(known) = state.members.iter_mut().find(is_it) else { return true };
-        let trouble = match (found, known.identity) {
-            (Err(why), _) => Some(why),
-            (Ok(found), None) => {
-                known.identity = Some(found);
-                None
-            }
-            (Ok(found), Some(own)) if found == own => None,
-            (Ok(_), Some(_)) => Some(format!("another file has its path `{}`", member.path.display())),
-        };
-        if known.told == trouble {
-            return true;
-        }
-        known.told = trouble.clone();
-        drop(state);
-        tell(Notice {
-            number: member.number,
-            generation: member.generation,
-            what: Noticed::Unlinked(trouble),
-        })
-    })
-}
-
-/// Asks SMART of all devices once. Whether it goes on.
-fn ask_smart(shared: &Shared, program: &Path, tell: &impl Fn(Notice) -> bool) -> bool {
-    let members = shared.state().members.clone();
-    members.into_iter().all(|member| {
-        let is_device = fs::metadata(&member.path).is_ok_and(|found| found.file_type().is_block_device());
-        let said = if is_device { smart::verdict(program, &member.path) } else { None };
-        let mut state = shared.state();
-        let is_it = |other: &&mut Watched| other.generation == member.generation;
-        // One that sleeps, or does not answer this time, is as it was.
-        let Some(known) =
-            state.members.iter_mut().find(is_it).filter(|known| said.is_some() && known.smart != said)
-        else {
-            return true;
-        };
-        known.smart = said;
-        drop(state);
-        tell(Notice { number: member.number, generation: member.generation, what: Noticed::Smart(said) })
-    })
 }
 
 #[cfg(test)]
@@ -237,9 +297,9 @@ mod tests {
         fs::write(&path, "a").unwrap();
         let (tell, told) = sync_channel(8);
         let lookout =
-            Lookout::every(SOON, Path::new("/none"), move |notice| tell.send(notice).is_ok()).unwrap();
-        let generation = lookout.watch(3, Some(&path));
-        while lookout.shared.state().members[0].identity.is_none() {
+            Lookout::every(SOON, Path::new("/none"), Box::new(move |notice| tell.send(notice).is_ok()));
+        let generation = lookout.watch(3, Some(Subject { path: path.clone(), superblock: None }));
+        while lookout.shared.state().identified == 0 {
             std::thread::sleep(SOON);
         }
         let next = || told.recv_timeout(LONG).unwrap();
@@ -262,5 +322,55 @@ mod tests {
         notice(Some("was deleted"));
         assert!(lookout.watch(3, None) > generation);
         assert!(told.recv_timeout(SOON * 10).is_err(), "there is nothing to be looked after");
+    }
+
+    /// To open a pipe waits for one who writes to it, as a file system that hangs does.
+    #[test]
+    fn a_member_that_hangs_does_not_keep_others_from_being_looked_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let (hangs, other) = (folder.path().join("hangs"), folder.path().join("other"));
+        let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &hangs, fifo, mode, 0).unwrap();
+        fs::write(&other, "b").unwrap();
+        let (tell, told) = sync_channel(8);
+        let lookout =
+            Lookout::every(SOON, Path::new("/none"), Box::new(move |notice| tell.send(notice).is_ok()));
+        let superblock = Some((Uuid([1; 16]), Uuid([2; 16]), 4096));
+        lookout.watch(0, Some(Subject { path: hangs.clone(), superblock }));
+        std::thread::sleep(SOON);
+        lookout.watch(1, Some(Subject { path: other.clone(), superblock: None }));
+        while lookout.shared.state().identified == 0 {
+            std::thread::sleep(SOON);
+        }
+        std::thread::sleep(SOON * 10);
+        fs::remove_file(&other).unwrap();
+        assert_eq!(told.recv_timeout(LONG).unwrap().number, 1);
+        // Lets the thread end.
+        drop(lookout);
+        fs::OpenOptions::new().read(true).write(true).open(&hangs).unwrap();
+    }
+
+    #[test]
+    fn a_device_is_asked_what_smart_says_and_a_file_is_not() {
+        use std::os::unix::fs::PermissionsExt;
+        let is_device =
+            |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device());
+        let Some(device) = fs::read_dir("/dev").unwrap().flatten().map(|entry| entry.path()).find(is_device)
+        else {
+            eprintln!("skipped: this machine has no block device");
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let (program, file) = (folder.path().join("smartctl"), folder.path().join("file"));
+        fs::write(&program, "#!/bin/sh\necho '{\"smart_status\":{\"passed\":false}}'\nexit 8\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&file, "a").unwrap();
+        let (tell, told) = sync_channel(8);
+        let lookout = Lookout::every(SOON, &program, Box::new(move |notice| tell.send(notice).is_ok()));
+        lookout.watch(0, Some(Subject { path: file, superblock: None }));
+        let generation = lookout.watch(1, Some(Subject { path: device, superblock: None }));
+        let notice = told.recv_timeout(LONG).unwrap();
+        assert_eq!(notice, Notice { number: 1, generation, what: Noticed::Smart(Some(false)) });
+        assert!(told.recv_timeout(SOON * 10).is_err(), "it is said once");
     }
 }

@@ -5,13 +5,14 @@ mod bursts;
 
 use std::time::Duration;
 
+use stripewise_array::Opened;
 use stripewise_base::Nanos;
 use stripewise_engine::{Engine, Incident, Troubles};
 
 use crate::error::ServeError;
 use crate::events::{Events, Member, Outlet, Programs, SpaceCause, What};
 use crate::health::{MemberHealth, Recent};
-use crate::lookout::{Lookout, Notice, Noticed};
+use crate::lookout::{Lookout, Notice, Noticed, Subject};
 use crate::server::Settings;
 use bursts::{Burst, Space};
 
@@ -36,6 +37,7 @@ pub(crate) struct Checkup {
     pub(crate) is_at_risk: bool,
     pub(crate) unlinked: Option<String>,
     pub(crate) smart: Option<bool>,
+    pub(crate) damaged_superblocks: u64,
 }
 
 /// Watches one array.
@@ -70,15 +72,15 @@ impl Monitor {
     pub(crate) fn start(
         engine: &Engine,
         settings: &Settings,
-        tell: impl Fn(Notice) -> bool + Clone + Send + 'static,
+        tell: impl Fn(Notice) -> bool + Send + Sync + 'static,
     ) -> Result<Self, ServeError> {
         let outlet = Outlet::start(&settings.name, settings.events.clone(), settings.on_event.clone())?;
         let status = engine.status();
-        let lookout = Lookout::start(tell)?;
+        let lookout = Lookout::new(tell);
         let is_there = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
         let members = (0..status.elements.len() as u16).map(|number| {
-            let path = engine.element_path(number).filter(|_| is_there(number));
-            Watched { generation: lookout.watch(number, path), ..Watched::default() }
+            let subject = subject(engine, number).filter(|_| is_there(number));
+            Watched { generation: lookout.watch(number, subject), ..Watched::default() }
         });
         let members = members.collect();
         let events = outlet.events();
@@ -87,6 +89,7 @@ impl Monitor {
         if status.is_read_only {
             events.tell(What::ArrayReadOnly { reason: "it is served read-only".to_owned() });
         }
+        assembled(engine, engine.opened()).for_each(|event| events.tell(event));
         Ok(Self {
             events,
             outlet,
@@ -140,6 +143,16 @@ impl Monitor {
                 Some(match why {
                     Some(reason) => What::MemberUnlinked { member, reason },
                     None => What::MemberRelinked { member },
+                })
+            }
+            Noticed::Superblocks(damaged) => {
+                watched.health.damaged_superblocks = damaged;
+                (damaged > 0).then_some(What::DamageFound {
+                    member,
+                    read_errors: 0,
+                    checksum_errors: 0,
+                    damaged_superblocks: damaged,
+                    last_offset_bytes: 0,
                 })
             }
             Noticed::Smart(passed) => {
@@ -202,7 +215,21 @@ impl Monitor {
             is_at_risk: health.is_at_risk(),
             unlinked: health.unlinked.clone(),
             smart: health.smart,
+            damaged_superblocks: health.damaged_superblocks,
         }
+    }
+
+    /// Whether superblocks of a member that serves are damaged.
+    pub(crate) fn has_damaged_superblocks(&self, engine: &Engine) -> bool {
+        let serves = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
+        (0..)
+            .zip(&self.members)
+            .any(|(number, watched)| watched.health.damaged_superblocks > 0 && serves(number))
+    }
+
+    /// Another host took the array over.
+    pub(crate) fn taken_over(&self, host: String) {
+        self.events.tell(What::ArrayTakenOver { host });
     }
 
     /// Whether a member that serves may be lost soon.
@@ -268,18 +295,30 @@ impl Monitor {
             Incident::RebuildHalted { element, reason } => {
                 What::RebuildHalted { member: of(element), reason }
             }
-            Incident::ScrubEnded { pages, bad, repaired, lost, is_complete } => {
+            Incident::ScrubEnded {
+                pages,
+                bad,
+                repaired,
+                lost,
+                metadata_damaged,
+                metadata_repaired,
+                is_complete,
+            } => {
                 self.tell_scrubbed(now, engine);
                 What::ScrubEnded {
                     read_bytes: pages * u64::from(engine.page_bytes()),
                     damaged_pages: bad,
                     repaired,
                     lost,
+                    damaged_metadata: metadata_damaged,
+                    repaired_metadata: metadata_repaired,
                     complete: is_complete,
                 }
             }
             Incident::OutOfSpace { is_beyond_parity } => return self.want_space(now, Some(is_beyond_parity)),
             Incident::SpaceBack => return self.want_space(now, None),
+            Incident::Fenced => What::WritesFenced {},
+            Incident::Unfenced => What::WritesResumed {},
             Incident::ReadOnly => What::ArrayReadOnly {
                 reason: "its write sequence numbers are used up: stop the server and serve the array again"
                     .to_owned(),
@@ -297,7 +336,7 @@ impl Monitor {
 
     /// Another device, or the same with another history, serves as member `number`.
     fn welcome(&mut self, number: u16, engine: &Engine) {
-        let generation = self.lookout.watch(number, engine.element_path(number));
+        let generation = self.lookout.watch(number, subject(engine, number));
         let health = MemberHealth::fresh(engine.troubles(number));
         let damage =
             Damage { told_reads: health.seen.read_errors, burst: Burst::at(health.seen.bad_reads()) };
@@ -329,6 +368,7 @@ impl Monitor {
                 member: member(engine, number),
                 read_errors,
                 checksum_errors,
+                damaged_superblocks: 0,
                 last_offset_bytes: u64::from(found.last_page) * u64::from(engine.page_bytes()),
             });
         }
@@ -450,6 +490,23 @@ impl Damage {
 /// How events name a member.
 fn member(engine: &Engine, number: u16) -> Member {
     Member { member: number, path: engine.element_path(number).map(Into::into) }
+}
+
+/// What an assembly by force did that an operator must learn of.
+fn assembled(engine: &Engine, opened: &Opened) -> impl Iterator<Item = What> {
+    let losses = opened.losses.clone();
+    let forced = (!losses.is_empty()).then_some(What::AssemblyForced { losses });
+    let taken = opened.reconstructed.iter().filter(|one| one.is_taken());
+    forced.into_iter().chain(taken.map(|one| What::SuperblockReconstructed {
+        member: member(engine, one.member.unwrap_or_default()),
+        reason: one.to_string(),
+    }))
+}
+
+/// What is looked after of a member; none where it has no path.
+fn subject(engine: &Engine, number: u16) -> Option<Subject> {
+    let superblock = engine.identity_of(number).map(|(array, member)| (array, member, engine.page_bytes()));
+    Some(Subject { path: engine.element_path(number)?.into(), superblock })
 }
 
 #[cfg(test)]

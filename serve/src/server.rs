@@ -13,13 +13,15 @@ use serde_json::Value;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_base::Nanos;
 use stripewise_base::text::visible;
-use stripewise_engine::{Engine, Failed};
+use stripewise_engine::owner::OwnerError;
+use stripewise_engine::{Engine, EngineError, Failed};
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Asked, Command, Control, ControlError, ask};
 use crate::elements::Elements;
 use crate::error::ServeError;
 use crate::events::EventFile;
+use crate::extents::pages_each;
 use crate::http::{Hosts, Responder};
 use crate::listen::{Address, Listener};
 use crate::lookout::Notice;
@@ -273,8 +275,14 @@ impl Server {
     fn serve(&mut self) -> Result<(), ServeError> {
         loop {
             // Another host that took the array over must not find that this one goes on.
-            self.service.engine.is_owner()?;
-            self.sessions.values_mut().for_each(Session::begin_turn);
+            if let Err(error) = self.service.engine.is_owner() {
+                if let EngineError::Owner(OwnerError::TakenOver { owner }) = &error {
+                    self.monitor.taken_over(owner.to_string());
+                }
+                return Err(error.into());
+            }
+            let pages = pages_each(self.sessions.len());
+            self.sessions.values_mut().for_each(|session| session.begin_turn(pages));
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
             self.exchange();

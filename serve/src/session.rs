@@ -13,7 +13,7 @@ use stripewise_engine::{Failed, Payload, Request};
 use stripewise_nbd::{self as nbd, Command, Connection, Export, Fault, Limits, Pending, Reply, Violation};
 
 use crate::buffers::Buffers;
-use crate::extents::{PAGES_A_TURN, Walk};
+use crate::extents::Walk;
 use crate::listen::Listener;
 use crate::service::{Asked, Asker, Service, SessionId, Unsubmitted};
 
@@ -130,15 +130,15 @@ impl Session {
             connection: Connection::new(export.clone(), Limits::default()),
             held: None,
             walk: None,
-            pages_left: PAGES_A_TURN,
+            pages_left: 0,
             is_clogged: false,
             handshake_ends: Some(now + HANDSHAKE_NS),
         }
     }
 
-    /// Begins a turn of the loop: some more pages may be looked at.
-    pub(crate) fn begin_turn(&mut self) {
-        self.pages_left = PAGES_A_TURN;
+    /// Begins a turn of the loop: so many pages may be looked at.
+    pub(crate) fn begin_turn(&mut self, pages: u64) {
+        self.pages_left = pages;
     }
 
     /// Whether pages are still to be looked at, so that the loop does not wait.
@@ -362,61 +362,127 @@ mod tests {
     use stripewise_nbd::client::{Client, Found, Wishes};
 
     use super::*;
-    use crate::extents::PAGES_A_TURN;
+    use crate::extents::{PAGES_A_TURN, pages_each};
 
     const PAGE: u32 = 512;
 
+    /// An empty log behind sessions.
+    struct Bench {
+        _folder: tempfile::TempDir,
+        service: Service,
+        export: Arc<Export>,
+        clients: Vec<(Session, Client, UnixStream)>,
+    }
+
+    impl Bench {
+        fn new(clients: u64) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let text = "name = \"log\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+                        buffer_persistence = \"volatile\"\n";
+            let scheme = Scheme::from_toml("test", text).unwrap();
+            let paths: Vec<_> = (0..4).map(|nth| folder.path().join(nth.to_string())).collect();
+            let options = Options { page_bytes: PAGE, ..Options::default() };
+            let engine = Engine::create(&scheme, &paths, 4 << 20, options).unwrap();
+            let export = Arc::new(Export {
+                name: "x".into(),
+                description: String::new(),
+                bytes: engine.capacity(),
+                block: BlockSizes { minimum: 512, preferred: 512, maximum: 1 << 20 },
+                read_only: false,
+                zeroes_fast: true,
+            });
+            let service = Service::new(engine, None);
+            let mut bench = Self { _folder: folder, service, export, clients: Vec::new() };
+            bench.clients = (0..clients).map(|id| bench.connected(id)).collect();
+            bench
+        }
+
+        fn connected(&self, id: u64) -> (Session, Client, UnixStream) {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            ours.set_nonblocking(true).unwrap();
+            theirs.set_nonblocking(true).unwrap();
+            let session = Session::over(Socket::Unix(ours), &self.export, SessionId(id), 0);
+            (session, Client::new("x", Wishes::default()), theirs)
+        }
+
+        /// A turn of the loop, with so many pages for each client. How many pages were looked at.
+        fn turn(&mut self, pages: u64) -> u64 {
+            let mut looked_at = 0;
+            for (session, client, theirs) in &mut self.clients {
+                session.begin_turn(pages);
+                theirs.write_all(&client.take_outgoing()).unwrap();
+                session.receive(&mut self.service).unwrap();
+                session.exchange(&mut self.service).unwrap();
+                looked_at += pages - session.pages_left;
+                let sleeps = !session.is_walking() && !session.wanted().contains(PollFlags::OUT);
+                assert!(
+                    !sleeps || !session.connection.wants_to_send(),
+                    "nothing wakes the loop to send a reply"
+                );
+                let mut piece = [0; 4096];
+                while let Ok(read @ 1..) = theirs.read(&mut piece) {
+                    client.receive(&piece[..read]).unwrap();
+                }
+            }
+            looked_at
+        }
+
+        /// Lets all clients do their handshake.
+        fn shake_hands(&mut self) {
+            while self.clients.iter().any(|(_, client, _)| client.export().is_none()) {
+                self.turn(1);
+            }
+        }
+    }
+
+    /// Bytes that all extents of all answers have together.
+    fn told(client: &mut Client) -> Vec<u64> {
+        let sum = |answer: stripewise_nbd::client::Answer| match answer.outcome {
+            Ok(Found::Extents(runs)) => runs.iter().map(|run| run.bytes).sum(),
+            other => panic!("{other:?}"),
+        };
+        std::iter::from_fn(|| client.next_answer()).map(sum).collect()
+    }
+
     #[test]
     fn where_data_is_takes_the_loop_a_few_pages_a_turn() {
-        let folder = tempfile::tempdir().unwrap();
-        let text = "name = \"log\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
-                    buffer_persistence = \"volatile\"\n";
-        let scheme = Scheme::from_toml("test", text).unwrap();
-        let paths: Vec<_> = (0..4).map(|nth| folder.path().join(nth.to_string())).collect();
-        let options = Options { page_bytes: PAGE, ..Options::default() };
-        let engine = Engine::create(&scheme, &paths, 4 << 20, options).unwrap();
-        let export = Export {
-            name: "x".into(),
-            description: String::new(),
-            bytes: engine.capacity(),
-            block: BlockSizes { minimum: 512, preferred: 512, maximum: 1 << 20 },
-            read_only: false,
-            zeroes_fast: true,
-        };
-        let mut service = Service::new(engine, None);
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        ours.set_nonblocking(true).unwrap();
-        theirs.set_nonblocking(true).unwrap();
-        let mut session = Session::over(Socket::Unix(ours), &Arc::new(export), SessionId(0), 0);
-        let mut client = Client::new("x", Wishes::default());
-        let pages = 10 * PAGES_A_TURN;
-        let bytes = u32::try_from(pages).unwrap() * PAGE;
+        let mut bench = Bench::new(1);
+        bench.shake_hands();
+        let bytes = 10 * 512 * PAGE;
+        for _ in 0..2 {
+            bench.clients[0].1.block_status(0, bytes);
+        }
         let mut turns_walking = 0;
-        let mut asked = None;
         for _ in 0..200 {
-            session.begin_turn();
-            if client.export().is_some() && asked.is_none() {
-                asked = Some((client.block_status(0, bytes), client.block_status(0, bytes)));
-            }
-            theirs.write_all(&client.take_outgoing()).unwrap();
-            session.receive(&mut service).unwrap();
-            session.exchange(&mut service).unwrap();
-            turns_walking += u32::from(session.is_walking());
-            let sleeps = !session.is_walking() && !session.wanted().contains(PollFlags::OUT);
-            assert!(!sleeps || !session.connection.wants_to_send(), "nothing wakes the loop to send a reply");
-            let mut piece = [0; 4096];
-            while let Ok(read @ 1..) = theirs.read(&mut piece) {
-                client.receive(&piece[..read]).unwrap();
-            }
+            assert!(bench.turn(512) <= 512);
+            turns_walking += u32::from(bench.clients[0].0.is_walking());
         }
-        let answers: Vec<_> = std::iter::from_fn(|| client.next_answer()).collect();
-        assert_eq!(answers.len(), 2, "both are answered");
-        for answer in answers {
-            let Ok(Found::Extents(runs)) = answer.outcome else { panic!("{:?}", answer.outcome) };
-            let told: u64 = runs.iter().map(|run| run.bytes).sum();
-            assert_eq!(told, u64::from(bytes), "{runs:?}");
-        }
+        let (session, client, _) = &mut bench.clients[0];
+        assert_eq!(told(client), [u64::from(bytes); 2], "both are answered");
         assert!((19..=20).contains(&turns_walking), "{turns_walking} turns for 20 times what one may take");
         assert!(!session.is_walking() && session.is_idle());
+    }
+
+    #[test]
+    fn a_turn_of_64_clients_looks_at_no_more_pages_than_one_of_a_single_client_and_serves_all_of_them_alike()
+    {
+        let mut bench = Bench::new(64);
+        bench.shake_hands();
+        let pages = 10 * pages_each(64);
+        let bytes = u32::try_from(pages).unwrap() * PAGE;
+        for (_, client, _) in &mut bench.clients {
+            client.block_status(0, bytes);
+        }
+        for turn in 0..10 {
+            let is_walking = bench.clients.iter().filter(|(session, ..)| session.is_walking()).count();
+            assert_eq!(is_walking, if turn == 0 { 0 } else { 64 }, "none is ahead of the others");
+            assert_eq!(bench.turn(pages_each(64)), PAGES_A_TURN);
+        }
+        bench.turn(pages_each(64));
+        for (session, client, _) in &mut bench.clients {
+            assert!(!session.is_walking());
+            assert_eq!(told(client), [u64::from(bytes)]);
+        }
+        assert_eq!((pages_each(0), pages_each(1)), (PAGES_A_TURN, PAGES_A_TURN));
     }
 }

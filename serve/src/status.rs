@@ -151,6 +151,9 @@ pub struct Element {
     /// Why its file goes with the server: its path does not lead to it any more.
     #[serde(default)]
     pub unlinked: Option<String>,
+    /// How many of its two superblocks are damaged now.
+    #[serde(default)]
+    pub damaged_superblocks: u64,
     /// What SMART says: `passed` or `failing`; none where it says nothing.
     #[serde(default)]
     pub smart: Option<String>,

@@ -199,7 +199,8 @@ impl Tally {
         let at_risk = if monitor.is_any_at_risk(engine) { Health::Degrading } else { Health::Clean };
         let health = health(engine, &found.elements)
             .max(apart_from_elements(&found, last_scrub.as_ref()))
-            .max(at_risk);
+            .max(at_risk)
+            .max(if monitor.has_damaged_superblocks(engine) { Health::Impaired } else { Health::Clean });
         let elements: Vec<Element> = found
             .elements
             .iter()
@@ -231,6 +232,7 @@ impl Tally {
                 },
                 repaired_pages: troubles.repairs,
                 unlinked: checkup.unlinked,
+                damaged_superblocks: checkup.damaged_superblocks,
                 smart: checkup.smart.map(|passed| if passed { "passed" } else { "failing" }.to_owned()),
             })
             .collect();

@@ -269,7 +269,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Pages of metadata were read, or cannot be.
-    pub(super) fn inspected(&mut self, plan: u32) {
+    pub(super) fn inspected<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let page_bytes = self.elements.page_bytes as usize;
         let (lost, read) = (self.plans[plan as usize].lost, u32::from(self.plans[plan as usize].operations));
         let mut pages = Vec::with_capacity(read as usize * page_bytes);
@@ -300,6 +300,9 @@ impl<M: Memory> Array<M> {
             _ if is_bad => {
                 walk.damaged.push(reading.piece);
                 self.metadata.found.damaged += 1;
+                if !reading.is_unreadable {
+                    driver.mismatched(reading.run.element, reading.run.first);
+                }
             }
             _ => {}
         }

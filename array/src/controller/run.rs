@@ -487,7 +487,7 @@ impl<M: Memory> Array<M> {
             Purpose::Scrub => self.scrubbed(plan),
             Purpose::Tell => self.summary_read(plan),
             Purpose::Discard => self.discarded(),
-            Purpose::Inspect => self.inspected(plan),
+            Purpose::Inspect => self.inspected(plan, driver),
             Purpose::Summary => self.summarised(plan),
             Purpose::Sync => self.synced(),
             Purpose::Record if self.intent.is_some() => return self.intent_written(),

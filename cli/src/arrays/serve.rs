@@ -20,7 +20,7 @@ use super::{detach, scheme_for, search};
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
-use crate::log;
+use crate::log::{self, LogFormat};
 
 /// How often it is looked for elements that are missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -178,9 +178,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", hide = true)]
     record_unflushed: Option<PathBuf>,
 
-    /// Log as JSON, a line an event
-    #[arg(long)]
-    log_json: bool,
+    /// How the log is written: as text for people, or as JSON, a line an event
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log: LogFormat,
 
     #[command(flatten)]
     places: Places,
@@ -192,7 +192,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         return detach::start(context);
     }
     args.places.make_state()?;
-    log::install(args.log_json, context.quiet, background_log(&args, context)?);
+    log::install(args.log, context.quiet, background_log(&args, context)?);
     let known = args.places.hint(&args.name)?;
     let Found { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
     let named = offer_blanks(&args, known.as_ref(), &mut paths)?;

@@ -200,6 +200,11 @@ fn remarks(element: &Element) -> Vec<String> {
     remarks.extend(
         element.unlinked.as_ref().map(|why| format!("UNLINKED: {why}; it is lost when the server ends")),
     );
+    if element.damaged_superblocks > 0 && element.state != "failed" {
+        let damaged = element.damaged_superblocks;
+        remarks
+            .push(format!("SUPERBLOCK: {damaged} of 2 copies are damaged; `stripewise scrub` repairs them"));
+    }
     remarks.extend(element.smart.as_ref().map(|smart| match smart.as_str() {
         "failing" => "SMART: FAILING".to_owned(),
         other => format!("SMART: {other}"),

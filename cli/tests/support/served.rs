@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -27,10 +28,22 @@ impl Served {
 
     /// The same, by a command that needs nothing but its arguments.
     #[track_caller]
-    pub fn start_by(mut command: Command, sandbox: &Sandbox, name: &str, options: &str) -> Self {
+    pub fn start_by(command: Command, sandbox: &Sandbox, name: &str, options: &str) -> Self {
+        Self::start_to(Stdio::inherit(), command, sandbox, name, options)
+    }
+
+    /// The same, with its log in a file.
+    #[track_caller]
+    pub fn start_logged(sandbox: &Sandbox, name: &str, options: &str) -> (Self, PathBuf) {
+        let path = sandbox.path().join("serve.log");
+        let log = File::create(&path).expect("the sandbox can be written");
+        (Self::start_to(log.into(), sandbox.command(), sandbox, name, options), path)
+    }
+
+    #[track_caller]
+    fn start_to(log: Stdio, mut command: Command, sandbox: &Sandbox, name: &str, options: &str) -> Self {
         command.args(["serve", name]).args(options.split_whitespace());
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("the program starts");
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the program starts");
         let output = child.stdout.take().expect("it is piped");
         // A line for each address, and one for metrics.
         let words = |wanted: &str| options.split_whitespace().filter(|word| *word == wanted).count();

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use stripewise_array::Halt;
+use stripewise_array::format::Uuid;
 
 use super::Engine;
 use crate::backend::Backend;
@@ -22,6 +23,8 @@ pub(super) struct Edges {
     is_scrub_stopped: bool,
     /// What the scrubs since the array is served repaired; of them, what the one that goes on did.
     scrub_repairs: (u64, u64),
+    /// The same of copies of metadata.
+    metadata_repairs: (u64, u64),
     starved: Option<bool>,
     is_epoch_ending: bool,
 }
@@ -47,6 +50,12 @@ impl<B: Backend> Engine<B> {
         self.desk.backend.path(element)
     }
 
+    /// What its superblocks call the array and `element`; none where the array has no metadata.
+    pub fn identity_of(&self, element: u16) -> Option<(Uuid, Uuid)> {
+        let known = self.known.as_ref()?;
+        Some((known.array, *known.elements.get(usize::from(element))?))
+    }
+
     /// What went wrong on `element` since the array is served.
     pub fn troubles(&self, element: u16) -> Troubles {
         self.desk.troubles_of(element)
@@ -59,12 +68,13 @@ impl<B: Backend> Engine<B> {
     }
 
     /// Pages that a log could not read and wrote again elsewhere, and what scrubs repaired; in place the repairs of its
-    /// elements.
+    /// elements; copies of metadata in both.
     pub fn repairs(&self) -> u64 {
         let in_place = (0..self.desk.backend.count()).map(|element| self.troubles(element).repairs).sum();
         let log =
             self.array.elastic_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
-        if self.erases() { log } else { in_place }
+        let metadata = self.edges.metadata_repairs.0 + self.edges.metadata_repairs.1;
+        metadata + if self.erases() { log } else { in_place }
     }
 
     /// Takes an element out of service because of what it did, as [`Engine::fail`] does.
@@ -127,12 +137,17 @@ impl<B: Backend> Engine<B> {
 
     fn watch_scrub(&mut self, is_scrubbing: bool) {
         let (counts, _) = self.array.scrub_counts();
-        let (before, current) = &mut self.edges.scrub_repairs;
-        if counts.repaired < *current {
-            // Another one began.
-            *before += *current;
+        let repaired = [
+            (&mut self.edges.scrub_repairs, counts.repaired),
+            (&mut self.edges.metadata_repairs, counts.metadata_repaired),
+        ];
+        for ((before, current), repaired) in repaired {
+            if repaired < *current {
+                // Another one began.
+                *before += *current;
+            }
+            *current = repaired;
         }
-        *current = counts.repaired;
         if self.edges.is_scrubbing && !is_scrubbing {
             let is_complete = !std::mem::take(&mut self.edges.is_scrub_stopped);
             self.desk.incidents.note(Incident::ScrubEnded {
@@ -140,9 +155,13 @@ impl<B: Backend> Engine<B> {
                 bad: counts.bad,
                 repaired: counts.repaired,
                 lost: counts.lost,
+                metadata_damaged: counts.metadata_damaged,
+                metadata_repaired: counts.metadata_repaired,
                 is_complete,
             });
-            *before += std::mem::take(current);
+            for (before, current) in [&mut self.edges.scrub_repairs, &mut self.edges.metadata_repairs] {
+                *before += std::mem::take(current);
+            }
         }
         self.edges.is_scrubbing = is_scrubbing;
     }

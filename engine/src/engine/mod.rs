@@ -278,6 +278,7 @@ impl<B: Backend> Engine<B> {
             self.array.element_ready(element);
         }
         self.dispatch();
+        self.desk.wait_at_fence();
         self.desk.retry(self.array.memory());
         self.desk.backend.submit(self.array.memory());
         let mut is_anything = false;

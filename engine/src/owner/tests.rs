@@ -14,6 +14,7 @@ use super::page::Place;
 use super::*;
 use crate::engine::{Engine, Options, Way};
 use crate::error::EngineError;
+use crate::incidents::Incident;
 use crate::jobs::Request;
 use crate::media::FileMedia;
 
@@ -309,6 +310,8 @@ fn reads_go_on_while_ownership_is_not_confirmed_and_nothing_is_written_to_member
         engine.keeper().remember();
         let completion = engine.poll().unwrap();
         assert_eq!((completion.ticket, completion.result), (ticket, Ok(())));
+        let incidents: Vec<Incident> = std::iter::from_fn(|| engine.take_incident()).collect();
+        assert_eq!(incidents, [Incident::Fenced, Incident::Unfenced]);
         engine.close().unwrap();
     }
 }

@@ -143,6 +143,10 @@ pub enum What {
         damaged_pages: u64,
         repaired: u64,
         lost: u64,
+        #[serde(default)]
+        damaged_metadata: u64,
+        #[serde(default)]
+        repaired_metadata: u64,
         complete: bool,
     },
     DamageFound {
@@ -150,6 +154,8 @@ pub enum What {
         member: Member,
         read_errors: u64,
         checksum_errors: u64,
+        #[serde(default)]
+        damaged_superblocks: u64,
         last_offset_bytes: u64,
     },
     DamageRepaired {
@@ -162,6 +168,19 @@ pub enum What {
     SpaceReturned {},
     ArrayReadOnly {
         reason: String,
+    },
+    SuperblockReconstructed {
+        #[serde(flatten)]
+        member: Member,
+        reason: String,
+    },
+    AssemblyForced {
+        losses: Vec<String>,
+    },
+    WritesFenced {},
+    WritesResumed {},
+    ArrayTakenOver {
+        host: String,
     },
     ConnectionRefused {
         connections: u64,
@@ -207,6 +226,7 @@ impl What {
             | Self::RebuildBegan { member, .. }
             | Self::RebuildEnded { member, .. }
             | Self::RebuildHalted { member, .. }
+            | Self::SuperblockReconstructed { member, .. }
             | Self::DamageFound { member, .. } => Some(member),
             Self::ServingBegan { .. }
             | Self::ServingEnded {}
@@ -215,6 +235,10 @@ impl What {
             | Self::OutOfSpace { .. }
             | Self::SpaceReturned {}
             | Self::ArrayReadOnly { .. }
+            | Self::AssemblyForced { .. }
+            | Self::WritesFenced {}
+            | Self::WritesResumed {}
+            | Self::ArrayTakenOver { .. }
             | Self::ConnectionRefused { .. }
             | Self::EventsDropped { .. } => None,
         }
@@ -229,6 +253,8 @@ impl What {
             | Self::MemberUnlinked { .. }
             | Self::SmartFailed { .. }
             | Self::RebuildHalted { .. }
+            | Self::AssemblyForced { .. }
+            | Self::ArrayTakenOver { .. }
             | Self::OutOfSpace { writes_refused: true, .. } => Severity::Error,
             Self::RebuildEnded { lost_stripes, .. } if *lost_stripes > 0 => Severity::Error,
             Self::ScrubEnded { lost, .. } if *lost > 0 => Severity::Error,
@@ -240,6 +266,8 @@ impl What {
             | Self::DamageFound { .. }
             | Self::OutOfSpace { .. }
             | Self::ArrayReadOnly { .. }
+            | Self::SuperblockReconstructed { .. }
+            | Self::WritesFenced {}
             | Self::ConnectionRefused { .. }
             | Self::EventsDropped { .. } => Severity::Warning,
             Self::ServingBegan { missing_members, .. } if *missing_members > 0 => Severity::Warning,
@@ -253,6 +281,7 @@ impl What {
             | Self::RebuildEnded { .. }
             | Self::ScrubEnded { .. }
             | Self::DamageRepaired { .. }
+            | Self::WritesResumed {}
             | Self::SpaceReturned {} => Severity::Info,
         }
     }
@@ -303,10 +332,24 @@ impl What {
                 format!("the rebuild of {of} ended; {lost_stripes} stripes are lost")
             }
             Self::RebuildHalted { reason, .. } => format!("the rebuild of {of} halted: {reason}"),
-            Self::ScrubEnded { damaged_pages, repaired, lost, complete, .. } => {
+            Self::ScrubEnded {
+                damaged_pages,
+                repaired,
+                lost,
+                damaged_metadata,
+                repaired_metadata,
+                complete,
+                ..
+            } => {
                 let end = if *complete { "" } else { " before it was done" };
-                format!("scrub ended{end}: {damaged_pages} damaged, {repaired} repaired, {lost} lost")
+                format!(
+                    "scrub ended{end}: {damaged_pages} damaged, {repaired} repaired, {lost} lost; copies of metadata: \
+                     {damaged_metadata} damaged, {repaired_metadata} repaired"
+                )
             }
+            Self::DamageFound { damaged_superblocks, .. } if *damaged_superblocks > 0 => format!(
+                "{damaged_superblocks} of the 2 copies of the superblock of {of} are damaged; `stripewise scrub` repairs them"
+            ),
             Self::DamageFound { read_errors, checksum_errors, last_offset_bytes, .. } => format!(
                 "damage on {of}: {read_errors} read errors, {checksum_errors} checksum errors, the last at byte \
                  {last_offset_bytes}"
@@ -323,6 +366,21 @@ impl What {
             }
             Self::SpaceReturned {} => "there is space again".to_owned(),
             Self::ArrayReadOnly { reason } => format!("the array is read-only: {reason}"),
+            Self::SuperblockReconstructed { reason, .. } => {
+                format!("{of} had no superblock: {reason}")
+            }
+            Self::AssemblyForced { losses } => {
+                format!("the array was assembled by --force, and data is lost: {}", losses.join("; "))
+            }
+            Self::WritesFenced {} => {
+                "this host cannot confirm that it owns the array: writes wait until it has".to_owned()
+            }
+            Self::WritesResumed {} => {
+                "this host has confirmed that it owns the array: writes go on".to_owned()
+            }
+            Self::ArrayTakenOver { host } => {
+                format!("{host} took the array over: this host writes nothing more to it")
+            }
             Self::ConnectionRefused { connections, reason } => {
                 format!("{connections} connections were refused or dropped, the last one: {reason}")
             }

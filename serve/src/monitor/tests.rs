@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 
-use stripewise_array::Scheme;
+use stripewise_array::{Reconstructed, Reconstruction, Scheme};
 use stripewise_engine::Options;
 use tempfile::TempDir;
 
@@ -28,7 +28,9 @@ impl Bench {
         let text = format!("name = \"x\"\n[geometry]\nlevel = \"{level}\"");
         let scheme = Scheme::from_toml("x", &text).unwrap();
         let paths: Vec<PathBuf> = (0..members).map(|number| folder.path().join(number.to_string())).collect();
-        let engine = Engine::create(&scheme, &paths, 64 * MIB, Options::default()).unwrap();
+        // On a machine that stalls no read goes around a member.
+        let options = Options { slow: Duration::from_secs(600), ..Options::default() };
+        let engine = Engine::create(&scheme, &paths, 64 * MIB, options).unwrap();
         let events = Some(EventFile::of(folder.path(), "x"));
         let settings = Settings { name: "x".into(), events, error_limit, ..Settings::default() };
         let monitor = Monitor::start(&engine, &settings, |_| true).unwrap();
@@ -148,4 +150,129 @@ fn without_a_limit_no_member_is_failed() {
     bench.read_rows(60);
     bench.monitor.look(0, &mut bench.engine, 0);
     assert!(bench.fails(0).is_none() && bench.monitor.is_any_at_risk(&bench.engine));
+}
+
+/// Kinds and, where they are about one, members.
+fn kinds(told: &[What]) -> Vec<(String, Option<u16>)> {
+    told.iter().map(|what| (what.kind(), what.member().map(|member| member.member))).collect()
+}
+
+#[test]
+fn each_incident_is_an_event_of_its_kind_and_member() {
+    let mut bench = Bench::new("raid5", 3, 1, None);
+    let reason = || "why".to_owned();
+    let incidents = [
+        Incident::Slow { element: 1, took_ns: 4_000_000_000 },
+        Incident::Failed { element: 1, reason: reason(), is_timeout: true },
+        Incident::Returned { element: 1 },
+        Incident::RebuildHalted { element: 2, reason: reason() },
+        Incident::Fenced,
+        Incident::Unfenced,
+        Incident::ReadOnly,
+    ];
+    for incident in incidents {
+        bench.monitor.take(0, incident, &bench.engine);
+    }
+    let expected = [
+        ("serving-began", None),
+        ("member-slow", Some(1)),
+        ("member-timed-out", Some(1)),
+        ("member-failed", Some(1)),
+        ("member-returned", Some(1)),
+        ("rebuild-halted", Some(2)),
+        ("writes-fenced", None),
+        ("writes-resumed", None),
+        ("array-read-only", None),
+        ("serving-ended", None),
+    ];
+    assert_eq!(kinds(&bench.told()), expected.map(|(kind, member)| (kind.to_owned(), member)));
+}
+
+#[test]
+fn want_of_space_is_told_when_it_begins_and_when_it_has_been_over_for_a_while() {
+    let mut bench = Bench::new("raid5", 3, 1, None);
+    bench.monitor.take(0, Incident::OutOfSpace { is_beyond_parity: true }, &bench.engine);
+    bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
+    bench.monitor.take(3 * SECOND, Incident::SpaceBack, &bench.engine);
+    for second in 4..10 {
+        bench.monitor.look(second * SECOND, &mut bench.engine, 0);
+    }
+    let told = bench.told();
+    assert!(
+        told.contains(&What::OutOfSpace { cause: SpaceCause::Members, writes_refused: true }),
+        "{told:?}"
+    );
+    assert_eq!(told.iter().filter(|what| **what == What::SpaceReturned {}).count(), 1, "{told:?}");
+}
+
+#[test]
+fn connections_that_are_refused_by_the_hundred_are_told_of_every_ten_seconds_with_the_last_reason() {
+    let mut bench = Bench::new("raid5", 3, 1, None);
+    for tenth in 0..210 {
+        bench.monitor.refused(format!("reason {tenth}"));
+        bench.monitor.look(tenth * SECOND / 10, &mut bench.engine, tenth + 1);
+    }
+    let told = bench.told();
+    let refused: Vec<(u64, &str)> = told
+        .iter()
+        .filter_map(|what| match what {
+            What::ConnectionRefused { connections, reason } => Some((*connections, reason.as_str())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(refused, [(1, "reason 0"), (100, "reason 100"), (100, "reason 200")]);
+}
+
+#[test]
+fn what_is_found_out_of_a_member_is_told_and_void_when_another_has_its_place() {
+    let mut bench = Bench::new("raid5", 3, 1, None);
+    let generation = bench.monitor.members[1].generation;
+    let notices = [
+        Noticed::Smart(Some(false)),
+        Noticed::Unlinked(Some("it was deleted".to_owned())),
+        Noticed::Unlinked(None),
+        Noticed::Superblocks(2),
+        Noticed::Superblocks(0),
+    ];
+    for what in notices {
+        let is_damaged = what == Noticed::Superblocks(2);
+        bench.monitor.notice(Notice { number: 1, generation, what }, &bench.engine);
+        assert_eq!(bench.monitor.has_damaged_superblocks(&bench.engine), is_damaged);
+    }
+    bench.monitor.welcome(1, &bench.engine);
+    let late = Notice { number: 1, generation, what: Noticed::Smart(Some(false)) };
+    bench.monitor.notice(late, &bench.engine);
+    let told = kinds(&bench.told());
+    let expected = ["smart-failed", "member-unlinked", "member-relinked", "damage-found"];
+    assert_eq!(told[1..5], expected.map(|kind| (kind.to_owned(), Some(1))));
+    assert_eq!(told.len(), 6, "{told:?}");
+}
+
+#[test]
+fn a_member_whose_errors_are_long_ago_has_recovered() {
+    let mut bench = Bench::new("raid5", 3, 1, Some(0));
+    bench.cut(0);
+    bench.read_rows(60);
+    bench.monitor.look(0, &mut bench.engine, 0);
+    assert!(bench.monitor.is_any_at_risk(&bench.engine));
+    bench.monitor.look(100 * 3600 * SECOND, &mut bench.engine, 0);
+    assert!(!bench.monitor.is_any_at_risk(&bench.engine));
+    let told = kinds(&bench.told());
+    assert!(told.contains(&("member-recovered".to_owned(), Some(0))), "{told:?}");
+}
+
+#[test]
+fn an_assembly_that_lost_something_or_reconstructed_superblocks_is_told() {
+    let bench = Bench::new("raid5", 3, 1, None);
+    let one = |offered, how| Reconstructed { offered, member: Some(offered), how };
+    let opened = Opened {
+        losses: vec!["batch 7".to_owned()],
+        reconstructed: vec![one(1, Reconstruction::Proven(9)), one(2, Reconstruction::NotNeeded)],
+        ..Opened::default()
+    };
+    let told: Vec<What> = assembled(&bench.engine, &opened).collect();
+    assert_eq!(told[0], What::AssemblyForced { losses: vec!["batch 7".to_owned()] });
+    assert_eq!(kinds(&told[1..]), [("superblock-reconstructed".to_owned(), Some(1))]);
+    assert!(told[1].message().contains("member 1 had no superblock: it is member 1: 9 pages"), "{told:?}");
+    assert_eq!(assembled(&bench.engine, &Opened::default()).count(), 0);
 }
