@@ -8,14 +8,14 @@ use serde_json::json;
 use stripewise_report::{Report, Source};
 use stripewise_results::Figure;
 use stripewise_results::summary::{Entry, Summary};
-use stripewise_study::Finished;
+use stripewise_study::{Error, Finished, Study};
 
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
 use crate::report;
-use crate::study::{self, StudyArgs};
+use crate::study::{self, StudyArgs, at_least_one};
 use crate::wrap::wrap;
 
 /// What is compared when nothing is named.
@@ -72,11 +72,17 @@ pub(crate) struct Args {
     ///
     /// A seed decides the requests of a generator or profile, where the first data lies on flash, and random choices of the
     /// device. A recorded trace has the same requests with every seed. With one seed nothing is called significant.
-    #[arg(long, value_name = "N", default_value = "5", help_heading = "Workload")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        value_parser = at_least_one::<NonZero<u32>>,
+        help_heading = "Workload"
+    )]
     seeds: NonZero<u32>,
 
     /// How many runs to make at a time [default: one a core]
-    #[arg(short, long, value_name = "N", help_heading = "Results")]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>, help_heading = "Results")]
     jobs: Option<NonZero<usize>>,
 }
 
@@ -94,12 +100,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
     let mut finished = Vec::with_capacity(study.len());
     let mut failures = Vec::new();
-    for outcome in study::run(&study, threads, context) {
+    for (scheme, outcome) in study.schemes().zip(study::run(&study, threads, context)) {
         match outcome {
             Ok(run) => finished.push(run),
-            Err(error) => failures.push(Failure::from(error)),
+            Err(error) => failures.push((scheme, error)),
         }
     }
+    let failures = merged(failures, &study);
     if failures.contains(&Failure::Interrupted) {
         return Err(Failure::Interrupted);
     }
@@ -125,6 +132,35 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         failure.report();
     }
     first.map_or(Ok(()), Err)
+}
+
+/// The failures of runs, those that say the same told once with the schemes, or the number of runs, that they are of.
+fn merged(failures: Vec<(&str, Error)>, study: &Study) -> Vec<Failure> {
+    let mut groups: Vec<(Failure, Vec<String>, Vec<&str>)> = Vec::new();
+    for (scheme, error) in failures {
+        let (run, failure) = match error {
+            Error::Within { scheme: run, source } => (Some(run), Failure::from(*source)),
+            alone => (None, Failure::from(alone)),
+        };
+        let known = groups.iter().position(|(other, ..)| *other == failure);
+        let at = known.unwrap_or_else(|| {
+            groups.push((failure, Vec::new(), Vec::new()));
+            groups.len() - 1
+        });
+        let (_, runs, schemes) = &mut groups[at];
+        runs.extend(run);
+        if !schemes.contains(&scheme) {
+            schemes.push(scheme);
+        }
+    }
+    let told = groups.into_iter().map(|(failure, runs, schemes)| match (&runs[..], &schemes[..]) {
+        ([], _) => failure,
+        ([only], _) => failure.within(&format!("scheme {only}")),
+        (all, _) if all.len() == study.len() => failure.within(&format!("all {} runs", all.len())),
+        (some, [scheme]) => failure.within(&format!("scheme {scheme}, {} runs", some.len())),
+        (some, several) => failure.within(&format!("schemes {}, {} runs", several.join("; "), some.len())),
+    });
+    told.collect()
 }
 
 /// Names and values, aligned.
@@ -182,9 +218,7 @@ pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
         human::count(count("shifted_requests"))
     )];
     if count("requests") == 0 {
-        lines.push(
-            "note      no request counts: the warm-up is as long as the workload, or longer".to_owned(),
-        );
+        lines.push("note      no request counts: the workload has none".to_owned());
     }
     for (name, what) in [
         ("skipped_lines", "lines of the trace were no requests and were passed over"),

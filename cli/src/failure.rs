@@ -10,6 +10,9 @@ use stripewise_flash::SpecError;
 use stripewise_study::{Error, What};
 use stripewise_trace::TraceError;
 
+use crate::context::width;
+use crate::wrap::wrap;
+
 /// Why a command did not succeed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -152,8 +155,12 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Setting { setting, message } => Self::Usage(format!("setting {setting}: {message}")),
-            Error::Unknown { what, name, message } => {
-                Self::Usage(format!("{message}\n  {}", where_to_look(what, &name)))
+            Error::Unknown { what, name, message, others } => {
+                let mut text = format!("{message}\n");
+                if !others.is_empty() {
+                    wrap(&format!("  others: {}", others.join(", ")), OTHERS, width(), &mut text);
+                }
+                Self::Usage(format!("{text}  {}", where_to_look(what, &name)))
             }
             Error::Trace(error) => error.into(),
             Error::Store(error) => error.into(),
@@ -164,6 +171,9 @@ impl From<Error> for Failure {
         }
     }
 }
+
+/// Where the names behind `others:` begin.
+const OTHERS: usize = 10;
 
 /// What to do about a name that nothing has.
 fn where_to_look(what: What, name: &str) -> String {
@@ -183,6 +193,20 @@ mod tests {
         assert_eq!(Failure::from(gone()), Failure::ReaderGone);
         let written = TraceError::Io { path: "-".into(), source: gone() };
         assert_eq!(Failure::from(written), Failure::ReaderGone);
+    }
+
+    #[test]
+    fn the_other_names_of_an_unknown_one_are_wrapped() {
+        let others = (0..60).map(|n| format!("scheme-number-{n}")).collect();
+        let message = "unknown scheme `x`; the nearest: a, b, c".to_owned();
+        let unknown = Error::Unknown { what: What::Scheme, name: "x".into(), message, others };
+        let failure = Failure::from(unknown);
+        let lines: Vec<&str> = failure.message().lines().collect();
+        assert!(
+            lines[0].ends_with("the nearest: a, b, c") && lines[1].starts_with("  others: scheme-number-0,")
+        );
+        assert!(lines.len() > 5 && lines.iter().all(|line| line.len() <= width()), "{lines:?}");
+        assert!(lines[lines.len() - 1].contains("scheme list"), "{lines:?}");
     }
 
     #[test]

@@ -291,20 +291,30 @@ impl Observer for Lines {
     }
 }
 
+/// What is to be known of `study` before its runs.
+fn remark(study: &Study, context: &Context<'_>) {
+    for remark in study.note().iter().chain(study.remarks()) {
+        context.remark(remark);
+    }
+}
+
+/// A count of at least 1, as an option takes it.
+pub(crate) fn at_least_one<N: TryFrom<NonZero<u64>>>(text: &str) -> Result<N, String> {
+    let count: Count = text.parse().map_err(|error| format!("{error}"))?;
+    let count = NonZero::new(count.0).ok_or("give at least 1")?;
+    N::try_from(count).map_err(|_| "give a smaller number".to_owned())
+}
+
 /// Makes the runs of `study` on `threads` threads, and shows how far they are.
 pub(crate) fn run(study: &Study, threads: usize, context: &Context<'_>) -> Vec<Result<Finished, Error>> {
-    if let Some(note) = study.note() {
-        context.remark(&note);
-    }
+    remark(study, context);
     let lines = (0..study.len()).map(|_| Mutex::new(None)).collect();
     study.run(threads, &Lines { progress: Progress::new(context.quiet), lines })
 }
 
 /// Makes the time line of a window of `study`'s first run, and shows how far it is.
 pub(crate) fn timeline(study: &Study, window: (u64, u64), context: &Context<'_>) -> Result<Timeline, Error> {
-    if let Some(note) = study.note() {
-        context.remark(&note);
-    }
+    remark(study, context);
     let lines = vec![Mutex::new(None)];
     study.timeline(window, &Lines { progress: Progress::new(context.quiet), lines })
 }

@@ -28,7 +28,13 @@ fn what_is_not_understood_exits_with_2_and_the_nearest_known_name() {
         ("compare --scheme baseline --scheme baseline", "two schemes are called `baseline`"),
         ("compare --trace -", "trace convert -"),
         ("compare --trace trace.csv --profile hm_0", "cannot be used with"),
-        ("scheme show nothing-like-it", "known: stripewise"),
+        ("scheme show nothing-like-it", "the nearest: "),
+        ("compare --scheme nothing-like-it", "others: "),
+        ("compare -j 0", "give at least 1"),
+        ("compare --seeds 0", "give at least 1"),
+        ("paper 000 --jobs 0", "give at least 1"),
+        ("compare --warmup 2M", "a warm-up of 2000000 requests leaves none to count"),
+        ("compare --set scheme.name=foo", "only labels"),
         ("device show nothing-like-it", "stripewise device list"),
         ("explain", "required"),
         ("explain --write 24KiB", "SIZE@OFFSET"),
@@ -99,6 +105,59 @@ fn a_bad_line_is_told_with_file_line_and_column_and_may_be_passed_over() {
     let text = sandbox.run("run --trace bad.csv --skip-bad 1 --json").success();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&value["totals"]["requests"], &value["totals"]["skipped_lines"]), (&299.into(), &1.into()));
+}
+
+#[test]
+fn a_failure_that_all_runs_share_is_told_once_with_their_number() {
+    let sandbox = Sandbox::new();
+    let text = msr_trace(300);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[250] = "1,2,3";
+    sandbox.write("bad.csv", &(lines.join("\n") + "\n"));
+    let message = sandbox.run("compare --trace bad.csv -s baseline -s bpu --seeds 3").failure(1);
+    assert_eq!(message.matches("bad.csv:251:").count(), 1, "{message}");
+    assert!(message.contains("all 6 runs: bad.csv:251:"), "{message}");
+}
+
+#[test]
+fn an_offset_that_is_too_large_is_blamed_and_not_the_size() {
+    let sandbox = Sandbox::new();
+    sandbox.write("far.csv", "128166372000000000,host,0,Write,18446744073709551615,4096,100\n");
+    let message = sandbox.run("trace info far.csv --format msr").failure(1);
+    assert!(message.contains("its offset is too large"), "{message}");
+    assert!(!message.contains("a size: a whole number"), "{message}");
+}
+
+#[test]
+fn a_part_of_a_trace_beyond_its_end_is_refused_and_leaves_no_file() {
+    let sandbox = Sandbox::with_trace();
+    for part in ["--requests 400..", "--from 1000s", "--volume 77"] {
+        let message = sandbox.run(&format!("trace slice trace.csv part.msr {part}")).failure(1);
+        assert!(message.contains("holds no request: 400 requests were read"), "{part}: {message}");
+        assert!(!sandbox.path().join("part.msr").exists(), "{part}");
+    }
+}
+
+#[test]
+fn the_keys_that_a_device_lacks_are_named_at_once_with_an_example() {
+    let sandbox = Sandbox::new();
+    sandbox.write("device.toml", "name = \"d\"\n[geometry]\nchannels = 2\n");
+    let message = sandbox.run("device show device.toml").failure(2);
+    for said in
+        ["keys are missing", "[geometry]", "chips = 4", "[timing]", "erase = \"3.5ms\"", "`ssdsim-5+1`"]
+    {
+        assert!(message.contains(said), "{said}: {message}");
+    }
+}
+
+#[test]
+fn a_setting_whose_value_stands_already_is_remarked() {
+    let sandbox = Sandbox::with_trace();
+    let ended = sandbox.run("run --trace trace.csv --set update.tie=rmw");
+    assert!(ended.stderr.contains("update.tie=rmw changes nothing in scheme baseline"), "{}", ended.stderr);
+    ended.success();
+    let ended = sandbox.run("run --trace trace.csv --set update.tie=rcw");
+    assert!(!ended.stderr.contains("changes nothing"), "{}", ended.stderr);
 }
 
 #[test]

@@ -64,7 +64,8 @@ fn every_real_trace_is_compared_with_a_plausible_table() {
             serde_json::from_str(&ended.success()).unwrap_or_else(|error| panic!("{shown}: {error}"))
         };
         let statistics = run(&["trace", "info", &shown, "--json", "--quiet"])[0]["statistics"].take();
-        let schemes = ["--seeds", "1", "--scheme", "baseline", "--scheme", "always-rmw", "--scheme", "always-rcw"];
+        let schemes =
+            ["--seeds", "1", "--scheme", "baseline", "--scheme", "always-rmw", "--scheme", "always-rcw"];
         let value = run(&[&["compare", "--trace", &shown, "--json", "--quiet"][..], &schemes].concat());
         println!("{shown}: {} requests", statistics["requests"]);
         let mut pre_reads = Vec::new();

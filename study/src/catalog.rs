@@ -64,7 +64,18 @@ pub fn devices() -> Result<Vec<DeviceEntry>, Error> {
 fn headline(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
     let comment = comment.collect::<Vec<_>>().join(" ");
-    comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first).trim_end_matches('.').to_owned()
+    let mut ends = comment.match_indices(". ").map(|(at, _)| at);
+    let end = ends.find(|&at| ends_a_sentence(&comment[..at], &comment[at + 2..]));
+    end.map_or(comment.as_str(), |end| &comment[..end]).trim_end_matches('.').to_owned()
+}
+
+/// Whether a point between `before` and `after` ends a sentence, and not an abbreviation.
+fn ends_a_sentence(before: &str, after: &str) -> bool {
+    let last = before.rsplit(' ').next().unwrap_or_default().trim_start_matches(['(', '"']);
+    let is_abbreviation = last.contains('.')
+        || last.chars().count() < 2
+        || ["al", "cf", "Fig", "Figs", "No", "pp", "Sec", "Vol", "vs"].contains(&last);
+    !is_abbreviation && after.starts_with(|c: char| c.is_uppercase() || c == '`' || c == '"')
 }
 
 /// The profile that `argument` names: a file that ends in `.toml`, or a built-in one. A built-in workload may be a
@@ -100,7 +111,7 @@ pub fn builtin_profile(name: &str) -> Result<Builtin, Error> {
             let near = stripewise_base::suggest::nearest(name, names.iter().copied().chain(last));
             let remedy = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             let message = format!("unknown profile `{name}`{remedy}");
-            Err(Error::Unknown { what: What::Profile, name: name.to_owned(), message })
+            Err(Error::Unknown { what: What::Profile, name: name.to_owned(), message, others: Vec::new() })
         }
         several => {
             let names: Vec<&str> = several.iter().map(|profile| profile.name.as_str()).collect();
@@ -117,6 +128,35 @@ mod tests {
     fn every_device_says_in_a_sentence_what_it_is() {
         for DeviceEntry { name, description, .. } in devices().unwrap() {
             assert!(description.len() > 10 && !description.ends_with('.'), "{name}: {description}");
+        }
+    }
+
+    #[test]
+    fn an_abbreviation_ends_no_sentence() {
+        for (comment, said) in [
+            (
+                "# An SSD, the \"P\" of Fig. 10 in the paper. More.\nname = 1",
+                "An SSD, the \"P\" of Fig. 10 in the paper",
+            ),
+            ("# As Lee et al. say, e.g. A vs. Beta. `x` is", "As Lee et al. say, e.g. A vs. Beta"),
+            ("# The \"P\" of Fig. 4(a). \"Table II\" is", "The \"P\" of Fig. 4(a)"),
+            ("# One sentence\n# on two lines. Two.", "One sentence on two lines"),
+            ("# 2.5 times as much.", "2.5 times as much"),
+        ] {
+            assert_eq!(headline(comment), said);
+        }
+    }
+
+    #[test]
+    fn no_device_is_cut_at_an_abbreviation() {
+        for DeviceEntry { name, description, .. } in devices().unwrap() {
+            let last = description.rsplit(' ').next().unwrap_or_default();
+            assert!(!["Fig", "al", "e.g", "i.e", "vs", "Vol"].contains(&last), "{name}: {description}");
+            assert_eq!(
+                description.matches('(').count(),
+                description.matches(')').count(),
+                "{name}: {description}"
+            );
         }
     }
 

@@ -54,8 +54,10 @@ pub enum Error {
         what: What,
         /// The name.
         name: String,
-        /// That it is unknown, with the nearest known one.
+        /// That it is unknown, with the nearest known ones.
         message: String,
+        /// The known names that the message leaves out, where none is near.
+        others: Vec<String>,
     },
     /// A file that cannot be read.
     #[error("{}: cannot read the {what}: {source}", path.display())]

@@ -10,6 +10,7 @@ mod catalog;
 mod describe;
 mod error;
 pub mod human;
+mod missing;
 mod named;
 mod observer;
 pub mod overhead;

@@ -37,13 +37,33 @@ fn find(what: What, argument: &str, presets: &[(&str, &str)]) -> Result<Document
     let is_file = argument.ends_with(".toml") || argument.contains(std::path::MAIN_SEPARATOR);
     if !is_file {
         let names: Vec<&str> = presets.iter().map(|(name, _)| *name).collect();
-        let message = suggest::unknown(&what.to_string(), argument, &names);
-        return Err(Error::Unknown { what, name: argument.to_owned(), message });
+        return Err(unknown(what, argument, &names));
     }
     match fs::read_to_string(argument) {
         Ok(text) => Ok(Document { shown: argument.to_owned(), text }),
         Err(source) => Err(Error::Unreadable { what, path: Path::new(argument).to_owned(), source }),
     }
+}
+
+/// How many of the nearest names are given where none is near enough to be what was meant.
+const NEAREST: usize = 3;
+
+/// What to say of a name that nothing of `known` has: what was probably meant, or the nearest names and all others.
+pub(crate) fn unknown(what: What, name: &str, known: &[&str]) -> Error {
+    let mut message = format!("unknown {what} `{name}`");
+    let mut others: Vec<&str> = Vec::new();
+    if let Some(near) = suggest::nearest(name, known.iter().copied()) {
+        message.push_str(&format!("; did you mean `{near}`?"));
+    } else if !known.is_empty() {
+        others = known.to_vec();
+        let alike = |other: &str| strsim::jaro_winkler(name, other);
+        others.sort_by(|one, other| alike(other).total_cmp(&alike(one)));
+        let rest = others.split_off(NEAREST.min(others.len()));
+        message.push_str(&format!("; the nearest: {}", others.join(", ")));
+        others = known.iter().copied().filter(|name| rest.contains(name)).collect();
+    }
+    let others = others.into_iter().map(str::to_owned).collect();
+    Error::Unknown { what, name: name.to_owned(), message, others }
 }
 
 #[cfg(test)]
@@ -65,6 +85,22 @@ mod tests {
     fn an_unknown_name_gets_the_nearest_one() {
         let message = refusal("basline");
         assert!(message.contains("did you mean `baseline`?"), "{message}");
+    }
+
+    #[test]
+    fn a_name_like_no_other_gets_the_nearest_ones_first_and_then_all_others() {
+        let known = ["always-rcw", "baseline", "bpu", "linux-md", "raid0", "stripewise"];
+        match unknown(What::Scheme, "raid5-on-linux", &known) {
+            Error::Unknown { message, others, .. } => {
+                assert!(
+                    message.starts_with("unknown scheme `raid5-on-linux`; the nearest: raid0, "),
+                    "{message}"
+                );
+                assert_eq!(others.len(), known.len() - NEAREST);
+                assert!(others.iter().all(|name| !message.contains(name.as_str())), "{message}: {others:?}");
+            }
+            other => panic!("{other}"),
+        }
     }
 
     #[test]

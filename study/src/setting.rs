@@ -6,9 +6,11 @@ use serde::de::DeserializeOwned;
 use stripewise_array::Scheme;
 use stripewise_base::suggest::{self, ConfigError};
 use stripewise_flash::DeviceSpec;
+use stripewise_flash::spec::PRESETS as DEVICES;
 use toml::{Table, Value};
 
 use crate::error::{Error, What};
+use crate::missing::all_missing;
 use crate::named::Document;
 use crate::spec::SchemeSpec;
 
@@ -61,8 +63,9 @@ impl Setting {
     /// such a key.
     ///
     /// # Errors
-    /// A key that neither has, with the nearest known one.
+    /// A key that neither has, with the nearest known one; a key that only labels.
     pub fn target(&self, scheme: &Document, device: &Document) -> Result<Target, Error> {
+        self.has_effect()?;
         match self.path[0].as_str() {
             "scheme" => return Ok(Target::Scheme),
             "device" => return Ok(Target::Device),
@@ -91,6 +94,17 @@ impl Setting {
         let mut keys = self.path[usize::from(named)..].iter();
         let first = keys.next().and_then(|key| table.get(key));
         keys.fold(first, |value, key| value.and_then(|value| value.get(key))) == Some(&self.value)
+    }
+
+    /// Refuses a key that changes no run, whatever its value.
+    fn has_effect(&self) -> Result<(), Error> {
+        let named = matches!(self.path[0].as_str(), "scheme" | "device");
+        match &self.path[usize::from(named)..] {
+            [key] if matches!(key.as_str(), "name" | "description") => Err(self.refuse(&format!(
+                "`{key}` only labels, and no value of it changes a run; to label one, write a file of your own"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn try_on<T: DeserializeOwned>(&self, document: &Document) -> Result<(), String> {
@@ -140,38 +154,78 @@ fn read<T: DeserializeOwned>(document: &Document, table: &Table) -> Result<T, Co
     suggest::read_toml(&document.shown, &text)
 }
 
+/// What settings make of a scheme or a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Overlaid<T> {
+    pub(crate) spec: T,
+    /// The settings that changed nothing, because the value stood already.
+    pub(crate) idle: Vec<Setting>,
+}
+
 /// The scheme of `document` with `settings`.
 ///
 /// # Errors
 /// What is wrong with the text, with line and caret; or with a setting.
 pub fn scheme(document: &Document, settings: &[Setting]) -> Result<Scheme, Error> {
+    overlaid_scheme(document, settings).map(|overlaid| overlaid.spec)
+}
+
+/// [`scheme`], and which settings changed nothing.
+///
+/// # Errors
+/// As [`scheme`].
+pub(crate) fn overlaid_scheme(document: &Document, settings: &[Setting]) -> Result<Overlaid<Scheme>, Error> {
     overlaid(What::Scheme, document, settings)
 }
 
 /// The device of `document` with `settings`.
 ///
 /// # Errors
-/// What is wrong with the text, with line and caret; with a setting; or with the device that they make
-/// together.
+/// What is wrong with the text, with line and caret; all keys that are missing; what is wrong with a setting, or with
+/// the device that they make together.
 pub fn device(document: &Document, settings: &[Setting]) -> Result<DeviceSpec, Error> {
-    let what = What::Device;
-    DeviceSpec::from_toml(&document.shown, &document.text).map_err(|error| Error::Text { what, error })?;
-    let spec: DeviceSpec = overlaid(what, document, settings)?;
-    let all: Vec<&str> = settings.iter().map(|setting| setting.typed.as_str()).collect();
-    let refuse = |message| Error::Setting { setting: all.join(" "), message };
-    spec.validate().map_err(|error| refuse(format!("{error} ({})", document.shown)))?;
-    Ok(spec)
+    overlaid_device(document, settings).map(|overlaid| overlaid.spec)
 }
 
-fn overlaid<T: DeserializeOwned>(what: What, document: &Document, settings: &[Setting]) -> Result<T, Error> {
+/// [`device`], and which settings changed nothing.
+///
+/// # Errors
+/// As [`device`].
+pub(crate) fn overlaid_device(
+    document: &Document,
+    settings: &[Setting],
+) -> Result<Overlaid<DeviceSpec>, Error> {
+    let (what, Document { shown, text }) = (What::Device, document);
+    DeviceSpec::from_toml(shown, text).map_err(|error| {
+        let error = all_missing::<DeviceSpec>(error, shown, text, DEVICES[0]);
+        Error::Text { what, error }
+    })?;
+    let device: Overlaid<DeviceSpec> = overlaid(what, document, settings)?;
+    let all: Vec<&str> = settings.iter().map(|setting| setting.typed.as_str()).collect();
+    let refuse = |message| Error::Setting { setting: all.join(" "), message };
+    device.spec.validate().map_err(|error| refuse(format!("{error} ({shown})")))?;
+    Ok(device)
+}
+
+fn overlaid<T: DeserializeOwned + PartialEq>(
+    what: What,
+    document: &Document,
+    settings: &[Setting],
+) -> Result<Overlaid<T>, Error> {
     let plain = |error| Error::Text { what, error };
-    let mut spec = suggest::read_toml(&document.shown, &document.text).map_err(plain)?;
+    let mut spec: T = suggest::read_toml(&document.shown, &document.text).map_err(plain)?;
     let parsed = document.text.parse::<Table>();
     let mut table = parsed.map_err(|error| Error::spec(format!("{}: {error}", document.shown)))?;
+    let mut idle = Vec::new();
     for setting in settings {
+        setting.has_effect()?;
         let refuse = |message: String| setting.refuse(&format!("{message} ({})", document.shown));
         setting.insert(&mut table).map_err(refuse)?;
-        spec = read(document, &table).map_err(|error| refuse(error.message))?;
+        let changed = read(document, &table).map_err(|error| refuse(error.message))?;
+        if changed == spec {
+            idle.push(setting.clone());
+        }
+        spec = changed;
     }
     for (at, setting) in settings.iter().enumerate() {
         if !setting.is_in(&table) {
@@ -179,7 +233,27 @@ fn overlaid<T: DeserializeOwned>(what: What, document: &Document, settings: &[Se
             return Err(setting.refuse(&format!("{} undoes it; leave one of them out", later.join(" "))));
         }
     }
-    Ok(spec)
+    Ok(Overlaid { spec, idle })
+}
+
+/// A remark for each setting that changed nothing in some `what`s, given with the name of each of those.
+pub(crate) fn remarks(what: What, idle: &[(String, Setting)]) -> Vec<String> {
+    let mut remarks: Vec<(&Setting, Vec<&str>)> = Vec::new();
+    for (name, setting) in idle {
+        match remarks.iter_mut().find(|(other, _)| *other == setting) {
+            Some((_, names)) if names.contains(&name.as_str()) => {}
+            Some((_, names)) => names.push(name),
+            None => remarks.push((setting, vec![name])),
+        }
+    }
+    let remark = |(setting, names): (&Setting, Vec<&str>)| {
+        let many = if names.len() == 1 { "" } else { "s" };
+        format!(
+            "setting {setting} changes nothing in {what}{many} {}: the value stands already",
+            names.join(", ")
+        )
+    };
+    remarks.into_iter().map(remark).collect()
 }
 
 /// Settings of schemes and settings of the device.
@@ -321,12 +395,34 @@ mod tests {
             message.contains("in the scheme: unknown key `metdata`; did you mean `metadata`?"),
             "{message}"
         );
-        let message = refusal(set("name=x").target(&baseline(), &ssdsim()));
-        assert!(message.contains("write scheme.name or device.name"), "{message}");
         let message = refusal(scheme(&baseline(), &[set("scheme=on")]));
         assert!(message.contains("the key is empty"), "{message}");
         let message = refusal(scheme(&baseline(), &[set("update=baseline")]));
         assert!(message.contains("setting update=baseline"), "{message}");
+    }
+
+    #[test]
+    fn a_setting_that_can_have_no_effect_is_refused() {
+        for text in ["name=x", "scheme.name=x", "device.name=x", "description=x"] {
+            let message = refusal(set(text).target(&baseline(), &ssdsim()));
+            assert!(message.contains("only labels"), "{message}");
+        }
+        assert!(refusal(scheme(&baseline(), &[set("name=x")])).contains("only labels"));
+        assert!(refusal(device(&ssdsim(), &[set("device.name=x")])).contains("only labels"));
+    }
+
+    #[test]
+    fn a_setting_that_is_there_already_is_allowed_and_remarked_once_for_all_schemes() {
+        let settings = [set("update.tie=rmw"), set("geometry.chunk=16KiB"), set("geometry.chunk=16KiB")];
+        let idle = overlaid_scheme(&baseline(), &settings).unwrap().idle;
+        assert_eq!(idle, [set("update.tie=rmw"), set("geometry.chunk=16KiB")]);
+        assert_eq!(overlaid_device(&ssdsim(), &[set("geometry.blocks=512")]).unwrap().idle.len(), 1);
+        assert_eq!(overlaid_device(&ssdsim(), &[set("geometry.blocks=511")]).unwrap().idle, []);
+        let of = |name: &str| (name.to_owned(), set("update.tie=rmw"));
+        assert_eq!(
+            remarks(What::Scheme, &[of("a"), of("b"), of("a")]),
+            ["setting update.tie=rmw changes nothing in schemes a, b: the value stands already"]
+        );
     }
 
     #[test]

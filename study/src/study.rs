@@ -16,11 +16,11 @@ use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals, capacity
 use stripewise_trace::Source;
 
 use crate::describe::{self, describe_device, describe_elements};
-use crate::error::Error;
+use crate::error::{Error, What};
 use crate::human;
 use crate::observer::Observer;
 use crate::policy::{Guard, NamedPolicy};
-use crate::setting::{self, Setting};
+use crate::setting::{self, Overlaid, Setting};
 use crate::span;
 use crate::spec::StudySpec;
 use crate::workload::{Folding, Workload};
@@ -36,6 +36,7 @@ pub struct Study {
     fold_bytes: u64,
     /// Scheme by scheme, each with all seeds.
     jobs: Vec<Job>,
+    remarks: Vec<String>,
 }
 
 /// One run of a study.
@@ -87,8 +88,12 @@ impl Study {
     /// What was not understood; a trace that cannot be read; [`Error::Stopped`].
     pub fn new(spec: StudySpec, observer: &dyn Observer) -> Result<Self, Error> {
         let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
-        let device = setting::device(&spec.device, &for_device)?;
+        let Overlaid { spec: device, idle } = setting::overlaid_device(&spec.device, &for_device)?;
+        let name = |setting| (spec.device.shown.clone(), setting);
+        let mut remarks = setting::remarks(What::Device, &idle.into_iter().map(name).collect::<Vec<_>>());
+        let mut idle = Vec::new();
         let workload = Workload::new(&spec.workload, spec.seed, observer)?;
+        workload.check_warmup(spec.warmup, observer)?;
         let last = spec.seed.checked_add(u64::from(spec.seeds.get()) - 1);
         let seeds = spec.seed..=last.ok_or_else(|| {
             Error::spec(format!("{} seeds from {} on: the last one is too large", spec.seeds, spec.seed))
@@ -96,7 +101,7 @@ impl Study {
         let default = if workload.has_no_times() { Pacing::Closed { depth: 16 } } else { Pacing::default() };
         let pacing = spec.pacing.unwrap_or(default);
         let mut jobs: Vec<Job> = Vec::new();
-        for array in arrays(&spec, pacing, &for_schemes, &device)? {
+        for array in arrays(&spec, pacing, &for_schemes, &device, &mut idle)? {
             for (workload, seed) in seeds.clone().enumerate() {
                 let config = RunConfig { seed, ..array.config.clone() };
                 jobs.push(Job { config, workload, ..array.clone() });
@@ -106,7 +111,8 @@ impl Study {
         let holds = jobs.iter().map(|job| span::filled(spec.precondition, job.capacity));
         span::check(fold_bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds))?;
         let workloads = seeds.map(|seed| workload.with_seed(seed)).collect();
-        Ok(Self { spec, workloads, pacing, fold_bytes, jobs })
+        remarks.extend(setting::remarks(What::Scheme, &idle));
+        Ok(Self { spec, workloads, pacing, fold_bytes, jobs, remarks })
     }
 
     /// Bytes of the span that requests are folded onto.
@@ -203,6 +209,12 @@ impl Study {
     /// What the choice of a trace's format left open, and whoever reads the results should know.
     pub fn note(&self) -> Option<String> {
         self.workload().note()
+    }
+
+    /// What is to be known before the runs: settings that change nothing. A value that stands already is no error, since a sweep
+    /// over values goes through it too.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// Makes every run that is not there, on at most `threads` threads, this one among them. The runs come in the
@@ -349,7 +361,8 @@ impl Study {
     }
 }
 
-/// The array of each scheme of `spec`, as a run over the first workload.
+/// The array of each scheme of `spec`, as a run over the first workload. Settings that change nothing come into `idle`, each with
+/// its scheme.
 ///
 /// # Errors
 /// What of a scheme was not understood, or does not go with the device; two schemes of one name.
@@ -358,11 +371,13 @@ fn arrays(
     pacing: Pacing,
     for_schemes: &[Setting],
     device: &DeviceSpec,
+    idle: &mut Vec<(String, Setting)>,
 ) -> Result<Vec<Job>, Error> {
     let mut jobs: Vec<Job> = Vec::new();
     for named in &spec.schemes {
         let settings: Vec<Setting> = named.settings.iter().chain(for_schemes).cloned().collect();
-        let mut scheme = setting::scheme(&named.document, &settings)?;
+        let Overlaid { spec: mut scheme, idle: its } = setting::overlaid_scheme(&named.document, &settings)?;
+        idle.extend(its.into_iter().map(|setting| (named.document.shown.clone(), setting)));
         for setting in &named.settings {
             scheme.name.push_str(&format!(",{setting}"));
         }
@@ -391,7 +406,7 @@ fn arrays(
 pub fn smallest_bytes(spec: &StudySpec) -> Result<u64, Error> {
     let (for_schemes, for_device) = setting::sort(&spec.settings, &spec.schemes, &spec.device)?;
     let device = setting::device(&spec.device, &for_device)?;
-    let arrays = arrays(spec, spec.pacing.unwrap_or_default(), &for_schemes, &device)?;
+    let arrays = arrays(spec, spec.pacing.unwrap_or_default(), &for_schemes, &device, &mut Vec::new())?;
     let holds = arrays.iter().map(|array| span::filled(spec.precondition, array.capacity));
     Ok(holds.min().unwrap_or(0))
 }

@@ -168,6 +168,31 @@ impl Workload {
         Ok(Slice::new(Watched { observer, requests }, selection)?)
     }
 
+    /// Checks that a warm-up of so many requests leaves some to count. Reads no more requests than that.
+    ///
+    /// # Errors
+    /// A warm-up as long as the workload, or longer; a trace that cannot be read; [`Error::Stopped`].
+    pub(crate) fn check_warmup(&self, warmup: u64, observer: &dyn Observer) -> Result<(), Error> {
+        if warmup == 0 {
+            return Ok(());
+        }
+        let mut stream = self.open(observer)?;
+        let (mut batch, mut requests) = (Vec::with_capacity(4096), 0);
+        while requests <= warmup {
+            stream.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                if !observer.go_on() {
+                    return Err(Error::Stopped);
+                }
+                return Err(Error::spec(format!(
+                    "a warm-up of {warmup} requests leaves none to count: the workload has {requests}; give a shorter one"
+                )));
+            }
+            requests += batch.len() as u64;
+        }
+        Ok(())
+    }
+
     /// Streams the requests from the first, folded onto `capacity` bytes. May read the whole trace before.
     ///
     /// # Errors

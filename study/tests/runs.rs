@@ -154,6 +154,28 @@ fn what_is_asked_for_in_vain_is_told_before_anything_runs() {
     assert!(few.contains("scheme `baseline`, section [geometry]"), "{few}");
     let setting = refusal(&|spec| spec.settings.push("gc.victm=fifo".parse().unwrap()));
     assert!(setting.contains("setting gc.victm=fifo") && setting.contains("victim"), "{setting}");
+    for (warmup, requests) in [(500, 500), (501, 500), (u64::MAX, 500)] {
+        let none = refusal(&|spec| spec.warmup = warmup);
+        assert!(none.contains(&format!("{warmup} requests leaves none")), "{none}");
+        assert!(none.contains(&format!("the workload has {requests}")), "{none}");
+    }
+}
+
+#[test]
+fn settings_that_change_nothing_are_remarked_and_the_study_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let remarks = |settings: &[&str]| {
+        let mut spec = spec(folder.path(), 500, &["baseline", "raid0"]);
+        spec.settings = settings.iter().map(|setting| setting.parse().unwrap()).collect();
+        spec.warmup = 499;
+        Study::new(spec, &()).unwrap().remarks().to_vec()
+    };
+    assert_eq!(remarks(&["geometry.chunk=8KiB", "gc.victim=fifo"]), [""; 0]);
+    let told = remarks(&["queues.requests=64", "gc.victim=greedy"]);
+    assert!(
+        told.iter().any(|remark| remark.contains("gc.victim=greedy changes nothing in device")),
+        "{told:?}"
+    );
 }
 
 #[test]

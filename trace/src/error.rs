@@ -87,6 +87,18 @@ pub enum TraceError {
         /// What would be lost, and the remedy.
         loss: String,
     },
+    /// A part of a trace in which no request lies.
+    #[error(
+        "the slice holds no request: {requests} requests were read, the last {seconds:.6} s after the start; choose another \
+         part of the time, of the requests or of the volumes",
+        seconds = *latest_ns as f64 * 1e-9
+    )]
+    EmptySlice {
+        /// How many requests were read before the end of the part, or of the trace.
+        requests: u64,
+        /// The time of the latest of them, since the trace's first.
+        latest_ns: u64,
+    },
     /// A request or a trace that cannot be placed on the array.
     #[error("{0}")]
     Fold(String),

@@ -27,9 +27,19 @@ pub struct Slice<S> {
     skipped: u64,
     taken: u64,
     ended: bool,
+    /// How many requests the source delivered, and the time of the latest.
+    seen: u64,
+    latest_ns: u64,
     /// What the source delivered, and how much of it has been looked at.
     delivered: Vec<Request>,
     next: usize,
+}
+
+impl Selection {
+    /// Whether it can leave out every request of a trace that has some.
+    fn leaves_out(&self) -> bool {
+        self.from_ns > 0 || self.until_ns.is_some() || !self.volumes.is_empty() || self.skip > 0
+    }
 }
 
 impl<S: Source> Slice<S> {
@@ -42,7 +52,18 @@ impl<S: Source> Slice<S> {
             return Err(TraceError::Setting("the end of the slice does not lie after its start".to_owned()));
         }
         let delivered = Vec::with_capacity(4096);
-        Ok(Self { source, selection, start_ns: None, skipped: 0, taken: 0, ended: false, delivered, next: 0 })
+        Ok(Self {
+            source,
+            selection,
+            start_ns: None,
+            skipped: 0,
+            taken: 0,
+            ended: false,
+            seen: 0,
+            latest_ns: 0,
+            delivered,
+            next: 0,
+        })
     }
 
     /// The source underneath.
@@ -74,6 +95,7 @@ impl<S: Source> Slice<S> {
 }
 
 impl<S: Source> Source for Slice<S> {
+    /// A selection that keeps no request is an error.
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         if batch.capacity() == 0 {
@@ -88,10 +110,15 @@ impl<S: Source> Source for Slice<S> {
             }
             let mut request = self.delivered[self.next];
             self.next += 1;
+            self.seen += 1;
+            self.latest_ns = self.latest_ns.max(request.time_ns);
             if self.keep(&request) {
                 request.time_ns -= *self.start_ns.get_or_insert(request.time_ns);
                 batch.push(request);
             }
+        }
+        if self.ended && self.taken == 0 && self.selection.leaves_out() {
+            return Err(TraceError::EmptySlice { requests: self.seen, latest_ns: self.latest_ns });
         }
         Ok(())
     }

@@ -225,10 +225,13 @@ proptest! {
         let kept: Vec<Request> = kept.take(take.unwrap_or(u64::MAX) as usize).copied().collect();
         let selection = Selection { from_ns, until_ns: Some(until), volumes, skip, take };
         let mut slice = Slice::new(Held::new(&requests), selection).expect("a slice");
-        let found = drain(&mut slice, 7).expect("reads");
+        let found = match drain(&mut slice, 7) {
+            Err(TraceError::EmptySlice { .. }) => None,
+            kept => Some(kept.expect("reads")),
+        };
         let start = kept.first().map_or(0, |first| first.time_ns);
         let expected: Vec<Request> = kept.iter().map(|r| Request { time_ns: r.time_ns - start, ..*r }).collect();
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(found, (!expected.is_empty()).then_some(expected));
         prop_assert_eq!(slice.progress(), Some(1.0));
     }
 }

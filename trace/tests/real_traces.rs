@@ -275,3 +275,10 @@ fn every_file_survives_conversion_to_parquet_and_back_to_its_own_format() {
         }
     }
 }
+
+#[test]
+fn a_disk_trace_whose_clock_makes_gigabytes_a_second_is_refused_until_its_unit_is_named() {
+    let Some(path) = find("ssdsim/DTRS1K.trace.zst") else { return };
+    let error = open(&path, &OpenOptions::default()).err().expect("refused").to_string();
+    assert!(error.contains("GB/s on each volume") && error.contains("--format: ssdsim:us ("), "{error}");
+}

@@ -7,6 +7,7 @@ mod paper002;
 mod paper003;
 mod paper004;
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
@@ -20,7 +21,7 @@ use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::report;
-use crate::study::{self, Patient};
+use crate::study::{self, Patient, at_least_one};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise paper 000 --quick", "all results of paper 000, on a part of each workload"),
@@ -84,8 +85,8 @@ pub(crate) struct Args {
     out: PathBuf,
 
     /// How many runs to make at a time [default: one a core]
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<std::num::NonZero<usize>>,
+    #[arg(short, long, value_name = "N", value_parser = at_least_one::<NonZero<usize>>)]
+    jobs: Option<NonZero<usize>>,
 
     /// Print JSON
     #[arg(long)]

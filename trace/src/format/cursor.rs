@@ -9,6 +9,9 @@
 /// What a format wanted where the cursor stands. The text completes "expected ...".
 pub(crate) type Expected = &'static str;
 
+/// What is said of a size that is right, of a request whose offset is too large for it.
+const BEYOND: Expected = "a request that ends before 2^64 bytes (its offset is too large)";
+
 /// Reads fields from the start of a line on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
@@ -135,7 +138,13 @@ impl<'a> Cursor<'a> {
     pub(crate) fn size(&mut self, unit: u64, offset: u64, wanted: Expected) -> Result<u32, Expected> {
         let value = self.number(wanted)?;
         match value.checked_mul(unit).map(u32::try_from) {
-            Some(Ok(bytes)) if bytes > 0 && offset.checked_add(u64::from(bytes)).is_some() => Ok(bytes),
+            Some(Ok(bytes)) if bytes > 0 => match offset.checked_add(u64::from(bytes)) {
+                Some(_) => Ok(bytes),
+                None => {
+                    self.reject();
+                    Err(BEYOND)
+                }
+            },
             _ => Err(self.reject()),
         }
     }
