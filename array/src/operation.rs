@@ -102,6 +102,9 @@ pub struct Operation {
     /// Of a write: the stream whose erase blocks take it, below [`crate::Elements::streams`] (NVMe calls it a placement
     /// handle). 0 is the default stream, which all writes share that name none.
     pub stream: u8,
+    /// The host request that it serves: its number since the start, modulo 2^32. 0 for work of the controller's own. A device
+    /// that is given commands gets the operations of one request, kind and instant as one.
+    pub request: u32,
 }
 
 /// How an operation ended.

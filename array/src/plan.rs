@@ -175,6 +175,8 @@ pub(crate) struct Plan {
     pub(crate) trouble: bool,
     /// Hosts to acknowledge: a list of [`Attachment`]s.
     pub(crate) first_request: u32,
+    /// The number of the host request that it was made for, as [`crate::Operation::request`] has it.
+    pub(crate) request: u32,
     /// Next plan that waits for the same row, or next free plan.
     pub(crate) next: u32,
     pub(crate) begun_at: Nanos,
@@ -323,6 +325,7 @@ impl Plan {
             looked_again: false,
             trouble: false,
             first_request: NONE,
+            request: 0,
             next,
             begun_at: 0,
             step_begun_at: 0,

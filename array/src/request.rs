@@ -63,6 +63,8 @@ pub enum SubmitError {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestSlot {
     pub(crate) host: HostRequest,
+    /// Its number since the start, modulo 2^32; 0 for the controller's own.
+    pub(crate) number: u32,
     /// First and last page.
     pub(crate) pages: (u64, u64),
     /// Whether the first or the last page is covered only in part.

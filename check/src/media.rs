@@ -363,6 +363,7 @@ mod tests {
         member: 0,
         old_version: false,
         stream: 0,
+        request: 0,
     };
     const WRITE: Operation = Operation { kind: OperationKind::Write, ..READ };
 

@@ -35,7 +35,7 @@ fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, reque
                     let kind =
                         if reads > 0 && random.below(reads) == 0 { OpKind::Read } else { OpKind::Program };
                     let element = random.below(elements) as u32;
-                    (element, Op { kind, page: random.below(pages) as u32, old_version: false, stream: 0 })
+                    (element, Op { kind, page: random.below(pages) as u32, ..Op::default() })
                 }));
                 ahead.iter().for_each(|(element, op)| flash.touch(*element, op.page));
             }

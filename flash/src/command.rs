@@ -1,7 +1,7 @@
 //! The host link where it moves whole commands, as interfaces without queues of pages do.
 //!
-//! What an SSD is given at one instant to read, or to program, is one command. Commands take the link in the order in
-//! which they were given: the data of a program command cross before the first of its pages starts, a read command
+//! What an SSD is given for one request at one instant to read, or to program, is one command. Commands take the link in the
+//! order in which they were given: the data of a program command cross before the first of its pages starts, a read command
 //! takes no time but waits its turn. Data that were read cross when the last page of their command is there, and go
 //! before commands that wait. A transfer is never interrupted.
 
@@ -15,11 +15,12 @@ use crate::list::List;
 use crate::media::Media;
 use crate::op::{Done, OpKind};
 
-/// Operations of one kind that were given at one instant.
+/// Operations of one kind that were given for one request at one instant.
 #[derive(Clone, Copy, Debug)]
 struct Command {
     kind: OpKind,
     given: Nanos,
+    request: u32,
     pages: u32,
     /// Reads that are not done.
     left: u32,
@@ -44,14 +45,14 @@ pub(crate) struct Commands {
 
 impl Commands {
     /// The command that an operation given now belongs to.
-    fn of(&mut self, kind: OpKind, now: Nanos) -> u32 {
+    fn of(&mut self, kind: OpKind, request: u32, now: Nanos) -> u32 {
         if let Some(&last) = self.given.back() {
             let command = &self.table[last as usize];
-            if command.kind == kind && command.given == now {
+            if command.kind == kind && command.request == request && command.given == now {
                 return last;
             }
         }
-        let command = Command { kind, given: now, pages: 0, left: 0, slots: List::default() };
+        let command = Command { kind, given: now, request, pages: 0, left: 0, slots: List::default() };
         let id = self.vacant.pop().unwrap_or(self.table.len() as u32);
         match self.table.get_mut(id as usize) {
             Some(vacant) => *vacant = command,
@@ -63,11 +64,11 @@ impl Commands {
 }
 
 impl<M: Media> Flash<M> {
-    /// An operation comes to the link from outside.
-    pub(crate) fn give(&mut self, now: Nanos, device: u32, slot: u32, agenda: &mut Agenda) {
+    /// An operation that is a part of `request` comes to the link from outside.
+    pub(crate) fn give(&mut self, now: Nanos, device: u32, slot: u32, request: u32, agenda: &mut Agenda) {
         let kind = self.slots[slot as usize].kind;
         let commands = &mut self.commands[device as usize];
-        let id = commands.of(kind, now);
+        let id = commands.of(kind, request, now);
         let command = &mut commands.table[id as usize];
         command.slots.push(&mut self.slot_next, slot);
         command.pages += 1;

@@ -32,6 +32,9 @@ pub struct Op {
     pub old_version: bool,
     /// For a program: the stream whose block takes the page, below [`crate::spec::FtlSpec::streams`].
     pub stream: u8,
+    /// Where the host link moves commands: the request that it is a part of. Operations of one request, kind and instant are
+    /// one command.
+    pub request: u32,
 }
 
 /// An element's answer to an operation that it is offered.

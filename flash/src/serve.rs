@@ -157,7 +157,7 @@ impl<M: Media> Flash<M> {
         } else if self.commands.is_empty() {
             self.arrive(now, slot, agenda);
         } else {
-            self.give(now, element, slot, agenda);
+            self.give(now, element, slot, op.request, agenda);
         }
     }
 
@@ -194,7 +194,7 @@ impl<M: Media> Flash<M> {
         };
         let slot = self.new_slot(now, element, token, op, plane);
         if !self.commands.is_empty() {
-            self.give(now, element, slot, agenda);
+            self.give(now, element, slot, op.request, agenda);
         } else if self.links.is_empty() {
             self.arrive(now, slot, agenda);
         } else {
@@ -213,7 +213,7 @@ impl<M: Media> Flash<M> {
             let die = self.shape.die_of_plane(plane);
             if self.is_suspended(die) { self.shape.dies + die } else { die }
         };
-        let Op { kind, page, old_version, stream } = op;
+        let Op { kind, page, old_version, stream, request: _ } = op;
         let times =
             Slot { start: now, token, element, page, plane, kind, old_version, stream, ..Slot::VACANT };
         self.slots[slot as usize] = times;

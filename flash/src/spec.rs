@@ -112,8 +112,9 @@ pub enum LinkUnit {
     /// Each page: a program starts when its own data are across, a read asks for the link when its own data are there.
     #[default]
     Page,
-    /// What is given to the SSD at one instant (DiskSim): no page starts before all data of a write are across, and
-    /// read data cross when all pages are there. Commands wait for the link in order, those of reads too.
+    /// What the SSD is given for one request at one instant (DiskSim): no page starts before all data of a write are across, and
+    /// read data cross when all pages are there. Commands wait for the link in order, those of reads too. The array's own work
+    /// of one instant is one command.
     Command,
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use stripewise_flash::spec::LinkUnit;
-use stripewise_flash::{DeviceSpec, Level};
+use stripewise_flash::{DeviceSpec, Level, Op};
 use support::{Rig, read, small, write};
 
 const US: u64 = 1000;
@@ -94,6 +94,28 @@ fn what_is_given_at_different_instants_or_is_of_another_kind_is_another_command(
     assert_eq!(ends[2], 8 + 104);
     // It senses from 4 to 14 us, is on the bus until 18, crosses until 22.
     assert_eq!(ends[1], 22);
+}
+
+#[test]
+fn two_requests_of_one_instant_are_two_commands() {
+    let ends = |requests: [u32; 2], op: fn(u32) -> Op| {
+        let mut rig = Rig::new(&device(LinkUnit::Command), Level::Ssd);
+        (0..2).for_each(|page| _ = rig.submit(0, write(page)));
+        rig.run();
+        let start = rig.now;
+        let tokens = [0, 1].map(|at| {
+            let request = requests[at];
+            rig.submit(0, Op { request, ..op(at as u32) })
+        });
+        rig.run();
+        tokens.map(|token| (rig.of(token).end - start) / US)
+    };
+    // The data of one command of two pages cross until 8 us, those of two commands until 4 and 8 us; then 104 us for each page.
+    assert_eq!(ends([1, 1], write), [112, 112]);
+    assert_eq!(ends([1, 2], write), [108, 112]);
+    // Both pages are there after 14 us; as two commands the first crosses until 18 us.
+    assert_eq!(ends([1, 1], read), [22, 22]);
+    assert_eq!(ends([1, 2], read), [18, 22]);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Suite {
         }
         self.requests[token as usize] = (now, pages as u32);
         for page in page..page + pages {
-            let op = Op { kind, page: page as u32, old_version: false, stream: 0 };
+            let op = Op { kind, page: page as u32, request: token, ..Op::default() };
             assert_eq!(self.flash.admits(now, 0, &op, &mut self.agenda), Admission::Admitted);
             self.flash.start(now, 0, token, op, &mut self.agenda);
         }

@@ -12,8 +12,7 @@ fn the_last_two_of_three_million_writes_amplify_as_theory_and_mqsim_say() {
     let (mut agenda, mut random, mut done) = (Agenda::new(), Prng::new(1), Vec::new());
     let pages = u64::from(flash.logical_pages()) * 9 / 10;
     let mut submit = |flash: &mut Flash, agenda: &mut Agenda, now| {
-        let op =
-            Op { kind: OpKind::Program, page: random.below(pages) as u32, old_version: false, stream: 0 };
+        let op = Op { kind: OpKind::Program, page: random.below(pages) as u32, ..Op::default() };
         assert_eq!(flash.admits(now, 0, &op, agenda), Admission::Admitted);
         flash.start(now, 0, 0, op, agenda);
     };

@@ -75,7 +75,8 @@ fn operations_until_found(bug: Option<Bug>, limit: u32) -> Option<u32> {
             }
             2 if !pinned.is_empty() => {
                 let (page, version) = pinned.pop_first().expect("a pin");
-                let token = rig.one(0, Op { kind: OpKind::Read, page, old_version: true, stream: 0 }).token;
+                let token =
+                    rig.one(0, Op { kind: OpKind::Read, page, old_version: true, ..Op::default() }).token;
                 if rig.flash.media().found[&token] != version {
                     return Some(operation);
                 }

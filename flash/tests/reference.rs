@@ -290,7 +290,7 @@ fn run(case: &Case, steps: u32) -> Result<u64, TestCaseError> {
                 pins.push((element, page));
             }
             let stream = rig.flash.media().streams.of(of_token.len() as u32);
-            let token = rig.submit(element, Op { kind, page, old_version, stream });
+            let token = rig.submit(element, Op { kind, page, old_version, stream, request: 0 });
             of_token.insert(token, (element, page));
             match kind {
                 OpKind::Read => drop(reads.insert(token, expected)),

@@ -58,6 +58,7 @@ impl Load {
             page,
             old_version,
             stream: self.random.below(self.flash.spec().ftl.streams.into()) as u8,
+            ..Op::default()
         };
         if !self.waiting[element as usize].is_empty() || !self.offer(now, element, op) {
             self.waiting[element as usize].push(op);

@@ -277,7 +277,8 @@ fn op(operation: &Operation) -> Op {
         OperationKind::Trim => OpKind::Trim,
         OperationKind::Flush => OpKind::Flush,
     };
-    Op { kind, page: operation.page, old_version: operation.old_version, stream: operation.stream }
+    let Operation { page, old_version, stream, request, .. } = *operation;
+    Op { kind, page, old_version, stream, request }
 }
 
 /// What modelled elements can do.

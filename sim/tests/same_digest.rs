@@ -12,8 +12,8 @@ use stripewise_trace::{Kind, Request, Source, TraceError};
 /// in the changelog, and put the new one here.
 const DIGESTS: [(&str, &str, &str); 3] = [
     ("ssdsim-5+1", "channel:1", "f4b41cb104a78a17d0a828ad776d1300"),
-    ("paper003", "ssd:3", "5992061863a660c84d0ec0dc378f11b4"),
-    ("paper003", "ssd:32", "d7e8acfd7df3420eeab0dde2de07cd5c"),
+    ("paper003", "ssd:3", "771ef29e7062631b725d8693ae454a79"),
+    ("paper003", "ssd:32", "cd77343a9adc180640196250f776a64b"),
 ];
 
 /// Reads and writes of odd sizes, some at once, some apart.

@@ -306,8 +306,7 @@ impl<M: Memory> Array<M> {
                     kind: OperationKind::Flush,
                     class: Class::Metadata,
                     member: 0,
-                    old_version: false,
-                    stream: 0,
+                    ..Operation::default()
                 };
                 count += 1;
             }
@@ -364,6 +363,7 @@ impl<M: Memory> Array<M> {
         plan.told = false;
         plan.clear_steps();
         plan.first_request = NONE;
+        plan.request = 0;
         plan.next = NONE;
         plan.begun_at = super::run::NEVER;
         plan.rewait_ns = 0;
@@ -383,8 +383,14 @@ impl<M: Memory> Array<M> {
             self.free_attachment = self.attachments[node as usize].next;
         }
         self.attachments[node as usize] = Attachment { request: id, next: first };
-        self.plans[plan as usize].first_request = node;
-        self.requests[id as usize].remaining += 1;
+        let request = &mut self.requests[id as usize];
+        request.remaining += 1;
+        let slot = &mut self.plans[plan as usize];
+        slot.first_request = node;
+        // A flush also waits for plans that were begun without it.
+        if first == NONE && slot.begun_at == super::run::NEVER {
+            slot.request = request.number;
+        }
     }
 
     /// Whether so many attachments for merged requests are free.

@@ -62,8 +62,7 @@ impl<M: Memory> Array<M> {
                 kind: OperationKind::Write,
                 class: Class::Log,
                 member: (self.geometry.data + parity) as u8,
-                old_version: false,
-                stream: 0,
+                ..Operation::default()
             };
             let slot = &mut self.plans[plan as usize];
             self.slots[(plan * self.stride + u32::from(slot.operations)) as usize].operation = operation;
@@ -93,8 +92,7 @@ impl<M: Memory> Array<M> {
                     kind: OperationKind::Read,
                     class,
                     member: member as u8,
-                    old_version: false,
-                    stream: 0,
+                    ..Operation::default()
                 };
                 slot.add_to_step();
                 slot.delta_reads += 1;

@@ -102,6 +102,8 @@ pub struct Array<M: Memory> {
     requests: Vec<RequestSlot>,
     payloads: Vec<Option<M::Host>>,
     free_request: u32,
+    /// The number of the last request.
+    last_number: u32,
     /// Requests not yet wholly cut into plans, in order of arrival; under PIQ only flushes that go on.
     pending: VecDeque<u32>,
     sync_fifo: Option<SyncFifo>,
@@ -237,6 +239,7 @@ impl<M: Memory> Array<M> {
                 .collect(),
             payloads: (0..=requests).map(|_| None).collect(),
             free_request: 0,
+            last_number: 0,
             pending: VecDeque::with_capacity(requests as usize),
             sync_fifo: (dispatch.policy == Discipline::SyncFifo)
                 .then(|| SyncFifo::new(dispatch.strict, requests)),
@@ -346,9 +349,11 @@ impl<M: Memory> Array<M> {
         let is_write = host.kind == RequestKind::Write;
         let cache = self.cache.as_mut().filter(|_| is_write);
         let is_sequential = cache.is_some_and(|cache| cache.is_sequential(pages.0, pages.1));
+        self.last_number = self.last_number.wrapping_add(1).max(1);
         let slot = &mut self.requests[id as usize];
         self.free_request = slot.next;
-        let fresh = RequestSlot { remaining: 1, next: NONE, ..RequestSlot::default() };
+        let number = self.last_number;
+        let fresh = RequestSlot { remaining: 1, next: NONE, number, ..RequestSlot::default() };
         *slot = RequestSlot { host, cursor, pages, in_part, is_sequential, ..fresh };
         self.payloads[id as usize] = Some(payload);
         self.begin_in_zones(id);

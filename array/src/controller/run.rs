@@ -212,6 +212,7 @@ impl<M: Memory> Array<M> {
     /// Puts the operations of a step into the queues of their elements.
     pub(super) fn enqueue<D: Driver<M>>(&mut self, plan: u32, first: u16, count: u16, driver: &mut D) {
         let base = plan * self.stride + u32::from(first);
+        let request = self.plans[plan as usize].request;
         for id in base..base + u32::from(count) {
             let operation = self.slots[id as usize].operation;
             if self.any_failed
@@ -227,6 +228,7 @@ impl<M: Memory> Array<M> {
             }
             self.provide_buffer(id);
             let slot = &mut self.slots[id as usize];
+            slot.operation.request = request;
             slot.queued_at = self.now;
             slot.started_at = NOT_STARTED;
             slot.gc_ns = driver.gc_clock(operation.element);

@@ -271,7 +271,7 @@ impl<M: Memory> Array<M> {
                 class: class(member),
                 member: member as u8,
                 old_version: old >> member & 1 != 0,
-                stream: 0,
+                ..Operation::default()
             };
         }
         slot.operations += count;

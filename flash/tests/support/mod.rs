@@ -57,11 +57,11 @@ pub fn permit(blocks: u32, ahead: u32) -> Permit {
 }
 
 pub fn read(page: u32) -> Op {
-    Op { kind: OpKind::Read, page, old_version: false, stream: 0 }
+    Op { kind: OpKind::Read, page, ..Op::default() }
 }
 
 pub fn write(page: u32) -> Op {
-    Op { kind: OpKind::Program, page, old_version: false, stream: 0 }
+    Op { kind: OpKind::Program, page, ..Op::default() }
 }
 
 pub fn pinning(page: u32) -> Op {
@@ -69,7 +69,7 @@ pub fn pinning(page: u32) -> Op {
 }
 
 pub fn trim(page: u32) -> Op {
-    Op { kind: OpKind::Trim, page, old_version: false, stream: 0 }
+    Op { kind: OpKind::Trim, page, ..Op::default() }
 }
 
 /// A finished operation with its times.

@@ -176,8 +176,7 @@ impl Cell {
         (warmup, measured)
     }
 
-    /// Changes to the device. Where requests come many at a time, pages cross the host link one by one: by the SSD extension's
-    /// way what comes at one instant is one command, so that all requests that begin together would end together for ever.
+    /// Changes to the device. Where requests come many at a time, pages cross the host link one by one (choice).
     fn settings(&self) -> Vec<String> {
         let mut settings = vec![format!("device.geometry.blocks={}", self.blocks)];
         if self.part == Part::Chunks {

@@ -348,8 +348,8 @@ impl<M: Memory> Array<M> {
                 kind,
                 class: class(member),
                 member: member as u8,
-                old_version: false,
                 stream: stream as u8,
+                ..crate::operation::Operation::default()
             };
         }
         let slot = &mut self.plans[plan as usize];
