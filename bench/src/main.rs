@@ -53,7 +53,16 @@ fn main() -> ExitCode {
 fn bench(arguments: &Arguments) -> Result<()> {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header(["case", "req/CPU-s", "aim", "peer", "ns/flash op", "of yardstick", "WA", "requests"]);
+    table.set_header([
+        "case",
+        "req/CPU-s",
+        "aim",
+        "peer",
+        "ns/flash op",
+        "of yardstick",
+        "programs a member page",
+        "requests",
+    ]);
     let mut notes = Vec::new();
     for case in cases::all() {
         if arguments.only.as_ref().is_some_and(|only| !case.name.contains(only.as_str())) {

@@ -8,7 +8,7 @@ use serde_json::json;
 use stripewise_report::{Report, Source};
 use stripewise_results::Figure;
 use stripewise_results::summary::{Entry, Summary};
-use stripewise_study::{Error, Finished, Study};
+use stripewise_study::{DEFAULT_SCHEMES, Error, Finished, Study};
 
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
@@ -17,9 +17,6 @@ use crate::human;
 use crate::report;
 use crate::study::{self, StudyArgs, at_least_one};
 use crate::wrap::wrap;
-
-/// What is compared when nothing is named.
-const DEFAULT_SCHEMES: [&str; 4] = ["paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise"];
 
 const EXAMPLES: &[Example] = &[
     ("stripewise compare", "three update policies and the default scheme on a built-in workload"),

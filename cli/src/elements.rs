@@ -47,7 +47,7 @@ impl Elements {
             "busiest_die_%",
             "collecting_%",
             "erases",
-            "WA",
+            "programs/write",
         ]);
         for element in 0..self.count.min(LISTED) {
             let of = |name: &str| self.value(name, element);
@@ -83,7 +83,7 @@ fn quotient(over: f64, under: f64) -> Value {
 }
 
 /// Prints what each element did: pages that the array read from it and had it write, tail of these operations, how busy its
-/// dies were, how long it collected garbage, its erases and its write amplification.
+/// dies were, how long it collected garbage, its erases, and the pages that its flash programmed for each of these writes.
 pub(crate) fn print(run: &FinishedRun, context: &mut Context<'_>) -> Outcome {
     let elements = Elements::of(run)?;
     context.out.write_all(elements.table().text(width()).as_bytes())?;

@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 use serde_json::json;
-use stripewise_results::summary::Summary;
+use stripewise_results::summary::{Summary, significant};
 use stripewise_results::{Figure, Table};
 
 use crate::compare::{print_place, print_settings, remarks};
@@ -95,13 +95,6 @@ fn grouped(totals: &[(&str, Figure)], all: bool) -> String {
         text.push_str(&format!("\n{hidden} totals are zero: --all prints them\n"));
     }
     text
-}
-
-/// Three significant digits.
-fn significant(value: f64) -> String {
-    let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
-    let decimals = (2 - magnitude).clamp(0, 9) as usize;
-    format!("{value:.decimals$}")
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {

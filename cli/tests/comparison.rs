@@ -365,3 +365,41 @@ fn a_run_that_fails_does_not_keep_the_others_from_their_table() {
     let message = ended.failure(1);
     assert!(message.contains("delete the run's directory"), "{message}");
 }
+
+#[test]
+fn a_damaged_table_is_named_with_the_remedy_by_compare_and_report_and_no_figure_comes_from_it() {
+    let sandbox = Sandbox::with_trace();
+    let line = "compare --seeds 1 --trace trace.csv --scheme baseline --json";
+    let value: Value = serde_json::from_str(&sandbox.run(line).success()).unwrap();
+    let table = sandbox.path().join(value["runs"][0]["path"].as_str().unwrap()).join("latencies.parquet");
+    let whole = std::fs::read(&table).unwrap();
+    let mut bytes = whole.clone();
+    bytes[100..104].iter_mut().for_each(|byte| *byte ^= 0x5A);
+    std::fs::write(&table, &bytes).unwrap();
+    for damaged in [line, "report --out damaged.html"] {
+        let ended = sandbox.run(damaged);
+        assert_eq!(ended.stdout, "", "{damaged}");
+        let message = ended.failure(1);
+        assert!(message.contains("latencies.parquet") && message.contains("--force"), "{damaged}: {message}");
+    }
+    assert!(!sandbox.path().join("damaged.html").exists());
+    sandbox.run(&format!("{line} --force")).success();
+    assert_eq!(std::fs::read(&table).unwrap(), whole);
+    sandbox.run("report --out whole.html").success();
+}
+
+/// A name that only says "WA" does not say what it divides by.
+#[test]
+fn no_column_is_called_by_an_amplification_whose_divisor_is_not_named() {
+    let sandbox = Sandbox::with_trace();
+    let run = sandbox.run("run --trace trace.csv --requests 100").success();
+    let header = run.lines().find(|line| line.starts_with("ELEMENT")).expect("the elements");
+    assert!(
+        header.contains("PROGRAMS/WRITE") && !header.split_whitespace().any(|word| word == "WA"),
+        "{header}"
+    );
+    let compared =
+        sandbox.run("compare --seeds 1 --trace trace.csv --requests 100 --scheme baseline").success();
+    let words: Vec<&str> = compared.split_whitespace().collect();
+    assert!(words.contains(&"programs/") && words.contains(&"host") && !words.contains(&"WA"), "{compared}");
+}

@@ -26,7 +26,7 @@ mod _stripewise {
     #[pymodule_export]
     use crate::reliability::mttdl_years;
     #[pymodule_export]
-    use crate::run::{Run, open_run, summary, totals_table, write_report};
+    use crate::run::{Run, aggregate_table, labels, open_run, summary, totals_table, write_report};
     #[pymodule_export]
     use crate::study::Study;
     #[pymodule_export]
@@ -39,6 +39,7 @@ mod _stripewise {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("DEFAULT_SCHEMES", stripewise_study::DEFAULT_SCHEMES)?;
         module.add("SOURCES", stripewise_sim::SOURCES)
     }
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{Array as _, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use stripewise_report::Source;
-use stripewise_results::summary::{Entry, Summary};
+use stripewise_results::settings::{self, Settings};
+use stripewise_results::summary::{Aggregate, Entry, Summary};
 use stripewise_results::{Digest, Figure, Figures, FinishedRun, Store, Table as Name};
 
 use crate::errors;
@@ -98,6 +98,12 @@ impl Run {
         Some(replay.get("pacing")?.as_str()?.to_owned())
     }
 
+    /// What has a write when it is acknowledged: `members`, or some kind of memory; none where it is not known.
+    #[getter]
+    fn acknowledges(&self) -> Option<&'static str> {
+        stripewise_study::acknowledges(self.run.inputs())
+    }
+
     /// The program's version that computed it.
     #[getter]
     fn version(&self) -> &str {
@@ -184,35 +190,116 @@ pub(crate) fn open_run(
 /// What the command prints of a comparison: the runs side by side, in `width` columns.
 #[pyfunction]
 pub(crate) fn summary(py: Python<'_>, runs: Vec<PyRef<'_, Run>>, width: usize) -> PyResult<String> {
-    let entries = runs.iter().map(|run| run.entry()).collect();
-    Ok(Summary::new(entries).map_err(|error| errors::store(py, error))?.text(width))
+    Ok(compared(py, &runs)?.text(width))
 }
 
-/// The totals of several runs: a row each, with scheme, seed, pacing and workload first. Only what all of them have.
+/// What the row of each run is called in a comparison: its scheme, and what tells its setup from the others.
+#[pyfunction]
+pub(crate) fn labels(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResult<Vec<String>> {
+    Ok(compared(py, &runs)?.labels().map(str::to_owned).collect())
+}
+
+fn compared(py: Python<'_>, runs: &[PyRef<'_, Run>]) -> PyResult<Summary> {
+    let entries = runs.iter().map(|run| run.entry()).collect();
+    Summary::new(entries).map_err(|error| errors::store(py, error))
+}
+
+/// The totals of several runs: a row each, with scheme, seed and everything else that can vary first. Only what all of them have.
 #[pyfunction]
 pub(crate) fn totals_table(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResult<Table> {
-    let names = StringArray::from_iter_values(runs.iter().map(|run| run.scheme.as_str()));
+    let runs: Vec<&Run> = runs.iter().map(|run| &**run).collect();
     let seeds = UInt64Array::from_iter_values(runs.iter().map(|run| run.seed()));
-    let pacings: StringArray = runs.iter().map(|run| run.pacing()).collect();
-    let workloads = StringArray::from_iter_values(runs.iter().map(|run| run.workload()));
-    let mut fields = vec![
-        Field::new("scheme", DataType::Utf8, false),
-        Field::new("seed", DataType::UInt64, false),
-        Field::new("pacing", DataType::Utf8, true),
-        Field::new("workload", DataType::Utf8, false),
-    ];
-    let mut columns: Vec<ArrayRef> =
-        vec![Arc::new(names), Arc::new(seeds), Arc::new(pacings), Arc::new(workloads)];
+    let mut columns = setups(&runs);
+    columns.insert(1, ("seed".to_owned(), Arc::new(seeds)));
     for total in runs.first().into_iter().flat_map(|run| run.totals.iter()) {
         let values: Option<Vec<Figure>> = runs.iter().map(|run| run.totals.get(&total.name)).collect();
-        let Some(values) = values else { continue };
-        let column = column(&values);
-        fields.push(Field::new(&total.name, column.data_type().clone(), false));
-        columns.push(column);
+        columns.extend(values.map(|values| (total.name.clone(), column(&values))));
     }
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
+    table(py, "totals", columns)
+}
+
+/// Totals over the seeds: a row each setup and total, those of `names` or all, with the mean, its 95 % interval, and the difference
+/// from the first scheme. The totals' names end in their units.
+#[pyfunction]
+pub(crate) fn aggregate_table(
+    py: Python<'_>,
+    runs: Vec<PyRef<'_, Run>>,
+    names: Vec<String>,
+) -> PyResult<Table> {
+    let has = |name: &&String| runs.iter().any(|run| run.totals.get(name).is_some());
+    if let Some(name) = names.iter().find(|name| !has(name)) {
+        return Err(errors::setting(py, format!("there is no total `{name}`; `totals.columns` lists them")));
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let found = compared(py, &runs)?.aggregates(&names).map_err(|error| errors::store(py, error))?;
+    let of_rows: Vec<&Run> = found.iter().map(|row| &*runs[row.run]).collect();
+    let mut columns = setups(&of_rows);
+    let mut add = |name: &str, column: ArrayRef| columns.push((name.to_owned(), column));
+    let reals = |of: &dyn Fn(&Aggregate) -> Option<f64>| -> ArrayRef {
+        Arc::new(found.iter().map(of).collect::<Float64Array>())
+    };
+    add("row", Arc::new(StringArray::from_iter_values(found.iter().map(|row| &row.label))));
+    add("total", Arc::new(StringArray::from_iter_values(found.iter().map(|row| &row.total))));
+    add("seeds", Arc::new(UInt64Array::from_iter_values(found.iter().map(|row| row.seeds as u64))));
+    add("mean", reals(&|row| Some(row.mean)));
+    add("mean_low", reals(&|row| Some(row.mean - row.margin?)));
+    add("mean_high", reals(&|row| Some(row.mean + row.margin?)));
+    add("first", Arc::new(found.iter().map(|row| row.first.as_deref()).collect::<StringArray>()));
+    add("difference", reals(&|row| Some(row.difference?.mean)));
+    add("difference_low", reals(&|row| row.difference.map(|it| it.mean - it.margin)));
+    add("difference_high", reals(&|row| row.difference.map(|it| it.mean + it.margin)));
+    let significant = found.iter().map(|row| row.difference.map(|it| it.is_significant));
+    add("significant", Arc::new(significant.collect::<BooleanArray>()));
+    table(py, "aggregates", columns)
+}
+
+/// Settings that every table of runs has a column for: its name, the setting's, and whether that is a number.
+const SETUP: [(&str, &str, bool); 8] = [
+    ("request_limit", "requests", true),
+    ("pacing", "pacing", false),
+    ("device", "device.name", false),
+    ("elements", "elements", false),
+    ("precondition", "precondition", false),
+    ("span_bytes", "fold_bytes", true),
+    ("fold", "fold", false),
+    ("warmup_requests", "warmup_requests", true),
+];
+
+/// Columns that say what each run is, but its seed: scheme, workload, the settings of [`SETUP`], and whichever others tell the
+/// runs apart.
+fn setups(runs: &[&Run]) -> Vec<(String, ArrayRef)> {
+    let all: Vec<Settings> = runs.iter().map(|run| settings::settings(run.run.inputs())).collect();
+    let all: Vec<&Settings> = all.iter().collect();
+    let texts = |name: &str| -> ArrayRef {
+        Arc::new(all.iter().map(|settings| settings.get(name)).collect::<StringArray>())
+    };
+    let numbers = |name: &str| -> ArrayRef {
+        Arc::new(all.iter().map(|settings| settings.get(name)?.parse().ok()).collect::<UInt64Array>())
+    };
+    let schemes = StringArray::from_iter_values(runs.iter().map(|run| run.scheme.as_str()));
+    let workloads = StringArray::from_iter_values(runs.iter().map(|run| run.workload()));
+    let mut columns: Vec<(String, ArrayRef)> =
+        vec![("scheme".to_owned(), Arc::new(schemes)), ("workload".to_owned(), Arc::new(workloads))];
+    for (column, name, is_number) in SETUP {
+        columns.push((column.to_owned(), if is_number { numbers(name) } else { texts(name) }));
+    }
+    let has_column = |name: &str| SETUP.iter().any(|(_, known, _)| *known == name);
+    // The workload's own keys stand in its column.
+    let counts = |name: &str| !settings::is_of_scheme(name) && !settings::is_seed(name);
+    for name in settings::telling(&all, counts) {
+        if !has_column(name) && !name.starts_with("workload.") {
+            columns.push((name.to_owned(), texts(name)));
+        }
+    }
+    columns
+}
+
+fn table(py: Python<'_>, name: &str, columns: Vec<(String, ArrayRef)>) -> PyResult<Table> {
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, Arc::clone(&column), column.is_nullable())),
+    );
     let batch = batch.map_err(|error| errors::setting(py, error.to_string()))?;
-    Ok(Table::of_batch("totals", batch))
+    Ok(Table::of_batch(name, batch))
 }
 
 /// Counts as such where all are counts, else as floats.

@@ -9,8 +9,10 @@ import polars
 import pyarrow
 
 __version__: str
+DEFAULT_SCHEMES: list[str]
 SOURCES: str
 __all__ = [
+    "DEFAULT_SCHEMES",
     "Device",
     "ParityUpdate",
     "Run",
@@ -22,9 +24,11 @@ __all__ = [
     "Workload",
     "__version__",
     "_workload_again",
+    "aggregate_table",
     "devices",
     "formats",
     "generators",
+    "labels",
     "mttdl_years",
     "open_run",
     "profile",
@@ -273,6 +277,10 @@ class Run:
         """When requests were sent, as `compare` takes it."""
 
     @property
+    def acknowledges(self) -> str | None:
+        """What has a write when it is acknowledged: `members`, or some kind of memory; none where it is not known."""
+
+    @property
     def version(self) -> str:
         """The program's version that computed it."""
 
@@ -304,7 +312,15 @@ def summary(runs: list[Run], width: int) -> str:
     """What the command prints of a comparison: the runs side by side, in `width` columns."""
 
 def totals_table(runs: list[Run]) -> Table:
-    """The totals of several runs: a row each, the scheme first. Only what all of them have."""
+    """The totals of several runs: a row each, with scheme, seed and everything else that can vary first. Only what all of
+    them have."""
+
+def labels(runs: list[Run]) -> list[str]:
+    """What the row of each run is called in a comparison: its scheme, and what tells its setup from the others."""
+
+def aggregate_table(runs: list[Run], names: list[str]) -> Table:
+    """Totals over the seeds: a row each setup and total, those of `names` or all, with the mean, its 95 % interval, and
+    the difference from the first scheme. The totals' names end in their units."""
 
 def write_report(runs: list[Run], path: str | Path) -> None:
     """The report on `runs` as one self-contained HTML file at `path`, instead of what was there."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from ._stripewise import Run, Table, summary, totals_table, write_report
+from ._stripewise import Run, Table, aggregate_table, labels, summary, totals_table, write_report
+from .errors import SettingError
 
 _COLUMNS = [
     ("mean response", "response_mean_ns", 1e6, "ms"),
@@ -20,6 +21,7 @@ _COLUMNS = [
     ("pre-reads", "pre_read_pages", 1, "pages"),
     ("erases", "erase_blocks", 1, "blocks"),
     ("programs a host page", "programs_per_host_page", 1, ""),
+    ("drained", "drained_pages", 1, "pages"),
 ]
 
 
@@ -69,9 +71,33 @@ class Comparison(Sequence[Run]):
 
     @property
     def totals(self) -> Table:
-        """Every total of every run: a row each, with `scheme`, `seed`, `pacing` and `workload` first; the others end in
-        their units."""
+        """Every total of every run: a row each. First what the run is: `scheme`, `seed`, `workload`, `request_limit`, `pacing`,
+        `device`, `elements`, `precondition`, `span_bytes`, `fold`, `warmup_requests`, and any other setting in which the
+        runs differ. The totals end in their units."""
         return totals_table(self._runs)
+
+    def aggregate(self, totals: Iterable[str] = ()) -> Table:
+        """Totals over the seeds, as the printed table has them: a row for each scheme, setup and total.
+
+        The first columns say what was run, as those of `totals`. `row` is the name of the scheme and setup; `total` names
+        the total, `seeds` counts the runs, `mean` is their mean, and `mean_low` and `mean_high` are the ends of its 95 %
+        interval (Student; none with one seed). `first` names the row that this one is compared with: the first scheme of
+        its setup, or the first row of all where no setup has two schemes. `difference` is the mean of the differences from
+        it, seed by seed; `difference_low` and `difference_high` are the ends of the interval at 95 % for all rows together
+        (Holm), and `significant` tells whether it excludes zero. They are none where the two share fewer than two seeds, and
+        where the seeds change nothing.
+
+        Args:
+            totals: names of totals, `["response_mean_ns"]`; by default all that every run has.
+
+        Raises:
+            SettingError: no runs, or a name that is no total.
+        """
+        if isinstance(totals, str):
+            raise SettingError(f"totals is {totals!r}; give a list, [{totals!r}]")
+        if not self._runs:
+            raise SettingError("there are no runs to aggregate")
+        return aggregate_table(self._runs, list(totals))
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Writes the report on these runs: one self-contained HTML file with the figures of paper 000.
@@ -94,9 +120,12 @@ class Comparison(Sequence[Run]):
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{name}{f' ({unit})' if unit else ''}</th>" for name, _, _, unit in _COLUMNS)
         rows = "".join(
-            f"<tr><th>{html.escape(run.scheme)}</th><td>{run.seed}</td>{_cells(run.totals)}</tr>" for run in self._runs
+            f"<tr><th>{html.escape(label)}</th><td>{run.seed}</td><td>{html.escape(run.acknowledges or '–')}</td>"
+            f"{_cells(run.totals)}</tr>"
+            for run, label in zip(self._runs, labels(self._runs), strict=True)
         )
-        return f"<table><thead><tr><th>scheme</th><th>seed</th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        first = "<th>scheme</th><th>seed</th><th>ack</th>"
+        return f"<table><thead><tr>{first}{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _cells(totals: dict[str, Any]) -> str:

@@ -7,11 +7,12 @@ side share the places of their bars unless told otherwise: `(a | b).resolve_scal
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._stripewise import Run
+from ._stripewise import Run, Table
+from .comparison import Comparison
+from .errors import SettingError
 
 if TYPE_CHECKING:
     import altair
@@ -31,13 +32,13 @@ def latency_tail(runs: Iterable[Run], *, kind: str = "all", start: float = 0.99)
         start: the share of requests to begin at, 0 to 1.
 
     Raises:
-        ValueError: runs of one scheme differ in more than their seed.
+        SettingError: runs of one scheme differ in more than their seed.
     """
     alt = _altair()
     if kind not in _KINDS:
-        raise ValueError(f"kind {kind!r}: expected one of {', '.join(_KINDS)}")
+        raise SettingError(f"kind {kind!r}: expected one of {', '.join(_KINDS)}")
     if not 0 <= start < 1:
-        raise ValueError(f"start {start}: expected a share from 0 to less than 1")
+        raise SettingError(f"start {start}: expected a share from 0 to less than 1")
     points: list[dict[str, Any]] = []
     for scheme, group in _schemes(runs).items():
         curve = _distribution(group, _KINDS[kind])
@@ -66,17 +67,18 @@ def mean_response(runs: Iterable[Run]) -> altair.Chart:
     with its 95 % interval (Student).
 
     Raises:
-        ValueError: runs of one scheme differ in more than their seed.
+        SettingError: runs of one scheme differ in more than their seed.
     """
     alt = _altair()
     kinds = [("reads", "read_mean_ns"), ("writes", "write_mean_ns"), ("all", "response_mean_ns")]
     bars = []
     for scheme, group in _schemes(runs).items():
-        totals = [run.totals for run in group]
+        means = {row["total"]: row for row in _frame(Comparison(group).aggregate([name for _, name in kinds]))}
         for kind, name in kinds:
-            mean, margin = _interval([total[name] / 1e6 for total in totals])
-            bar = {"scheme": scheme, "requests": kind, "mean (ms)": mean, "seeds": len(group)}
-            bars.append({**bar, "low (ms)": mean - margin, "high (ms)": mean + margin})
+            row = means[name]
+            bar = {"scheme": scheme, "requests": kind, "mean (ms)": row["mean"] / 1e6, "seeds": row["seeds"]}
+            ends = [row["mean"] if row[end] is None else row[end] for end in ("mean_low", "mean_high")]
+            bars.append({**bar, "low (ms)": ends[0] / 1e6, "high (ms)": ends[1] / 1e6})
     places = {
         "x": alt.X("requests:N", sort=None, title=None, axis=alt.Axis(labelAngle=0)),
         "xOffset": alt.XOffset("scheme:N", sort=None),
@@ -159,8 +161,12 @@ def _altair() -> Any:
 
 
 def _rows(run: Run, table: str) -> list[dict[str, Any]]:
+    """The rows of a run's table."""
+    return _frame(run.table(table))
+
+
+def _frame(found: Table) -> list[dict[str, Any]]:
     """The rows of a table, through whichever frame is installed."""
-    found = run.table(table)
     try:
         rows: list[dict[str, Any]] = found.to_polars().to_dicts()
     except ImportError:
@@ -174,7 +180,7 @@ def _totals(runs: Iterable[Run]) -> list[tuple[Run, dict[str, Any]]]:
     for scheme, group in _schemes(runs).items():
         if len(group) > 1:
             seeds = ", ".join(str(run.seed) for run in group)
-            raise ValueError(f"there are {len(group)} runs of {scheme} (seeds {seeds}); give one of them")
+            raise SettingError(f"there are {len(group)} runs of {scheme} (seeds {seeds}); give one of them")
         pairs.append((group[0], group[0].totals))
     return pairs
 
@@ -186,11 +192,11 @@ def _schemes(runs: Iterable[Run]) -> dict[str, list[Run]]:
         group = groups.setdefault(run.scheme, [])
         first = group[0] if group else run
         if (run.configuration, run.replay, run.workload) != (first.configuration, first.replay, first.workload):
-            raise ValueError(
+            raise SettingError(
                 f"runs of {run.scheme} differ in more than their seed; plot those of one workload, pacing and setting at a time"
             )
         if any(run.seed == other.seed for other in group):
-            raise ValueError(f"there are two runs of {run.scheme} with seed {run.seed}; leave one out")
+            raise SettingError(f"there are two runs of {run.scheme} with seed {run.seed}; leave one out")
         group.append(run)
     return groups
 
@@ -209,22 +215,6 @@ def _distribution(runs: Sequence[Run], kind: int) -> list[dict[str, Any]]:
         count += step
         curve.append({"latency_ns": latency, "count": count})
     return curve
-
-
-_STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-            2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
-"""Quantiles of Student's distribution at 97.5 %, for 1 to 30 degrees of freedom."""
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """The mean, and half the width of its 95 % interval; 0 for one value."""
-    mean = statistics.fmean(values)
-    if len(values) == 1:
-        return mean, 0.0
-    freedom = len(values) - 1
-    # Beyond 30 degrees of freedom the quantile of 30 is a little too wide, by less than 4.2 %.
-    quantile = _STUDENT[min(freedom, len(_STUDENT)) - 1]
-    return mean, quantile * statistics.stdev(values) / len(values) ** 0.5
 
 
 def _thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -18,12 +18,15 @@ from .progress import Progress, Shown
 
 AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | UpdatePolicy
 
+DEFAULT_SCHEMES = tuple(_stripewise.DEFAULT_SCHEMES)
+"""What is compared when nothing is named: the command's too."""
+
 DEFAULT_WORKLOAD = ("paper000/hm_0", 1_000_000)
 """The profile and the number of its requests that are replayed when nothing else is asked for: the command's too."""
 
 
 def compare(
-    schemes: Iterable[AnyScheme] = ("baseline", "bpu", "adaptive"),
+    schemes: Iterable[AnyScheme] = DEFAULT_SCHEMES,
     workload: Workload | str | None = None,
     *,
     device: str | os.PathLike[str] | Device = "ssdsim-5+1",
@@ -52,7 +55,8 @@ def compare(
 
     Args:
         schemes: what to compare: names of presets, files, names with settings (`baseline,update.tie=rcw`), `Scheme`
-            objects, or update policies of your own.
+            objects, or update policies of your own. By default those of the command: paper 000's Baseline, BPU and
+            Adaptive, and the scheme `stripewise`.
         workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the first
             1,000,000 requests of paper 000's hm_0.
         device: a preset's name, a file, or a `Device`.
@@ -65,7 +69,9 @@ def compare(
             the schemes are.
         warmup: requests at the start that count for nothing.
         seed: seed of everything random.
-        seeds: how many seeds each scheme runs with, from `seed` on. Two or more give intervals.
+        seeds: how many seeds each scheme runs with, from `seed` on. Two or more give intervals. The command's default is
+            5; here it is 1, so that a cell of a notebook takes a fifth of the time and a scheme's name means one run. With
+            one seed a difference may be chance.
         settings: keys of every scheme or of the device to change, `{"gc.victim": "fifo"}`.
         request_rows: keep a row of every request (table `requests`).
         gc_rows: keep a row of every garbage collection (table `gcs`).
@@ -118,16 +124,19 @@ def compare(
 
 
 def run(scheme: AnyScheme = "baseline", workload: Workload | str | None = None, **study: Any) -> Run:
-    """Runs one scheme, and gives its results.
+    """Runs one scheme with one seed, and gives its results.
 
     Args:
         scheme: as one of `compare`'s.
         workload: as `compare`'s.
-        **study: everything else that `compare` takes.
+        **study: everything else that `compare` takes, but `seeds`.
 
     Raises:
+        SettingError: `seeds` other than 1: the result is one run.
         What `compare` raises.
     """
+    if study.get("seeds", 1) != 1:
+        raise SettingError(f"seeds is {study['seeds']!r}; run makes one run: use compare([{scheme!r}], ..., seeds=...)")
     return compare([scheme], workload, **study)[0]
 
 
@@ -138,23 +147,34 @@ def sweep(
     progress: bool | Progress | None = None,
     **common: Any,
 ) -> Comparison:
-    """Makes a run for each of `points`: each a mapping of arguments of `run`, beside those in `common`.
+    """Makes a run for each of `points`, or several with `seeds`: each a mapping of arguments of `run`, beside those in
+    `common`.
 
     Args:
-        points: what varies, such as `[{"scheme": s, "seed": n} for s in schemes for n in range(5)]`.
+        points: what varies, such as `[{"scheme": s, "pacing": p} for s in schemes for p in ("closed:4", "closed:16")]`.
         executor: any `concurrent.futures.Executor` (of threads, processes, Dask, MPI …); by default threads of this
             process, one a processor. Workers in other processes need the same files and the same store; what they
             are given is pickled.
         progress: as `compare`'s; shows how many runs are done.
-        **common: arguments of `run` that all points share.
+        **common: arguments of `run` that all points share. `seeds`, here or in a point, makes that many runs of it, from
+            its `seed` on.
 
     Returns:
-        The runs, in the order of the points.
+        The runs, in the order of the points, each with all seeds.
 
     Raises:
+        SettingError: no points.
         What `compare` raises; the first failure ends the sweep. What is in the store by then is not computed again.
     """
-    tasks = [(_point, ({**common, **point},)) for point in points]
+    if isinstance(points, Mapping):
+        raise SettingError("points is one mapping; give a list of mappings")
+    tasks: list[_Task] = []
+    for point in points:
+        arguments = {**_DEFAULTS, **common, **point}
+        seed, seeds = _whole(arguments, "seed", 0), _whole(arguments, "seeds", 1)
+        tasks += [(_point, ({**common, **point, "seed": seed + n, "seeds": 1},)) for n in range(seeds)]
+    if not tasks:
+        raise SettingError("points is empty; give at least one, as in [{'scheme': 'baseline'}]")
     return Comparison(_gather(executor, tasks, progress))
 
 
@@ -217,9 +237,7 @@ def _specify(
     if not schemes:
         raise SettingError("schemes is empty; name at least one, as in ['baseline']")
     for name, least in (("seed", 0), ("seeds", 1), ("warmup", 0)):
-        value = given[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
-            raise SettingError(f"{name} is {value!r}; give a whole number from {least} to {2**32 - 1}")
+        _whole(given, name, least)
     if workload is None:
         name, requests = DEFAULT_WORKLOAD
         workload = Workload.generated(name, requests=requests)
@@ -233,6 +251,14 @@ def _specify(
         "settings": typed(given["settings"]),
         "out": os.fspath(given["out"]),
     }
+
+
+def _whole(given: Mapping[str, Any], name: str, least: int) -> int:
+    """The argument of that name, a whole number."""
+    value = given[name]
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
+        raise SettingError(f"{name} is {value!r}; give a whole number from {least} to {2**32 - 1}")
+    return value
 
 
 def _open(study: Mapping[str, Any], stop: Stop) -> _stripewise.Study:

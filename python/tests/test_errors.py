@@ -110,3 +110,17 @@ def test_all_classes_are_stripewise_errors():
 def test_what_no_comparison_can_be_is_refused_with_the_remedy(study, schemes, change, said):
     with pytest.raises(stripewise.StripewiseError, match=said):
         stripewise.compare(schemes, "uniform:requests=5", **{**study, **change})
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda study: stripewise.run("baseline", "uniform:requests=5", seeds=3, **study), "run makes one run"),
+        (lambda study: stripewise.sweep([], **study), "points is empty"),
+        (lambda study: stripewise.sweep({"scheme": "baseline"}, **study), "give a list of mappings"),
+        (lambda study: stripewise.sweep([{"seeds": 0}], **study), "seeds is 0; give a whole number from 1"),
+    ],
+)
+def test_seeds_and_points_that_would_be_lost_are_refused(study, call, said):
+    with pytest.raises(stripewise.SettingError, match=said):
+        call(study)

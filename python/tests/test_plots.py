@@ -26,7 +26,7 @@ def test_the_tail_ends_at_the_slowest_request(runs):
         assert own[-1]["response (ms)"] == pytest.approx(run.totals["response_max_ns"] / 1e6, rel=0.002)
     reads = values(plots.latency_tail(runs, kind="read", start=0.5))
     assert min(point["share"] for point in reads) < 0.6
-    with pytest.raises(ValueError, match="expected one of read, write, all"):
+    with pytest.raises(stripewise.SettingError, match="expected one of read, write, all"):
         plots.latency_tail(runs, kind="trim")
 
 
@@ -59,12 +59,12 @@ def test_seeds_of_a_scheme_become_one_bar_with_its_interval_and_one_curve(study)
 
 def test_what_cannot_be_put_together_is_refused(study):
     seeds = stripewise.compare(["baseline"], WORKLOAD, seeds=2, **study)
-    with pytest.raises(ValueError, match=r"2 runs of baseline \(seeds 1, 2\)"):
+    with pytest.raises(stripewise.SettingError, match=r"2 runs of baseline \(seeds 1, 2\)"):
         plots.routines(seeds)
     other = stripewise.run("baseline", WORKLOAD, pacing="closed:2", **study)
-    with pytest.raises(ValueError, match="differ in more than their seed"):
+    with pytest.raises(stripewise.SettingError, match="differ in more than their seed"):
         plots.mean_response([seeds[0], other])
-    with pytest.raises(ValueError, match="two runs of baseline with seed 1"):
+    with pytest.raises(stripewise.SettingError, match="two runs of baseline with seed 1"):
         plots.latency_tail([seeds[0], seeds[0]])
 
 

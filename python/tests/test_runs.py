@@ -1,5 +1,6 @@
 """Runs are made, found, compared, swept, and the same as the command's."""
 
+import inspect
 import json
 import os
 import pickle
@@ -94,6 +95,45 @@ def test_a_sweep_makes_a_run_for_each_point_in_threads_and_in_processes(study):
     assert [run.results_digest for run in compared] == digests == [run.results_digest for run in threads]
     with pytest.raises(TypeError, match="unknown argument sede"):
         stripewise.sweep([{"sede": 1}], workload=WORKLOAD, **study)
+
+
+def test_a_sweep_makes_every_seed_of_every_point(study):
+    points = [{"pacing": "closed:2"}, {"pacing": "closed:4", "seeds": 2, "seed": 7}]
+    runs = stripewise.sweep(points, workload=WORKLOAD, seeds=3, **study)
+    assert [(run.pacing, run.seed) for run in runs] == [
+        ("closed:2", 1),
+        ("closed:2", 2),
+        ("closed:2", 3),
+        ("closed:4", 7),
+        ("closed:4", 8),
+    ]
+    compared = stripewise.compare(["baseline"], WORKLOAD, pacing="closed:2", seeds=3, **study)
+    assert [run.run_digest for run in compared] == [run.run_digest for run in runs[:3]]
+
+
+def test_a_sweep_over_pacings_is_printed_as_a_row_each_and_not_as_seeds(study):
+    points = [{"scheme": s, "pacing": p} for p in ("closed:1", "closed:16") for s in ("baseline", "always-rcw")]
+    runs = stripewise.sweep(points, workload=WORKLOAD, seeds=2, **study)
+    text = str(runs)
+    means = text.split("Difference")[0]
+    for label in ("baseline (closed:1)", "always-rcw (closed:1)", "baseline (closed:16)", "always-rcw (closed:16)"):
+        assert label in means and label in runs._repr_html_(), text
+    assert "Difference from the first scheme of the same setup" in text
+    assert "mean of 2 seeds" in " ".join(text.split())
+
+
+def test_what_is_compared_by_default_is_what_the_command_compares():
+    schemes = inspect.signature(stripewise.compare).parameters["schemes"].default
+    assert schemes == ("paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise")
+    assert set(schemes) <= {scheme["name"] for scheme in stripewise.schemes()}
+
+
+def test_a_notebook_shows_what_acknowledges_and_what_is_drained(study):
+    runs = stripewise.compare(["baseline", "stripewise"], WORKLOAD, **study)
+    assert [run.acknowledges for run in runs] == ["members", "memory (persistent)"]
+    shown = runs._repr_html_()
+    assert "<th>ack</th>" in shown and "memory (persistent)" in shown and "drained (pages)" in shown
+    assert f"{runs[1].totals['drained_pages']:,}" in shown
 
 
 def test_progress_is_told_while_runs_go_on(study):

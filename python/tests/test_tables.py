@@ -1,9 +1,11 @@
 """Tables leave as Arrow tables, whole and without copying."""
 
 import json
+import statistics
 
 import pytest
 import stripewise
+from conftest import SMALL
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -42,9 +44,74 @@ def test_totals_of_a_comparison_are_a_row_each(study):
     assert frame["scheme"].to_list() == ["baseline", "raid0"]
     for run in runs:
         row = frame.row(by_predicate=pl.col("scheme") == run.scheme, named=True)
-        setup = {"scheme": run.scheme, "seed": 1, "pacing": run.pacing, "workload": run.workload}
+        setup = {
+            "scheme": run.scheme,
+            "seed": 1,
+            "workload": run.workload,
+            "request_limit": None,
+            "pacing": run.pacing,
+            "device": "ssdsim-5+1",
+            "elements": "channel:1",
+            "precondition": "steady:70%",
+            "span_bytes": row["span_bytes"],
+            "fold": "modulo",
+            "warmup_requests": 0,
+        }
         assert {**run.totals, **setup} == row
-        assert run.workload == WORKLOAD
+        assert row["span_bytes"] > 0 and run.workload.startswith("uniform:requests=500,write=0.5")
+
+
+def test_totals_of_a_sweep_have_a_column_for_everything_that_varied(study):
+    points = [
+        {},
+        {"pacing": "closed:4"},
+        {"elements": "chip"},
+        {"precondition": "fresh"},
+        {"span": "32MiB"},
+        {"warmup": 10},
+        {"workload": stripewise.workload(WORKLOAD, requests=300)},
+        {"settings": {**study["settings"], "gc.victim": "fifo"}},
+        {"device": "ssdsim-7+1"},
+    ]
+    runs = stripewise.sweep(points, **{"workload": WORKLOAD, "out": study["out"], "progress": False}, settings=SMALL)
+    frame = runs.totals.to_polars()
+    plain = frame.row(0, named=True)
+    for at, column in enumerate(
+        ["pacing", "elements", "precondition", "span_bytes", "warmup_requests", "request_limit", "device.gc.victim", "device"],
+        start=1,
+    ):
+        assert frame.row(at, named=True)[column] != plain[column], column
+    assert frame["request_limit"].to_list() == [None] * 6 + [300] + [None] * 2
+    rows = frame.select(frame.columns[: frame.columns.index("requests")])
+    assert rows.unique().height == len(points), "no two runs look alike"
+
+
+def test_totals_over_seeds_have_means_intervals_and_differences(study):
+    runs = stripewise.compare(["baseline", "always-rcw"], WORKLOAD, seeds=4, **study)
+    frame = runs.aggregate(["write_mean_ns", "pre_read_pages"]).to_polars()
+    assert list(zip(frame["scheme"], frame["total"], frame["seeds"], strict=True)) == [
+        (scheme, total, 4) for scheme in ("baseline", "always-rcw") for total in ("write_mean_ns", "pre_read_pages")
+    ]
+    values = {s: [r.totals["pre_read_pages"] for r in runs if r.scheme == s] for s in ("baseline", "always-rcw")}
+    first, other = frame.row(1, named=True), frame.row(3, named=True)
+    assert first["difference"] is None and first["significant"] is None
+    assert other["first"] == "baseline" and other["mean"] == pytest.approx(statistics.fmean(values["always-rcw"]))
+    # By hand: t(0.975, 3) = 3.182.
+    half = 3.182 * statistics.stdev(values["always-rcw"]) / 2
+    assert other["mean_high"] - other["mean"] == pytest.approx(half, rel=1e-3)
+    differences = [b - a for a, b in zip(values["baseline"], values["always-rcw"], strict=True)]
+    assert other["difference"] == pytest.approx(statistics.fmean(differences))
+    half = 3.182 * statistics.stdev(differences) / 2
+    assert other["difference"] - other["difference_low"] == pytest.approx(half, rel=1e-3)
+    assert other["significant"] and other["difference_low"] > 0
+    assert runs.aggregate().to_polars()["total"].n_unique() == len(runs[0].totals)
+    assert runs[:1].aggregate(["requests"]).to_polars()["mean_low"].to_list() == [None]
+    with pytest.raises(stripewise.SettingError, match="no total `write_mean`"):
+        runs.aggregate(["write_mean"])
+    with pytest.raises(stripewise.SettingError, match=r"give a list, \['requests'\]"):
+        runs.aggregate("requests")
+    with pytest.raises(stripewise.SettingError, match="no runs"):
+        runs[:0].aggregate()
 
 
 def test_pyarrow_and_pandas_take_tables_too(study):

@@ -190,6 +190,8 @@ fn runs_that_differ_in_more_than_their_seed_are_rows_of_their_own_whose_names_sa
     };
     let entries: Vec<Entry> = open.into_iter().chain(closed.into_iter().map(slower)).collect();
     let summary = Summary::new(entries).unwrap();
+    assert_eq!(summary.labels().nth(12), Some("first (closed:4)"));
+    assert_eq!(summary.json()["runs"][12]["setup"], "closed:4");
     let text = summary.text(300);
     let (means, differences) = text.split_once("Difference").unwrap();
     for (row, read) in [("first (open:1)", "1.00"), ("second (open:1)", "1.10"), ("first (closed:4)", "2.00")]

@@ -106,6 +106,27 @@ fn whole_stripes_need_no_pre_reads_in_any_cache() {
     }
 }
 
+/// By hand: a page that is written again and again stays in the cache, and leaves behind the last request with its parity.
+#[test]
+fn drained_pages_are_those_that_are_written_behind_the_last_request() {
+    let again: Vec<(u64, u32)> = (0..50).map(|_| (0, 1)).collect();
+    for cache in ["siw", "isc"] {
+        let drained = |level| totals(cache, level, "", &again).drained_pages;
+        assert_eq!([drained("raid0"), drained("raid5")], [1, 2], "{cache}");
+    }
+    let written = |totals: &Totals| totals.sum(|row| row.host_write_pages + row.parity_write_pages);
+    let large = totals("wow", "raid5", "size = '32MiB'", &mixed());
+    assert_eq!(large.drained_pages, written(&large), "all fits into the cache until the end");
+    let small = totals("wow", "raid5", "size = '64KiB'", &mixed());
+    // A cache of 64 KiB holds 16 pages at most, each with a page of parity at most.
+    assert!((1..=32).contains(&small.drained_pages), "{} of {}", small.drained_pages, written(&small));
+    assert_eq!(
+        totals("none", "raid5", "", &mixed()).drained_pages,
+        0,
+        "in place, all is written when it is acknowledged"
+    );
+}
+
 /// A page of an idle SSD: 25 us in the cells, 4224 bytes at 25 ns and the host's link with 8 sectors.
 const READ_NS: u64 = 25_000 + 4224 * 25 + 8 * 238_400 / 1000;
 

@@ -30,6 +30,8 @@ pub use observer::Observer;
 pub use policy::{Choosing, NamedPolicy, Policy, PolicyFailure};
 pub use setting::{Setting, Target, device, scheme, sort};
 pub use span::Span;
-pub use spec::{DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, SchemeSpec, StudySpec, Tables};
+pub use spec::{
+    DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables,
+};
 pub use study::{Finished, Study, acknowledges, smallest_bytes};
 pub use workload::{Folding, Origin, Stream, Watched, Workload, WorkloadSpec};

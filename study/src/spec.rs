@@ -16,6 +16,9 @@ use crate::workload::WorkloadSpec;
 
 /// The device of the main job.
 pub const DEFAULT_DEVICE: &str = "ssdsim-5+1";
+/// The schemes that are compared when none is named.
+pub const DEFAULT_SCHEMES: [&str; 4] =
+    ["paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise"];
 /// The profile that is replayed when nothing else is asked for: paper 000, Table III and IV.
 pub const DEFAULT_PROFILE: &str = "paper000/hm_0";
 /// How many of its 3,993,316 requests: what two cores compare four schemes over, with five seeds each, in half a minute.

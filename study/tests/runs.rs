@@ -218,3 +218,30 @@ fn a_run_that_was_damaged_is_not_taken_for_done_and_is_made_again_on_demand() {
         assert!(study(false).unwrap().cpu_ns.is_none(), "what was made again is found");
     }
 }
+
+/// What differs with the seed is said: a recorded trace has the same requests with every one.
+#[test]
+fn the_settings_say_what_seeds_vary() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.csv");
+    let line =
+        |n: u64| format!("{},host,0,Write,{},4096,100\n", 128_166_372_000_000_000 + n * 2_000, n * 4096);
+    std::fs::write(&trace, (0..20).map(line).collect::<String>()).unwrap();
+    let seeds = |origin: Origin, precondition: &str, seeds: u32| {
+        let mut spec = spec(folder.path(), 20, &["baseline"]);
+        spec.workload.origin = origin;
+        spec.precondition = precondition.parse().unwrap();
+        spec.seeds = seeds.try_into().unwrap();
+        let settings = Study::new(spec, &()).unwrap().settings().unwrap();
+        settings.into_iter().find(|(name, _)| *name == "seeds").map(|(_, value)| value).unwrap()
+    };
+    let recorded = || Origin::Trace(trace.clone(), OpenOptions::default());
+    let generated = || Origin::generated("uniform:write=1,size=8KiB,span=64MiB").unwrap();
+    assert_eq!(seeds(recorded(), "steady:70%", 3), "1 to 3 (where the first data lies on flash)");
+    assert_eq!(seeds(recorded(), "fresh", 3), "1 to 3 (random choices of the device)");
+    assert_eq!(
+        seeds(generated(), "steady:70%", 5),
+        "1 to 5 (the requests and where the first data lies on flash)"
+    );
+    assert_eq!(seeds(generated(), "fresh", 1), "1 (the requests)");
+}

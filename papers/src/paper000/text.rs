@@ -63,7 +63,7 @@ fn runs(measured: &[&Measured]) -> Table {
         "cv served",
         "χ²",
         "pre-reads",
-        "WA",
+        "programs a member page",
         "erases",
         "",
     ]);

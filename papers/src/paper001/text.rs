@@ -46,7 +46,7 @@ fn runs<'a>(studies: impl Iterator<Item = &'a Measured>) -> Table {
         "p99.9",
         "erases",
         "to eSAP",
-        "WA",
+        "programs a member page",
     ]);
     for one in studies {
         for (variant, run) in one.each() {

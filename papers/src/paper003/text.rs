@@ -62,7 +62,7 @@ fn grid(level: Level, measured: &[Measured]) -> Table {
         "hybrid over WOW",
         "over the better",
         "collecting",
-        "WA",
+        "programs a member page",
     ]);
     for one in measured.iter().filter(|one| one.cell.part == Part::Grid && one.cell.level == level) {
         let run = |policy| one.preset(policy);
@@ -117,7 +117,7 @@ fn runs<'a>(studies: impl Iterator<Item = &'a Measured>) -> Table {
         "given one",
         "collections",
         "pages each",
-        "WA",
+        "programs a member page",
         "hits",
         "waits for room",
         "incomplete",

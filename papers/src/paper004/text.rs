@@ -75,7 +75,7 @@ fn runs<'a>(studies: impl Iterator<Item = &'a Measured>) -> Table {
         "parity",
         "erases",
         "pages each",
-        "WA",
+        "programs a member page",
         "map",
     ]);
     for one in studies {

@@ -18,13 +18,14 @@ pub(super) struct Group {
     pub(super) first: Option<usize>,
 }
 
-/// The groups in the order of their first runs. A run that is given twice counts once.
+/// The groups in the order of their first runs, and the group of each run. A run that is given twice counts once.
 ///
 /// Schemes of one setup are compared with its first scheme. Where no setup has several, all are compared with the first.
-pub(super) fn groups(entries: &[Entry]) -> Vec<Group> {
+pub(super) fn groups(entries: &[Entry]) -> (Vec<Group>, Vec<usize>) {
     let mut places: BTreeMap<_, usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     let mut settings: Vec<&Settings> = Vec::new();
+    let mut rows = Vec::with_capacity(entries.len());
     for (run, entry) in entries.iter().enumerate() {
         let key = (&entry.scheme, chosen(&entry.settings, |name| !is_seed(name)));
         let place = *places.entry(key).or_insert_with(|| {
@@ -34,6 +35,7 @@ pub(super) fn groups(entries: &[Entry]) -> Vec<Group> {
             groups.len() - 1
         });
         groups[place].runs.entry(entry.seed).or_insert(run);
+        rows.push(place);
     }
     name_apart(&mut groups, &settings);
     let mut firsts: BTreeMap<_, usize> = BTreeMap::new();
@@ -45,7 +47,7 @@ pub(super) fn groups(entries: &[Entry]) -> Vec<Group> {
     if groups.iter().all(|group| group.first.is_none()) {
         groups.iter_mut().skip(1).for_each(|group| group.first = Some(0));
     }
-    groups
+    (groups, rows)
 }
 
 fn name_apart(groups: &mut [Group], settings: &[&Settings]) {

@@ -81,6 +81,8 @@ impl Entry {
 pub struct Summary {
     entries: Vec<Entry>,
     groups: Vec<Group>,
+    /// The group of each entry.
+    rows: Vec<usize>,
     columns: Vec<Shown>,
     /// Of each group that is compared with another, where there are several seeds.
     differences: Vec<Shown>,
@@ -116,7 +118,7 @@ impl Summary {
     /// # Errors
     /// When one lacks a total that the comparison shows.
     pub fn new(entries: Vec<Entry>) -> Result<Self, Error> {
-        let groups = groups(&entries);
+        let (groups, rows) = groups(&entries);
         let mut columns = Vec::new();
         let text = |header, of: &dyn Fn(&Group) -> String| Shown {
             group: 0,
@@ -155,7 +157,12 @@ impl Summary {
                 }
             }
         }
-        Ok(Self { entries, groups, columns, differences: differing, told })
+        Ok(Self { entries, groups, rows, columns, differences: differing, told })
+    }
+
+    /// What the row of each run is called, in the order of the runs: the scheme, and what tells its setup from the others.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|&row| self.groups[row].label.as_str())
     }
 
     /// The comparison as text for a terminal of so many columns, ending in a line feed. Behind it, where there are several
@@ -243,7 +250,7 @@ impl Summary {
     /// The comparison for programs: every total of every run, in the units that their names say. A real
     /// number that is not finite is null.
     pub fn json(&self) -> Value {
-        let run = |entry: &Entry| {
+        let run = |(entry, &row): (&Entry, &usize)| {
             let mut totals = Map::new();
             for total in entry.totals.iter() {
                 let value = match total.value {
@@ -254,6 +261,7 @@ impl Summary {
             }
             json!({
                 "scheme": entry.scheme,
+                "setup": self.groups[row].setup.join(", "),
                 "seed": entry.seed,
                 "acknowledges": entry.acknowledges,
                 "run_digest": entry.run_digest.to_string(),
@@ -278,7 +286,7 @@ impl Summary {
             })
         };
         json!({
-            "runs": self.entries.iter().map(run).collect::<Vec<_>>(),
+            "runs": self.entries.iter().zip(&self.rows).map(run).collect::<Vec<_>>(),
             "differences": self.told.iter().map(difference).collect::<Vec<_>>(),
         })
     }
