@@ -38,7 +38,8 @@ pub(crate) fn all_missing<T: DeserializeOwned>(
     }
     let what = if count == 1 { "a key is".to_owned() } else { format!("{count} keys are") };
     let lines = lacking.to_string();
-    let lines: String = lines.lines().filter(|line| !line.is_empty()).map(|line| format!("\n  {line}")).collect();
+    let lines: String =
+        lines.lines().filter(|line| !line.is_empty()).map(|line| format!("\n  {line}")).collect();
     ConfigError::at(file, text, None, format!("{what} missing; with the values of `{name}`:{lines}"))
 }
 
