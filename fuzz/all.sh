@@ -11,7 +11,7 @@ export RUSTC_BOOTSTRAP=1
 for target in "$@"; do
     # What a header promises may need some KB to be there.
     case $target in
-        parquet | packed | blktrace | detect | info) longest=65536 ;;
+        parquet | tables | packed | blktrace | detect | info) longest=65536 ;;
         *) longest=4096 ;;
     esac
     mkdir -p "$work/corpus/$target" "$work/artifacts/$target"

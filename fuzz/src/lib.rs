@@ -15,6 +15,7 @@ pub mod profile;
 pub mod reader;
 pub mod scheme;
 pub mod settings;
+pub mod tables;
 pub mod transcript;
 
 #[allow(dead_code, reason = "tests use the rest")]
