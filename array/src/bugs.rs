@@ -27,6 +27,8 @@ pub enum Bug {
     /// Of a member that returns to a log the array believes what it noted when the member failed, whatever the member's stamp
     /// says.
     StampIgnored,
+    /// A member that returns in place is taken for one that missed nothing.
+    ReturnBelieved,
     /// What is read is not held against its checksum.
     ChecksumIgnored,
     /// Updates do not wait until the redo journal has them.
@@ -339,6 +341,7 @@ impl Bug {
         Self::GapIgnored,
         Self::LossForgotten,
         Self::StampIgnored,
+        Self::ReturnBelieved,
         Self::ChecksumIgnored,
         Self::JournalSkipped,
         Self::JournalNotFlushed,

@@ -33,8 +33,14 @@ fn seeds(kind: Kind, change: impl Fn(u64, &mut Case)) -> Counts {
 
 #[test]
 fn unflushed_and_twice_keep_what_was_promised_with_the_intent_bitmap_too() {
-    let Counts { under_load, while_opening, .. } = seeds(Kind::Bitmap5, |_, _| {});
-    assert!(under_load > 5 && while_opening > 5, "{under_load} under load, {while_opening} while opening");
+    for kind in [Kind::Bitmap5, Kind::Bitmap6] {
+        let Counts { under_load, while_opening, older, put_back, .. } = seeds(kind, |_, _| {});
+        assert!(
+            under_load > 5 && while_opening > 5,
+            "{under_load} under load, {while_opening} while opening"
+        );
+        assert!(older > 5 && put_back > 0, "{older} came back older, {put_back} were put back");
+    }
 }
 
 #[test]

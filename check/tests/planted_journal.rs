@@ -1,4 +1,5 @@
-//! The crash checker checked: every bug of the redo journal that can be planted is found within its budget.
+//! The crash checker checked: every bug of the redo journal, and of members that return in place, that can be planted is found
+//! within its budget.
 
 #![cfg(feature = "planted-bugs")]
 
@@ -22,6 +23,15 @@ const LATE_BUDGETS: &[(Bug, u64)] = &[
     (Bug::LateParityForgotten, 100),
     (Bug::LateParityNotRecorded, 1000),
 ];
+
+/// The same of a member that returns, with a journal and with a bitmap.
+const RETURN_BUDGETS: &[(Bug, u64)] = &[(Bug::ReturnBelieved, 200)];
+
+#[test]
+fn a_member_that_returns_and_is_believed_is_found_within_its_budget() {
+    found(RETURN_BUDGETS, [Kind::Journal5, Kind::Journal6]);
+    found(RETURN_BUDGETS, [Kind::Bitmap5, Kind::Bitmap6]);
+}
 
 #[test]
 fn every_bug_of_the_journal_is_found_within_its_budget() {

@@ -3,6 +3,7 @@
 
 use super::Array;
 use super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
+use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::{Copy, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 use crate::journal::{Members, NOBODY, News, Stage, Telling};
@@ -251,12 +252,14 @@ impl<M: Memory> Array<M> {
     fn news_told(&mut self, Telling { element, news, .. }: Telling) {
         let (rows, all_rows) = (self.rows_of_group(), self.geometry.rows());
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
+        let believes = self.has_bug(Bug::ReturnBelieved);
         let Some(members) = &mut self.members else { return };
         members.telling = None;
         members.on_elements = Some(members.superblock.clone());
         match news {
             News::Comes { is_returned } => {
-                members.begin_rebuild(element, (0, rows), is_returned, behind);
+                let done = if believes && is_returned { rows } else { 0 };
+                members.begin_rebuild(element, (done, rows), is_returned, behind);
                 self.failed[element as usize] = false;
                 self.any_failed = self.failed.contains(&true);
                 self.welcome(element);

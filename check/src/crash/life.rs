@@ -543,8 +543,13 @@ impl Life {
         }
         self.counts.forced += u64::from(is_refused);
         if is_refused && ruin.target == Target::Superblocks {
-            // What told that an element is stale may be gone; and one of those that are recognized may do.
-            (self.outdated, self.lost) = (0, (1 << self.shape.elements) - 1);
+            let all = (1 << self.shape.elements) - 1;
+            let nameless = self.doubt.nameless;
+            // An element that has all it should and its superblocks tells which others with superblocks are stale. One without
+            // may be recognized, be it stale; or be left out.
+            let is_told = all & !(nameless | self.lost | self.outdated) != 0;
+            self.lost = if is_told { self.lost | self.outdated | nameless } else { all };
+            self.outdated &= if is_told { !nameless } else { 0 };
         }
         if !is_refused && !matches!(ruin.target, Target::Stripe | Target::Commits) {
             // What is opened without a word has lost nothing.

@@ -59,6 +59,8 @@ pub(crate) struct Doubt {
     pub(crate) forgets: bool,
     /// Whether the array may have to be forced open although no host's page is in doubt.
     pub(crate) may_be_refused: bool,
+    /// Elements without superblocks now.
+    pub(crate) nameless: u64,
     /// Whether the array cannot be opened at all, and whether it may be so that it cannot.
     pub(crate) is_hopeless: bool,
     pub(crate) may_be_hopeless: bool,
@@ -100,7 +102,7 @@ impl Target {
             }
             // What a lost record of late parity leaves in doubt is more than the rows that it names.
             Kind::Window5 | Kind::Window6 => &[Self::Superblocks],
-            Kind::Bitmap5 => &[Self::Bitmap, Self::Stripe, Self::Superblocks],
+            Kind::Bitmap5 | Kind::Bitmap6 => &[Self::Bitmap, Self::Stripe, Self::Superblocks],
         }
     }
 }
@@ -127,6 +129,7 @@ impl Ruin {
                 let width = u64::from(shape.elements / shape.groups);
                 let first = self.choice % width;
                 let its = (0..=u64::from(shape.kind.parity())).map(|nth| ((first + nth) % width) as u16);
+                doubt.nameless = its.clone().fold(0, |all, element| all | 1 << element);
                 let back = shape.pages - span;
                 its.flat_map(|element| (0..span).chain(back..shape.pages).map(move |page| (element, page)))
                     .collect()

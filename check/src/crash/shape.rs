@@ -27,12 +27,22 @@ pub enum Kind {
     Window6,
     /// RAID-5 in place, the intent bitmap. It has a write hole: row `hole` of the contract.
     Bitmap5,
+    /// RAID-6 in place, the intent bitmap, with the same hole.
+    Bitmap6,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Log5, Self::Log6, Self::Journal5, Self::Journal6, Self::Window5, Self::Window6, Self::Bitmap5];
+    pub const ALL: [Self; 8] = [
+        Self::Log5,
+        Self::Log6,
+        Self::Journal5,
+        Self::Journal6,
+        Self::Window5,
+        Self::Window6,
+        Self::Bitmap5,
+        Self::Bitmap6,
+    ];
 
     /// Its name, as the command takes it.
     pub fn name(self) -> &'static str {
@@ -44,6 +54,7 @@ impl Kind {
             Self::Window5 => "window5",
             Self::Window6 => "window6",
             Self::Bitmap5 => "bitmap5",
+            Self::Bitmap6 => "bitmap6",
         }
     }
 
@@ -51,7 +62,7 @@ impl Kind {
     pub fn parity(self) -> u32 {
         match self {
             Self::Log5 | Self::Journal5 | Self::Window5 | Self::Bitmap5 => 1,
-            Self::Log6 | Self::Journal6 | Self::Window6 => 2,
+            Self::Log6 | Self::Journal6 | Self::Window6 | Self::Bitmap6 => 2,
         }
     }
 
@@ -67,12 +78,17 @@ impl Kind {
 
     /// Whether a row that was under update when power was lost, and loses a chunk too, may have anything there.
     pub(crate) fn has_hole(self) -> bool {
-        self == Self::Bitmap5
+        self.has_bitmap()
+    }
+
+    /// Whether it has the intent bitmap and no journal.
+    fn has_bitmap(self) -> bool {
+        matches!(self, Self::Bitmap5 | Self::Bitmap6)
     }
 
     /// Whether each page is held against a checksum: what elements return without a word is found.
     pub fn has_checksums(self) -> bool {
-        self != Self::Bitmap5
+        !self.has_bitmap()
     }
 
     /// Whether a trim of whole pages is a version like a write.
@@ -143,7 +159,7 @@ impl Shape {
                 // A write may make as much parity due as it has chunks.
                 scheme.queues.plans = 16;
             }
-            if self.kind == Kind::Bitmap5 {
+            if self.kind.has_bitmap() {
                 scheme.journal.policy = JournalPolicy::IntentBitmap;
             }
             return scheme;
