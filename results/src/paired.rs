@@ -20,6 +20,11 @@ pub struct Difference {
     pub is_significant: bool,
 }
 
+/// The mean of a sample, with its interval at 95 %. None where there are fewer than two values.
+pub fn mean(sample: &[f64]) -> Option<Difference> {
+    differences(&vec![0.0; sample.len()], &[sample.to_vec()]).pop().flatten()
+}
+
 /// Differences of several samples from a first one, pair by pair, each with its interval at 95 % for all together. None where
 /// there are fewer than two pairs.
 ///
@@ -117,9 +122,17 @@ mod tests {
         assert_eq!(found[1].map(|it| (it.mean, it.margin, it.is_significant)), Some((1.0, 0.0, true)));
     }
 
+    /// The sample by hand above: mean 3, t(0.975, 4) = 2.776 times sqrt(2.5 / 5).
+    #[test]
+    fn a_mean_has_the_interval_of_student() {
+        let found = mean(&[5.0, 4.0, 3.0, 2.0, 1.0]).unwrap();
+        assert!(close(found.mean, 3.0) && close(found.margin, 2.7764 * 0.5f64.sqrt()), "{found:?}");
+    }
+
     #[test]
     fn one_pair_says_nothing() {
         assert_eq!(differences(&[1.0], &[vec![2.0]]), [None]);
+        assert_eq!(mean(&[1.0]), None);
     }
 
     /// 2,000 comparisons of two equal schemes with each of 3 others: about 5 % call one of them different.
