@@ -165,7 +165,7 @@ mod tests {
         own.paper = Some(Paper::P001);
         let called = all(&own);
         let names: Vec<&str> = called[1].legend.iter().map(|key| key.name.as_str()).collect();
-        let of_paper = ["baseline", "bpu", "raid6", "WAS(2), buffered", "esap", "esap,gc.reserve=9"];
+        let of_paper = ["baseline", "bpu", "raid6", "WAS(2), buffered", "eSAP", "eSAP, gc.reserve=9"];
         assert_eq!(names, of_paper, "a name that two would share is not used");
         assert!(
             called[1].title.starts_with("Figure 8 of paper 001: ")
