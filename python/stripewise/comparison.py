@@ -74,7 +74,7 @@ class Comparison(Sequence[Run]):
         return totals_table(self._runs)
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the report on these runs: one self-contained HTML file with the figures of paper 000.
+        """Writes the report on these runs: one self-contained HTML file with figures.
 
         Returns:
             The file.

@@ -55,10 +55,7 @@ fn list(names: &[String], what: &str) -> String {
 fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     let mut text = format!("<header>\n<h1>{}</h1>\n<p>", escape(title));
     let count: usize = set.runs.iter().map(|run| run.seeds().count()).sum();
-    let seeds = match set.most_seeds() {
-        0 | 1 => String::new(),
-        most => format!(", up to {most} seeds each"),
-    };
+    let seeds = set.seeds().map_or(String::new(), |seeds| format!(" with {seeds} each"));
     let mut stripes: Vec<&str> = set.runs.iter().map(|run| run.stripe.as_str()).collect();
     stripes.sort_unstable();
     stripes.dedup();
@@ -123,10 +120,9 @@ fn section(figure: &Figure) -> String {
 fn totals(set: &Set) -> String {
     let rows = scrolling(&table(&tables::totals(set), true));
     let all = details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false)));
-    let means = match set.most_seeds() {
-        0 | 1 => String::new(),
-        _ => "<p>Totals of several seeds are means; the run is that of the first seed.</p>\n".to_owned(),
-    };
+    let means = set.seeds().map_or(String::new(), |seeds| {
+        format!("<p>Means of {seeds}; the run is that of the first seed.</p>\n")
+    });
     format!("<section id=\"totals\">\n<h2>Runs and totals</h2>\n{means}{rows}{all}</section>\n")
 }
 

@@ -143,7 +143,7 @@ impl Run {
 }
 
 /// The setting that numbers the runs of one scheme and workload.
-pub(crate) const SEED: &str = "seed";
+const SEED: &str = "seed";
 
 /// Joins runs that differ in nothing but their seed, each where its first seed stands, by rising seeds. The same seed
 /// again is the same run again, and left out.

@@ -108,9 +108,12 @@ impl Set {
         found.filter_map(|(scheme, of)| Some((scheme, of.and_then(over)?))).collect()
     }
 
-    /// The largest number of seeds of a run.
-    pub(crate) fn most_seeds(&self) -> usize {
-        self.runs.iter().map(|run| run.others.len() + 1).max().unwrap_or(0)
+    /// `5 seeds`: how many stand behind each run; none where there is one.
+    pub(crate) fn seeds(&self) -> Option<String> {
+        let counts = || self.runs.iter().map(|run| run.others.len() + 1);
+        let (least, most) = (counts().min()?, counts().max()?);
+        let text = if least == most { format!("{most} seeds") } else { format!("{least} to {most} seeds") };
+        (most > 1).then_some(text)
     }
 
     /// What others are compared with, in words.
@@ -284,7 +287,11 @@ mod tests {
         runs.extend((1..=5).map(|seed| of("bpu", seed, 2 * seed + seed % 2)));
         runs.push(of("bpu", 3, 7));
         let set = Set::new(runs, Beside::default());
-        assert_eq!((set.runs.len(), set.most_seeds()), (2, 5), "a seed that is there twice counts once");
+        assert_eq!(
+            (set.runs.len(), set.seeds().as_deref()),
+            (2, Some("5 seeds")),
+            "a seed that is there twice counts once"
+        );
         assert_eq!((set.workloads.as_slice(), set.schemes.len()), (["hm_0".to_owned()].as_slice(), 2));
         let (base, total) = (&set.runs[0], "response_mean_ns");
         assert_eq!(base.values(total), Some([1e6, 2e6, 3e6, 4e6, 5e6].to_vec()), "by rising seeds");

@@ -2,7 +2,7 @@
 
 use crate::chart::{figure, time};
 use crate::figures::Data;
-use crate::run::{Run, SEED};
+use crate::run::Run;
 use crate::set::Set;
 use crate::settings::{Settings, differing};
 use stripewise_results::Figures;
@@ -47,7 +47,7 @@ pub(crate) fn totals(set: &Set) -> Data {
             run.stripe.clone(),
             run.scheme.clone(),
             run.digest.clone(),
-            run.settings.get(SEED).cloned().unwrap_or_default(),
+            seeds(run),
             run.acknowledges.unwrap_or("-").to_owned(),
         ];
         row.extend(shown.iter().map(|(_, name, how)| match (run.total(name), how) {
@@ -58,6 +58,19 @@ pub(crate) fn totals(set: &Set) -> Data {
         data.rows.push(row);
     }
     data
+}
+
+/// `1 to 5`, or each seed where they do not follow each other.
+fn seeds(run: &Run) -> String {
+    let all: Vec<&str> = run.seeds().map(|(_, seed, _)| seed).collect();
+    let numbers: Option<Vec<u64>> = all.iter().map(|seed| seed.parse().ok()).collect();
+    let follow = |seeds: &[u64]| {
+        seeds.len() > 2 && seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]))
+    };
+    match numbers.filter(|seeds| follow(seeds)) {
+        Some(seeds) => format!("{} to {}", seeds[0], seeds[seeds.len() - 1]),
+        None => all.join(", "),
+    }
 }
 
 /// Every total of every run of every seed, exact; a column each.

@@ -108,8 +108,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
 
 /// What a tail is of where runs have several seeds.
 fn operations_of_seeds(set: &Set) -> Option<String> {
-    (set.most_seeds() > 1)
-        .then(|| "Tails are those of the operations of all seeds of a run together.".to_owned())
+    set.seeds().map(|seeds| format!("Tails are those of the operations of {seeds} together."))
 }
 
 /// The 99.9th percentile of each element's operations.

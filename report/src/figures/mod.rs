@@ -161,9 +161,7 @@ fn on_whiskers(set: &Set) -> Option<String> {
 
 /// What values are where runs have several seeds.
 fn means_of_seeds(set: &Set) -> Option<String> {
-    let most = set.most_seeds();
-    let counts = if set.runs.iter().all(|run| run.others.len() + 1 == most) { "" } else { "up to " };
-    (most > 1).then(|| format!("Values are means of {counts}{most} seeds."))
+    set.seeds().map(|seeds| format!("Values are means of {seeds}."))
 }
 
 /// The schemes of a legend.

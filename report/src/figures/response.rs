@@ -85,11 +85,10 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
     if set.schemes.len() == 1 {
         notes.push("One scheme: each bar is 1, its value stands in the table.".to_owned());
     }
-    if set.most_seeds() > 1 {
+    if let Some(seeds) = set.seeds() {
         notes.push(format!(
-            "Means of up to {} seeds. A whisker is the 95 % interval of the difference from the first scheme, seed by seed \
-             (Student; Holm over the schemes): where it excludes 1, the schemes differ.",
-            set.most_seeds()
+            "Means of {seeds}. A whisker is the 95 % interval of the difference from the first scheme, seed by seed \
+             (Student; Holm over the schemes): where it excludes 1, the schemes differ."
         ));
     }
     Figure {

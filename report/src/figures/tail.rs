@@ -64,11 +64,8 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
         panels.push(Panel { title, body });
     }
     notes.extend(notes_on(set.runs.iter().filter(|run| run.structure == structure)));
-    if set.most_seeds() > 1 {
-        notes.push(format!(
-            "A tail is that of the requests of all seeds of a scheme together, up to {}.",
-            set.most_seeds()
-        ));
+    if let Some(seeds) = set.seeds() {
+        notes.push(format!("A tail is that of the requests of {seeds} of a scheme together."));
     }
     Figure {
         id,
