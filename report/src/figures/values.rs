@@ -7,6 +7,9 @@ use crate::set::Set;
 use super::cast::Cast;
 use super::{Data, Figure, Panel, notes_on, on_whiskers};
 
+/// Which runs others are compared with in a table of values, and what that column is called.
+pub(super) type Base = (fn(&Run) -> bool, &'static str);
+
 /// What a figure shows.
 pub(super) struct Shown {
     pub(super) id: &'static str,
@@ -19,7 +22,7 @@ pub(super) struct Shown {
     pub(super) log: bool,
     pub(super) keep: fn(&Run) -> bool,
     /// What the others are compared with in the table of values, and what that is called; without it, the first scheme.
-    pub(super) base: Option<(fn(&Run) -> bool, &'static str)>,
+    pub(super) base: Option<Base>,
 }
 
 pub(super) fn draw(set: &Set, cast: &Cast<'_>, shown: Shown) -> Figure {

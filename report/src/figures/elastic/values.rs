@@ -1,6 +1,6 @@
 //! Figures 7, 8, 9 and 13: one value of each run, by workload and scheme.
 
-use crate::figures::values::{Shown, draw};
+use crate::figures::values::{Base, Shown, draw};
 use crate::figures::{Figure, about, cast::Cast, titled};
 use crate::run::Run;
 use crate::set::Set;
@@ -8,11 +8,7 @@ use crate::set::Set;
 use super::cast::{is_elastic, is_esap, policy, tiers};
 
 /// What a paper's reports compare with; others compare with the first scheme.
-fn over(
-    set: &Set,
-    is_base: fn(&Run) -> bool,
-    name: &'static str,
-) -> Option<(fn(&Run) -> bool, &'static str)> {
+fn over(set: &Set, is_base: fn(&Run) -> bool, name: &'static str) -> Option<Base> {
     set.paper.map(|_| (is_base, name))
 }
 
