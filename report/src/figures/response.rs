@@ -98,7 +98,7 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
             set,
             &format!(
                 "Mean response time of reads, of writes, and of both, over that of {first}: below 1 is better. Arrival to \
-                 acknowledgement, as the scheme acknowledges: what from stands in the table of totals."
+                 acknowledgement; the table of totals says what each scheme acknowledges from."
             ),
             "paper 000, Figure 8 (5+1) and Figure 9 (7+1); it finds Adaptive up to 29.8 % below BPU.",
         ),
