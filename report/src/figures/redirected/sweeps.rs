@@ -23,8 +23,8 @@ pub(super) fn groups(cast: &Cast<'_>) -> Figure {
         (run.column("element").len() as u64).checked_div(groups)
     };
     let about = "Mean waiting time of reads under BRR with parity groups of so many chips, over that with groups of 4; \
-                 mean of the traces, with the least and the largest of them. Printed: paper 002, Figure 14, finds 17.6 % more from 4 \
-                 to 16.";
+                 mean of the traces, with the least and the largest of them. Printed: paper 002, Figure 14, finds 17.6 \
+                 % more from 4 to 16.";
     draw(
         cast.sweep("geometry.groups=", length),
         (14, "read waiting by length of parity groups", about),

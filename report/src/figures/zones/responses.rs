@@ -59,8 +59,8 @@ const ZONES: &str = "60 GB";
 /// Figure 5.
 pub(super) fn means(set: &Set) -> Figure {
     let about = "Mean response time over that of 4 KB-RAIS. Used SSDs have had long random writes; the others begin full. \
-                 Printed: paper 004, Figure 5, finds MC-RAIS 40.2, 43.4 and 49.8 % below 4, 8 and 32 KB-RAIS in the mean of its three \
-                 traces.";
+                 Printed: paper 004, Figure 5, finds MC-RAIS 40.2, 43.4 and 49.8 % below 4, 8 and 32 KB-RAIS in the \
+                 mean of its three traces.";
     let what = "mean response of arrays of one chunk size and MC-RAIS";
     plain(set, &Shown { id: "5", what, about, total: MEAN })
 }
