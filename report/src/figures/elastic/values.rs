@@ -46,8 +46,8 @@ pub(super) fn responses(set: &Set, cast: &Cast<'_>) -> Figure {
         title: titled(set, "Figure 8 of paper 001", "mean response times on a logarithmic axis"),
         about: about(
             set,
-            "Mean response time of all requests, arrival to acknowledgement, on a logarithmic axis. The table of totals says what each \
-             scheme acknowledges from: memory answers faster than flash.",
+            "Mean response time of all requests, arrival to acknowledgement, on a logarithmic axis. The table of totals \
+             says what each scheme acknowledges from: memory answers faster than flash.",
             "paper 001, Figure 8, finds WAS(2) 60.9 to 79.3 % below eSAP in RAID-5, 56.8 to 80.9 % in RAID-6. There a \
              write is acknowledged when it is in the buffer, unless it is the one that triggers a flush, which waits for \
              the flush and for the GC that it needs; \"durable\" acknowledges when the write is on the elements.",
