@@ -100,7 +100,7 @@ class Comparison(Sequence[Run]):
         return aggregate_table(self._runs, list(totals))
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the report on these runs: one self-contained HTML file with the figures of paper 000.
+        """Writes the report on these runs: one self-contained HTML file with figures.
 
         Returns:
             The file.

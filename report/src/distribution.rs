@@ -32,6 +32,27 @@ impl Distribution {
         rising.then_some(Self { steps })
     }
 
+    /// Of the values of both.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let rises = |of: &Self| {
+            let mut before = 0;
+            let rise = |&(value, seen): &(u64, u64)| (value, seen - std::mem::replace(&mut before, seen));
+            of.steps.iter().map(rise).collect::<Vec<_>>()
+        };
+        let mut all = [rises(self), rises(other)].concat();
+        all.sort_unstable();
+        let mut steps: Vec<(u64, u64)> = Vec::with_capacity(all.len());
+        let mut seen = 0;
+        for (value, count) in all {
+            seen += count;
+            match steps.last_mut() {
+                Some(last) if last.0 == value => last.1 = seen,
+                _ => steps.push((value, seen)),
+            }
+        }
+        Self { steps }
+    }
+
     /// How many values there are.
     pub(crate) fn count(&self) -> u64 {
         self.steps.last().map_or(0, |last| last.1)
@@ -79,6 +100,13 @@ mod tests {
             [Some(5_000), Some(9_900), Some(9_990), Some(10_000)]
         );
         assert_eq!(Distribution::default().quantile(99_900), None);
+    }
+
+    #[test]
+    fn two_joined_are_that_of_all_their_values() {
+        let (a, b) = (vec![1, 2, 2, 9], vec![2, 5, 5, 7]);
+        let joined = Distribution::of_values(a.clone()).with(&Distribution::of_values(b.clone()));
+        assert_eq!(joined, Distribution::of_values([a, b].concat()));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Reports: one HTML file with the figures of papers 000 to 004 for the runs that it is given.
+//! Reports: one HTML file with figures of the runs that it is given, and for the evaluation of a paper the paper's own.
 //!
 //! All of it is drawn from the tables that runs leave, so a report can be made long after them and of runs of other
-//! machines. The file is whole in itself: no script, no font, no picture comes from elsewhere. What a figure lacks it
-//! says, with the reason.
+//! machines. The file is whole in itself: no script, no font, no picture comes from elsewhere. Every run is under its
+//! scheme's name in every figure for which it has data, and a figure without data is left out. What papers printed stands in
+//! the reports of their evaluations alone, marked.
 //!
 //! The charts are our own layer of SVG (`chart/`), not a library's, because of what is asked of them together: the same
 //! drawing in light, dark and print through variables of the style sheet; series told apart without colour by hatch,
@@ -58,7 +59,7 @@ struct Beside {
     decision_ns: Vec<(String, f64)>,
     /// What parity logging would cost.
     logging: Vec<Logging>,
-    /// Whose figures alone are drawn.
+    /// The paper whose figures are drawn, with their numbers and what was printed.
     paper: Option<Paper>,
 }
 
@@ -99,7 +100,7 @@ impl Report {
     }
 
     /// What one decision of the update policy `policy` (as schemes name it: `adaptive`, say) takes on this machine, in
-    /// nanoseconds: Figure 14 is the decisions of a run times this.
+    /// nanoseconds. Paper 000's report shows the decisions of a run times this.
     #[must_use]
     pub fn decision_ns(mut self, policy: &str, ns: f64) -> Self {
         self.beside.decision_ns.push((policy.to_owned(), ns));
@@ -113,7 +114,7 @@ impl Report {
         self
     }
 
-    /// Draws the figures of this paper alone.
+    /// Draws the figures of this paper, with their numbers and what the paper printed. A report without a paper has neither.
     #[must_use]
     pub fn figures_of(mut self, paper: Paper) -> Self {
         self.beside.paper = Some(paper);

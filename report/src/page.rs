@@ -54,31 +54,37 @@ fn list(names: &[String], what: &str) -> String {
 
 fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     let mut text = format!("<header>\n<h1>{}</h1>\n<p>", escape(title));
+    let count: usize = set.runs.iter().map(|run| run.seeds().count()).sum();
+    let seeds = set.seeds().map_or(String::new(), |seeds| format!(" with {seeds} each"));
+    let mut stripes: Vec<&str> = set.runs.iter().map(|run| run.stripe.as_str()).collect();
+    stripes.sort_unstable();
+    stripes.dedup();
+    let whose = if set.paper.is_some() {
+        "The figures have the numbers of the paper's, and are"
+    } else {
+        "The figures are"
+    };
     write!(
         text,
-        "{} runs: {} over {}, stripes of {}. The figures are those of the papers that they name, drawn from the tables of \
-         these runs alone; where nothing else is said, what others are compared with is {}.",
-        set.runs.len(),
+        "{count} runs: {} over {}{seeds}, stripes of {}. {whose} drawn from the tables of these runs; where nothing else is \
+         said, what others are compared with is {}.",
         escape(&list(&set.schemes, "schemes")),
         escape(&list(&set.workloads, "workloads")),
-        escape(&set.structures.join(", ")),
+        escape(&stripes.join(", ")),
         escape(&set.base_name()),
     )
     .expect("a string takes all");
     text += "</p>\n<nav aria-label=\"Figures\"><a href=\"#totals\">Totals</a>";
     for figure in figures {
         let short = figure.title.split(':').next().unwrap_or(&figure.title);
-        let class =
-            if figure.panels.iter().all(|panel| panel.body.is_err()) { " class=\"empty\"" } else { "" };
-        write!(text, " <a{class} href=\"#{}\">{}</a>", figure.id, escape(short)).expect("a string takes all");
+        write!(text, " <a href=\"#{}\">{}</a>", figure.id, escape(short)).expect("a string takes all");
     }
     text + " <a href=\"#settings\">Settings</a></nav>\n</header>\n"
 }
 
 fn section(figure: &Figure) -> String {
     let mut text = format!("<section id=\"{}\">\n<h2>{}</h2>\n", figure.id, escape(&figure.title));
-    let drawn = figure.panels.iter().any(|panel| panel.body.is_ok());
-    if drawn && !figure.legend.is_empty() {
+    if !figure.legend.is_empty() {
         text += "<ul class=\"legend\">";
         for key in &figure.legend {
             let swatch = swatch(key.look, key.is_line);
@@ -87,28 +93,22 @@ fn section(figure: &Figure) -> String {
         text += "</ul>\n";
     }
     text += "<div class=\"panels\">\n";
+    let mut notes = figure.notes.clone();
     for panel in &figure.panels {
         let title = escape(&panel.title);
         match &panel.body {
             Ok(svg) => writeln!(
                 text,
                 "<figure><figcaption>{title}</figcaption><div class=\"scroll\">{svg}</div></figure>"
-            ),
-            Err(why) => {
-                writeln!(
-                    text,
-                    "<figure class=\"empty\"><figcaption>{title}</figcaption><p>{}</p></figure>",
-                    marked(why)
-                )
-            }
+            )
+            .expect("a string takes all"),
+            Err(why) => notes.push(format!("Not drawn: {}, {why}.", panel.title)),
         }
-        .expect("a string takes all");
     }
     text += "</div>\n";
     writeln!(text, "<p class=\"about\">{}</p>", marked(&figure.about)).expect("a string takes all");
-    let mut notes: Vec<&String> = figure.notes.iter().collect();
     notes.dedup();
-    for note in notes {
+    for note in &notes {
         writeln!(text, "<p class=\"note\">{}</p>", marked(note)).expect("a string takes all");
     }
     if !figure.data.rows.is_empty() {
@@ -120,7 +120,10 @@ fn section(figure: &Figure) -> String {
 fn totals(set: &Set) -> String {
     let rows = scrolling(&table(&tables::totals(set), true));
     let all = details("Every total of every run", &scrolling(&table(&tables::all_totals(set), false)));
-    format!("<section id=\"totals\">\n<h2>Runs and totals</h2>\n{rows}{all}</section>\n")
+    let means = set.seeds().map_or(String::new(), |seeds| {
+        format!("<p>Means of {seeds}; the run is that of the first seed.</p>\n")
+    });
+    format!("<section id=\"totals\">\n<h2>Runs and totals</h2>\n{means}{rows}{all}</section>\n")
 }
 
 fn settings(set: &Set) -> String {

@@ -1,6 +1,7 @@
 //! What a report takes from a finished run: its tables, read once.
 
-use stripewise_results::{Columns, Figure, Figures, FinishedRun, Table};
+use stripewise_array::Scheme;
+use stripewise_results::{Columns, Figure, Figures, FinishedRun, Table, paired};
 use stripewise_sim::tables::LatencyKind;
 
 use crate::distribution::Distribution;
@@ -23,25 +24,40 @@ impl From<FinishedRun> for Source {
     }
 }
 
-/// One run, as figures see it.
-#[derive(Clone, Debug)]
+/// One run, as figures see it; or the runs of several seeds of one scheme and workload, which figures show as one.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
-    /// The first digits of the run digest.
+    /// The first digits of the run digest, of the first seed where there are several.
     pub(crate) digest: String,
     pub(crate) workload: String,
     pub(crate) scheme: String,
-    /// Data and parity chunks of a stripe, as in `5+1`.
+    /// The array: what stands side by side. Data and parity chunks of a stripe, as in `5+1`, or the number of members.
     pub(crate) structure: String,
+    /// Data and parity chunks of a stripe.
+    pub(crate) stripe: String,
+    /// What has a write when it is acknowledged, where that is known.
+    pub(crate) acknowledges: Option<&'static str>,
     pub(crate) settings: Settings,
+    /// Of the first seed.
     pub(crate) totals: Figures,
-    /// The columns of the table of elements.
+    /// The seeds behind the first.
+    pub(crate) others: Vec<Seed>,
+    /// The columns of the table of elements; means over the seeds.
     pub(crate) elements: Columns,
-    /// Response times of all requests.
+    /// Response times of all requests of all seeds.
     pub(crate) responses: Option<Distribution>,
     /// Latencies of the operations on each element, queueing included; empty when they were not kept.
     pub(crate) operations: Vec<Distribution>,
     /// Slices of time in which so many elements collected garbage, from none on; empty when they were not counted.
     pub(crate) collecting: Vec<u64>,
+}
+
+/// The run of a further seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Seed {
+    pub(crate) digest: String,
+    pub(crate) seed: String,
+    pub(crate) totals: Figures,
 }
 
 /// Digits of a digest that a report shows.
@@ -61,7 +77,10 @@ impl Run {
             workload: named.unwrap_or_else(|| settings::workload_name(run.inputs())),
             scheme: settings.get("scheme.name").cloned().unwrap_or_else(|| "scheme".to_owned()),
             structure: structure(&settings, count),
+            stripe: structure(&settings, count),
+            acknowledges: Scheme::acknowledges_in(run.inputs().configuration()),
             totals: run.totals()?,
+            others: Vec::new(),
             settings,
             elements,
             responses: kept(LatencyKind::Both, 0),
@@ -73,12 +92,38 @@ impl Run {
         })
     }
 
-    /// A total as a number.
+    /// A total as a number, the mean over the seeds; none where one of them lacks it.
     pub(crate) fn total(&self, name: &str) -> Option<f64> {
-        self.totals.get(name).map(|total| match total {
-            Figure::Count(count) => count as f64,
-            Figure::Real(real) => real,
-        })
+        let values = self.values(name)?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// A total of each seed; none where one of them lacks it.
+    pub(crate) fn values(&self, name: &str) -> Option<Vec<f64>> {
+        self.seeds().map(|(.., totals)| totals.get(name).map(number)).collect()
+    }
+
+    /// The ends of the 95 % interval of a total's mean; none with one seed, or where the seeds changed nothing.
+    pub(crate) fn interval(&self, name: &str) -> Option<(f64, f64)> {
+        let (mean, margin) = (self.total(name)?, paired::margin(&self.values(name)?)?);
+        (margin > 0.0).then_some((mean - margin, mean + margin))
+    }
+
+    /// Digest, seed and totals of each run.
+    pub(crate) fn seeds(&self) -> impl Iterator<Item = (&str, &str, &Figures)> {
+        let first = self.settings.get(SEED).map_or("", String::as_str);
+        let first = first.split(',').next().unwrap_or(first);
+        let others = self.others.iter().map(|of| (of.digest.as_str(), of.seed.as_str(), &of.totals));
+        std::iter::once((self.digest.as_str(), first, &self.totals)).chain(others)
+    }
+
+    /// How a value of several seeds was made, behind it; nothing with one seed.
+    pub(crate) fn of_seeds(&self) -> String {
+        if self.others.is_empty() {
+            String::new()
+        } else {
+            format!(", mean of {} seeds", self.others.len() + 1)
+        }
     }
 
     /// Whether its stripes have parity.
@@ -94,6 +139,74 @@ impl Run {
     /// A column of the table of elements, empty when there is none of that name.
     pub(crate) fn column(&self, name: &str) -> &[u64] {
         self.elements.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The setting that numbers the runs of one scheme and workload.
+const SEED: &str = "seed";
+
+/// Joins runs that differ in nothing but their seed, each where its first seed stands, by rising seeds. The same seed
+/// again is the same run again, and left out.
+pub(crate) fn join_seeds(runs: Vec<Run>) -> Vec<Run> {
+    let alike = |a: &Run, b: &Run| {
+        let names = |run: &Run| [&run.scheme, &run.workload, &run.structure].map(String::clone);
+        let but_seeds = |(name, _): &(&String, &String)| !is_seed(name);
+        let settings = a.settings.iter().filter(but_seeds);
+        names(a) == names(b) && settings.eq(b.settings.iter().filter(but_seeds))
+    };
+    let mut joined: Vec<Vec<Run>> = Vec::new();
+    for run in runs {
+        match joined.iter_mut().find(|runs| alike(&runs[0], &run)) {
+            Some(same) if same.iter().any(|other| other.settings == run.settings) => {}
+            Some(seeds) => seeds.push(run),
+            None => joined.push(vec![run]),
+        }
+    }
+    joined.into_iter().map(join).collect()
+}
+
+/// Whether a setting is a seed, of the run or of its workload.
+pub(crate) fn is_seed(name: &str) -> bool {
+    matches!(name, SEED | "workload.seed")
+}
+
+/// Runs of different seeds as one.
+fn join(mut runs: Vec<Run>) -> Run {
+    let number = |run: &Run| run.settings.get(SEED).and_then(|seed| seed.parse::<u64>().ok());
+    runs.sort_by_key(number);
+    let count = runs.len() as u64;
+    let mut runs = runs.into_iter();
+    let mut joined = runs.next().expect("one at least");
+    for run in runs {
+        for (name, seeds) in joined.settings.iter_mut().filter(|(name, _)| is_seed(name)) {
+            *seeds += &format!(", {}", run.settings.get(name).map_or("-", String::as_str));
+        }
+        for (name, column) in &mut joined.elements {
+            let theirs = run.column(name);
+            column.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours = ours.saturating_add(*theirs));
+        }
+        joined.collecting.resize(joined.collecting.len().max(run.collecting.len()), 0);
+        joined.collecting.iter_mut().zip(&run.collecting).for_each(|(ours, theirs)| *ours += theirs);
+        joined.responses = match (joined.responses, &run.responses) {
+            (Some(ours), Some(theirs)) => Some(ours.with(theirs)),
+            _ => None,
+        };
+        joined.operations =
+            joined.operations.iter().zip(&run.operations).map(|(ours, theirs)| ours.with(theirs)).collect();
+        let seed = run.settings.get(SEED).cloned().unwrap_or_default();
+        joined.others.push(Seed { digest: run.digest, seed, totals: run.totals });
+    }
+    for column in joined.elements.values_mut() {
+        column.iter_mut().for_each(|sum| *sum = (*sum + count / 2) / count);
+    }
+    joined
+}
+
+/// Counts above 2^53 are rounded: far below what is shown.
+fn number(total: Figure) -> f64 {
+    match total {
+        Figure::Count(count) => count as f64,
+        Figure::Real(real) => real,
     }
 }
 

@@ -1,11 +1,14 @@
 //! Runs side by side: which workloads, stripe structures and schemes there are, and which run is where.
 
 use crate::chart::Look;
-use crate::run::Run;
+use crate::run::{Run, is_seed, join_seeds};
 use crate::{Beside, Logging, Paper};
+use std::collections::BTreeMap;
+use stripewise_results::paired::{self, Pairs};
 use stripewise_results::settings::{apart, is_of_scheme};
 
-/// Runs, and their workloads, structures and schemes in the order of their first appearance.
+/// Runs, and their workloads, structures and schemes in the order of their first appearance. Seeds of one scheme and
+/// workload are one run.
 pub(crate) struct Set {
     pub(crate) runs: Vec<Run>,
     pub(crate) workloads: Vec<String>,
@@ -17,8 +20,12 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    pub(crate) fn new(mut runs: Vec<Run>, beside: Beside) -> Self {
+    pub(crate) fn new(runs: Vec<Run>, beside: Beside) -> Self {
+        let mut runs = join_seeds(runs);
         join_without_parity(&mut runs);
+        if beside.paper.is_none() {
+            join_as_wide(&mut runs);
+        }
         name_apart(&mut runs);
         let distinct = |of: fn(&Run) -> &String| {
             let mut found: Vec<String> = Vec::new();
@@ -67,11 +74,6 @@ impl Set {
         self.beside.decision_ns.iter().find(|(name, _)| name == policy).map(|(_, ns)| *ns)
     }
 
-    /// Whether it was measured what a decision takes.
-    pub(crate) fn decisions_timed(&self) -> bool {
-        !self.beside.decision_ns.is_empty()
-    }
-
     /// What parity logging would cost on a workload, where a model counted it.
     pub(crate) fn logging(&self, workload: &str, parity: u32) -> Option<&Logging> {
         self.beside.logging.iter().find(|one| one.workload == workload && one.parity == parity)
@@ -80,6 +82,39 @@ impl Set {
     /// What the other runs of a workload are compared with: the run of its first scheme.
     pub(crate) fn base(&self, structure: &str, workload: &str) -> Option<&Run> {
         self.schemes.iter().find_map(|scheme| self.find(structure, workload, scheme))
+    }
+
+    /// The 95 % intervals of a total over that of the first scheme, by the paired differences of seeds that both have.
+    /// None for the first scheme, which is 1; and none with one seed, or where the seeds changed nothing.
+    pub(crate) fn intervals_over_base(
+        &self,
+        structure: &str,
+        workload: &str,
+        total: &str,
+    ) -> BTreeMap<&str, (f64, f64)> {
+        let runs = self.runs_on(structure, workload);
+        let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
+        let seeds = |run: &Run| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();
+        let is_paired = |run: &Run| seeds(run) == seeds(base);
+        let paired = others.iter().filter(|(_, run)| is_paired(run));
+        let Some((first, mean)) = base.values(total).zip(base.total(total)) else { return BTreeMap::new() };
+        let pairs = |run: &Run| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
+        let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
+            paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
+        let found = schemes.into_iter().zip(paired::differences(&samples.iter().collect::<Vec<_>>()));
+        let over = |of: paired::Difference| {
+            let ends = (1.0 + (of.mean - of.margin) / mean, 1.0 + (of.mean + of.margin) / mean);
+            Some(ends).filter(|_| of.margin > 0.0 && mean > 0.0)
+        };
+        found.filter_map(|(scheme, of)| Some((scheme, of.and_then(over)?))).collect()
+    }
+
+    /// `5 seeds`: how many stand behind each run; none where there is one.
+    pub(crate) fn seeds(&self) -> Option<String> {
+        let counts = || self.runs.iter().map(|run| run.others.len() + 1);
+        let (least, most) = (counts().min()?, counts().max()?);
+        let text = if least == most { format!("{most} seeds") } else { format!("{least} to {most} seeds") };
+        (most > 1).then_some(text)
     }
 
     /// What others are compared with, in words.
@@ -127,11 +162,26 @@ fn join_without_parity(runs: &mut [Run]) {
     }
 }
 
+/// Shows runs over as many members side by side, whatever the stripes of their schemes are.
+fn join_as_wide(runs: &mut [Run]) {
+    let members = |run: &Run| run.column("element").len();
+    let first =
+        |run: &Run| runs.iter().find(|other| members(other) == members(run)).map(|other| &other.structure);
+    let is_mixed = |run: &Run| {
+        let alike = |other: &&Run| members(other) == members(run);
+        runs.iter().filter(alike).any(|other| Some(&other.structure) != first(run))
+    };
+    let mixed: Vec<bool> = runs.iter().map(is_mixed).collect();
+    for (run, _) in runs.iter_mut().zip(mixed).filter(|(_, is_mixed)| *is_mixed) {
+        run.structure = format!("{} members", members(run));
+    }
+}
+
 /// Gives different names to schemes and workloads that are not the same and are called so.
 fn name_apart(runs: &mut [Run]) {
     let of_scheme = |name: &str| is_of_scheme(name) && name != "scheme.name" && name != "scheme.description";
     let schemes = suffixes(runs, |run| run.scheme.clone(), of_scheme);
-    let beside = |name: &str| !is_of_scheme(name) && name != "device.name";
+    let beside = |name: &str| !is_of_scheme(name) && name != "device.name" && !is_seed(name);
     let workloads = suffixes(runs, |run| format!("{}\n{}", run.structure, run.workload), beside);
     for ((run, scheme), workload) in runs.iter_mut().zip(schemes).zip(workloads) {
         run.scheme += &scheme;
@@ -165,9 +215,7 @@ mod tests {
             settings: settings.collect(),
             totals: Figures::new(),
             elements: Default::default(),
-            responses: None,
-            operations: Vec::new(),
-            collecting: Vec::new(),
+            ..Run::default()
         }
     }
 
@@ -190,6 +238,41 @@ mod tests {
         assert_eq!(set(vec![of("open:1", "1+aaa"), of("open:9", "1+bbb")]), ["w (open:1)", "w (open:9)"]);
         let three = set(vec![of("open:1", "1+aaa"), of("open:9", "1+bbb"), of("open:1", "1+bbb")]);
         assert_eq!(three, ["w (open:1, version aaa)", "w (open:9, version bbb)", "w (open:1, version bbb)"]);
+    }
+
+    /// A mean of 1, 2, 3, 4 and 5 ms: 3 ms, and by hand the interval of Student, 2.776 times sqrt(2.5 / 5) ms.
+    #[test]
+    fn seeds_of_a_scheme_and_workload_are_one_run_with_an_interval() {
+        let of = |scheme: &str, seed: u64, ms: u64| {
+            let (text, name) = (seed.to_string(), "response_mean_ns");
+            let mut run = run("hm_0", scheme, &[("seed", &text), ("workload.seed", &text)]);
+            run.totals.add(name, stripewise_results::Figure::Count(ms * 1_000_000)).unwrap();
+            run.elements.insert("erase_blocks".to_owned(), vec![seed, 10 * seed]);
+            run
+        };
+        let mut runs: Vec<Run> = (1..=5).rev().map(|seed| of("baseline", seed, seed)).collect();
+        runs.extend((1..=5).map(|seed| of("bpu", seed, 2 * seed + seed % 2)));
+        runs.push(of("bpu", 3, 7));
+        let set = Set::new(runs, Beside::default());
+        assert_eq!(
+            (set.runs.len(), set.seeds().as_deref()),
+            (2, Some("5 seeds")),
+            "a seed that is there twice counts once"
+        );
+        assert_eq!((set.workloads.as_slice(), set.schemes.len()), (["hm_0".to_owned()].as_slice(), 2));
+        let (base, total) = (&set.runs[0], "response_mean_ns");
+        assert_eq!(base.values(total), Some([1e6, 2e6, 3e6, 4e6, 5e6].to_vec()), "by rising seeds");
+        assert_eq!((base.total(total), base.of_seeds().as_str()), (Some(3e6), ", mean of 5 seeds"));
+        let (low, high) = base.interval(total).unwrap();
+        assert!(
+            (low - (3e6 - 1.9632e6)).abs() < 1e3 && (high - (3e6 + 1.9632e6)).abs() < 1e3,
+            "{low} {high}"
+        );
+        assert_eq!(base.column("erase_blocks"), [3, 30]);
+        // Differences 2, 2, 4, 4, 6 of which the mean over 3 is 1.2: seeds are paired.
+        let over = set.intervals_over_base("5+1", "hm_0", total);
+        let (low, high) = over["bpu"];
+        assert!(((low + high) / 2.0 - 2.2).abs() < 1e-9 && low > 1.0 && over.len() == 1, "{low} {high}");
     }
 
     #[test]

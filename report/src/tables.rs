@@ -4,6 +4,7 @@ use crate::chart::{figure, time};
 use crate::figures::Data;
 use crate::run::Run;
 use crate::set::Set;
+use stripewise_results::Figures;
 use stripewise_results::settings::{Settings, differing};
 
 /// How a total is written.
@@ -13,8 +14,8 @@ enum As {
     Number,
 }
 
-/// The totals that everybody looks for: title, name, and how it is written.
-const TOTALS: [(&str, &str, As); 14] = [
+/// The totals that readers look for first: title, name, and how it is written.
+const TOTALS: [(&str, &str, As); 15] = [
     ("requests", "requests", As::Number),
     ("mean", "response_mean_ns", As::Time),
     ("read", "read_mean_ns", As::Time),
@@ -25,22 +26,30 @@ const TOTALS: [(&str, &str, As); 14] = [
     ("pre-reads", "pre_read_pages", As::Number),
     ("parity updates", "updates", As::Number),
     ("adjusted", "updates_adjusted", As::Number),
+    ("programs a host page", "programs_per_host_page", As::Number),
+    ("pages buffered at the end", "drained_pages", As::Number),
     ("erases", "erase_blocks", As::Number),
-    ("write amplification", "programs_per_member_page", As::Number),
     ("cv of blocked", "blocked_cv", As::Number),
     ("simulated", "simulated_ns", As::Time),
 ];
 
-/// One row a run.
+/// One row a scheme and workload, of means where there are several seeds.
 pub(crate) fn totals(set: &Set) -> Data {
-    let mut data = Data { texts: 4, ..Data::default() };
-    data.head = ["workload", "stripe", "scheme", "run"].map(str::to_owned).into();
+    let mut data = Data { texts: 6, ..Data::default() };
+    data.head =
+        ["workload", "stripe", "scheme", "run", "seeds", "acknowledged from"].map(str::to_owned).into();
     let shown: Vec<_> =
         TOTALS.iter().filter(|(_, name, _)| set.runs.iter().any(|run| run.total(name).is_some())).collect();
     data.head.extend(shown.iter().map(|(title, ..)| (*title).to_owned()));
     for run in &set.runs {
-        let mut row =
-            vec![run.workload.clone(), run.structure.clone(), run.scheme.clone(), run.digest.clone()];
+        let mut row = vec![
+            run.workload.clone(),
+            run.stripe.clone(),
+            run.scheme.clone(),
+            run.digest.clone(),
+            seeds(run),
+            run.acknowledges.unwrap_or("-").to_owned(),
+        ];
         row.extend(shown.iter().map(|(_, name, how)| match (run.total(name), how) {
             (None, _) => "-".to_owned(),
             (Some(ns), As::Time) => time(ns),
@@ -51,25 +60,42 @@ pub(crate) fn totals(set: &Set) -> Data {
     data
 }
 
-/// Every total of every run, exact.
+/// `1 to 5`, or each seed where they do not follow each other.
+fn seeds(run: &Run) -> String {
+    let all: Vec<&str> = run.seeds().map(|(_, seed, _)| seed).collect();
+    let numbers: Option<Vec<u64>> = all.iter().map(|seed| seed.parse().ok()).collect();
+    let follow = |seeds: &[u64]| {
+        seeds.len() > 2 && seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]))
+    };
+    match numbers.filter(|seeds| follow(seeds)) {
+        Some(seeds) => format!("{} to {}", seeds[0], seeds[seeds.len() - 1]),
+        None => all.join(", "),
+    }
+}
+
+/// Every total of every run of every seed, exact; a column each.
 pub(crate) fn all_totals(set: &Set) -> Data {
+    let runs =
+        || set.runs.iter().flat_map(|run| run.seeds().map(move |(digest, seed, of)| (run, digest, seed, of)));
     let mut names: Vec<&str> = Vec::new();
-    for total in set.runs.iter().flat_map(|run| run.totals.iter()) {
+    for total in runs().flat_map(|(.., totals)| totals.iter()) {
         if !names.contains(&total.name.as_str()) {
             names.push(&total.name);
         }
     }
-    let exact = |run: &Run, name: &str| match run.totals.get(name) {
+    let exact = |totals: &Figures, name: &str| match totals.get(name) {
         Some(stripewise_results::Figure::Count(count)) => count.to_string(),
         Some(stripewise_results::Figure::Real(real)) => real.to_string(),
         None => "-".to_owned(),
     };
     let mut data = Data { texts: 1, ..Data::default() };
-    data.head =
-        std::iter::once("total".to_owned()).chain(set.runs.iter().map(|run| run.digest.clone())).collect();
+    let row = |name: &str, cells: Vec<String>| std::iter::once(name.to_owned()).chain(cells).collect();
+    data.head = row("total", runs().map(|(_, digest, ..)| digest.to_owned()).collect());
+    data.rows.push(row("workload", runs().map(|(run, ..)| run.workload.clone()).collect()));
+    data.rows.push(row("scheme", runs().map(|(run, ..)| run.scheme.clone()).collect()));
+    data.rows.push(row("seed", runs().map(|(.., seed, _)| seed.to_owned()).collect()));
     for name in names {
-        let values = set.runs.iter().map(|run| exact(run, name));
-        data.rows.push(std::iter::once(name.to_owned()).chain(values).collect());
+        data.rows.push(row(name, runs().map(|(.., totals)| exact(totals, name)).collect()));
     }
     data
 }

@@ -1,6 +1,6 @@
 //! A report of runs whose tables were written by hand: whole in itself, safe, and honest about what it lacks.
 
-use stripewise_report::{Report, Source, papers_order};
+use stripewise_report::{Paper, Report, Source, papers_order};
 use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store};
 use stripewise_sim::tables::{ElementRow, LatencyKind, LatencyRow, Sink};
 
@@ -65,50 +65,58 @@ fn section<'a>(html: &'a str, id: &str) -> &'a str {
 }
 
 #[test]
-fn a_report_has_every_figure_and_nothing_from_elsewhere() {
+fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = Store::new(directory.path());
     let runs =
         vec![run(&store, "baseline", "baseline", 6, true), run(&store, "adaptive", "adaptive", 6, true)];
     let html = Report::new(runs.into_iter().map(Source::from))
         .decision_ns("adaptive", 50.0)
+        .figures_of(Paper::P000)
         .html()
         .expect("a report");
-    for number in [2, 3, 6, 7, 8, 10, 12, 14] {
-        let section = section(&html, &format!("figure-{number}"));
+    let figures = [
+        (2, "imbalance"),
+        (3, "congested"),
+        (6, "routines"),
+        (7, "imbalance-by-scheme"),
+        (8, "response-0"),
+        (10, "tail-0"),
+        (12, "element-tails-0"),
+        (14, "decisions"),
+    ];
+    for (number, id) in figures {
+        let section = section(&html, id);
+        assert!(section.contains(&format!("<h2>Figure {number}: ")), "{section}");
         assert!(section.contains("<svg class=\"chart\""), "Figure {number} is drawn: {section}");
-        assert!(section.contains("Paper 000, Figure"), "Figure {number} says what it is after");
+        assert!(section.contains("Printed: paper 000, Figure"), "Figure {number} says what it is after");
         assert!(
             section.contains("<details>") && section.contains("<table>"),
             "Figure {number} has its values"
         );
     }
-    for number in [9, 11, 13] {
-        let section = section(&html, &format!("figure-{number}"));
-        assert!(!section.contains("<svg class=\"chart\""));
-        assert!(
-            section.contains(
-                "No run has a stripe structure of 7+1; <code>--device ssdsim-7+1</code> makes some."
-            )
-        );
-    }
+    // The paper's Figures 9, 11 and 13 are of 7+1, of which there is no run.
+    assert_eq!(html.matches("<section id=").count(), figures.len() + 2, "and totals and settings");
+    assert!(
+        !html.contains("7+1\"") && !html.contains("Figure 9:") && !html.contains("figure class=\"empty\"")
+    );
     for foreign in ["http:", "https:", "src=", "@import", "<script", "<link", "<iframe"] {
         assert!(!html.contains(foreign), "{foreign}");
     }
     assert!(
-        section(&html, "figure-8").contains("overall mean 3.00 ms, 0.750 of the first scheme"),
+        section(&html, "response-0").contains("overall mean 3.00 ms, 0.750 of the first scheme"),
         "3 ms over 4 ms"
     );
-    assert!(section(&html, "figure-6").contains("Adjusted: RCW instead of RMW 20.0 %"));
+    assert!(section(&html, "routines").contains("Adjusted: RCW instead of RMW 20.0 %"));
     assert!(
-        section(&html, "figure-6").contains("RMW, as Baseline 55.0 %"),
+        section(&html, "routines").contains("RMW, as Baseline 55.0 %"),
         "60 less the 5 that were adjusted to it"
     );
-    assert!(section(&html, "figure-10").contains("99.9 % within 20.0 ms"));
-    assert!(section(&html, "figure-12").contains("7.00 ms on average, 2.00 ms to 12.0 ms"));
-    assert!(section(&html, "figure-14").contains("100 decisions take 5.00 µs"), "100 times 50 ns");
-    assert!(section(&html, "figure-8").contains("No garbage collection happened: all of these runs."));
-    assert!(section(&html, "figure-2").contains("one workload, so one value and no distribution"));
+    assert!(section(&html, "tail-0").contains("99.9 % within 20.0 ms"));
+    assert!(section(&html, "element-tails-0").contains("7.00 ms on average, 2.00 ms to 12.0 ms"));
+    assert!(section(&html, "decisions").contains("100 decisions take 5.00 µs"), "100 times 50 ns");
+    assert!(section(&html, "response-0").contains("No garbage collection happened: all of these runs."));
+    assert!(section(&html, "imbalance").contains("one workload, so one value and no distribution"));
     // Each drawing tells what it shows, and what it refers to is there.
     assert_eq!(html.matches("<svg class=\"chart").count(), html.matches("role=\"img\"").count());
     for part in html.split("url(#").skip(1) {
@@ -122,18 +130,39 @@ fn a_report_has_every_figure_and_nothing_from_elsewhere() {
 }
 
 #[test]
-fn names_from_outside_are_text_and_missing_tables_are_told() {
+fn other_reports_have_plain_titles_and_nothing_that_a_paper_printed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::new(directory.path());
+    let runs = vec![run(&store, "baseline", "baseline", 6, true), run(&store, "bpu", "bpu", 6, true)];
+    let html = Report::new(runs.into_iter().map(Source::from)).html().expect("a report");
+    assert!(section(&html, "response-0").contains("<h2>Response times with 5+1</h2>"));
+    assert!(html.contains("<a href=\"#tail-0\">Tail of the response times with 5+1</a>"));
+    for of_papers in ["Figure ", "Figures ", "figure-", "Printed", "paper 000, ", "Paper 000, "] {
+        assert!(!html.contains(of_papers), "{of_papers}");
+    }
+    assert!(!html.contains("id=\"decisions\""), "no decision was timed");
+    assert!(!html.contains("write amplification"));
+    assert!(
+        section(&html, "totals").contains("acknowledged from")
+            && section(&html, "totals").contains(">members<")
+    );
+}
+
+#[test]
+fn names_from_outside_are_text_and_a_figure_without_data_is_absent() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = Store::new(directory.path());
     let run = run(&store, HOSTILE, "baseline", 4, false);
     let source = Source { run, workload: Some(format!("{HOSTILE}'\"&")) };
     let html = Report::new([source]).html().expect("a report");
     assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
-    assert!(section(&html, "figure-3").contains("No operation on an element counts in this run."));
-    let other = html.find("As Figures 10 and 11").expect("3+1 has figures of its own");
-    assert!(html[other..].contains("No read or write of these runs counts"));
-    assert!(section(&html, "figure-14").contains("was not measured for this report"));
-    assert!(section(&html, "figure-10").contains("No run has a stripe structure of 5+1"));
+    for absent in ["congested", "tail-0", "decisions"] {
+        assert!(
+            !html.contains(&format!("id=\"{absent}\"")) && !html.contains(&format!("#{absent}\"")),
+            "{absent}"
+        );
+    }
+    assert!(section(&html, "response-0").contains("<h2>Response times with 3+1</h2>"));
 }
 
 #[test]

@@ -75,9 +75,7 @@ impl Finished {
 
 /// What has a write when it is acknowledged, by the scheme of a run; none where this program does not know the scheme.
 pub fn acknowledges(inputs: &RunInputs) -> Option<&'static str> {
-    let configuration: toml::Table = inputs.configuration().parse().ok()?;
-    let scheme = toml::to_string(configuration.get("scheme")?).ok()?;
-    Scheme::from_toml("run.toml", &scheme).map(|scheme| scheme.acknowledges()).ok()
+    Scheme::acknowledges_in(inputs.configuration())
 }
 
 impl Study {
@@ -197,8 +195,8 @@ impl Study {
         self.jobs.iter().map(|job| &job.config)
     }
 
-    /// The requests that all runs with the first seed get, folded onto the span. They end early when the observer does not want
-    /// to go on.
+    /// The requests that all runs with the first seed get, folded onto the span. They end early when the observer does
+    /// not want to go on.
     ///
     /// # Errors
     /// A trace that cannot be read or folded; [`Error::Stopped`].

@@ -6,6 +6,14 @@ use crate::placement::elastic::AcknowledgeWrites;
 use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
 
 impl Scheme {
+    /// [`Scheme::acknowledges`] of the scheme in the configuration of a run, a TOML document; none where this program
+    /// does not know the scheme.
+    pub fn acknowledges_in(configuration: &str) -> Option<&'static str> {
+        let configuration: toml::Table = configuration.parse().ok()?;
+        let scheme = toml::to_string(configuration.get("scheme")?).ok()?;
+        Scheme::from_toml("run.toml", &scheme).map(|scheme| scheme.acknowledges()).ok()
+    }
+
     /// What has a write when it is acknowledged: members, or memory that survives a loss of power, or memory that does not.
     pub fn acknowledges(&self) -> &'static str {
         let memory = |persistence| match persistence {

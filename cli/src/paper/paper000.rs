@@ -4,7 +4,7 @@ use stripewise_papers::Traces;
 use stripewise_papers::paper000::{
     Measured, Row, cells, findings, intervals, json, markdown, measure_decisions,
 };
-use stripewise_report::{Report, Source};
+use stripewise_report::{Paper, Report, Source};
 
 use super::Args;
 use crate::context::Context;
@@ -34,7 +34,8 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let report = Report::new(runs)
         .decision_ns("baseline", decisions.baseline_ns)
         .decision_ns("bpu", decisions.bpu_ns)
-        .decision_ns("adaptive", decisions.adaptive_ns);
+        .decision_ns("adaptive", decisions.adaptive_ns)
+        .figures_of(Paper::P000);
     let findings = findings(&options.rows, &all, &decisions);
     args.finish(report, json(&findings, &all, &found), &markdown(&findings, &all, &found), &spans, context)
 }

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-/// Looks that differ.
-pub(crate) const LOOKS: usize = 8;
+/// Colours that differ, and hatches.
+const LOOKS: usize = 8;
 
 /// The look of one series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,13 @@ impl Look {
 
     /// The hatch over what is filled; none over the first.
     pub(crate) fn hatch(self) -> Option<usize> {
-        Some(self.0 % LOOKS).filter(|&hatch| hatch > 0)
+        Some(self.texture()).filter(|&hatch| hatch > 0)
+    }
+
+    /// Which hatch or marker it has. When the colours begin again, the textures are shifted against them, so that as
+    /// many pairs differ as there are looks times looks.
+    fn texture(self) -> usize {
+        (self.0 + self.0 / LOOKS) % LOOKS
     }
 
     /// A marker on a line.
@@ -38,7 +44,7 @@ impl Look {
             }
             format!(r#"<polygon class="{class} mark" points="{}"/>"#, points.trim_end())
         };
-        match self.0 % LOOKS {
+        match self.texture() {
             0 => format!(r#"<circle class="{class} mark" cx="{x:.1}" cy="{y:.1}" r="3"/>"#),
             1 => polygon(&[(-2.8, -2.8), (2.8, -2.8), (2.8, 2.8), (-2.8, 2.8)]),
             2 => polygon(&[(0.0, -3.8), (3.5, 2.6), (-3.5, 2.6)]),
@@ -88,4 +94,17 @@ pub(crate) fn hatches() -> String {
         .expect("a string takes all");
     }
     text + "</defs></svg>"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixty_four_series_are_told_apart_by_colour_and_hatch() {
+        let mut looks: Vec<_> = (0..64).map(|at| (Look(at).fill(), Look(at).hatch())).collect();
+        looks.sort();
+        looks.dedup();
+        assert_eq!(looks.len(), 64);
+    }
 }

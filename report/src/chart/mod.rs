@@ -13,7 +13,7 @@ mod svg;
 
 pub(crate) use bars::{Bar, Bars, Group};
 pub(crate) use lines::{Across, Line, Lines};
-pub(crate) use look::{LOOKS, Look, hatches, swatch};
+pub(crate) use look::{Look, hatches, swatch};
 pub(crate) use scale::{Unit, figure, time};
 pub(crate) use strips::{Part, Strip, Strips};
 pub(crate) use svg::escape;

@@ -113,11 +113,12 @@ impl Scale {
         Self { low: low * unit.size, high: high * unit.size, log: true, ticks }
     }
 
-    /// By their logarithms, from a power of ten below `low` to one at or above `high`, which are above zero.
+    /// By their logarithms, from a power of ten no higher than half of `low` to one at or above `high`, which are above zero. So
+    /// the bar of the least value is never lower than a factor of two.
     pub(crate) fn decades(low: f64, high: f64, unit: Unit) -> Self {
         let low = if low > 0.0 { low / unit.size } else { 1.0 };
         let high = (high / unit.size).max(low);
-        let below = libm::ceil(libm::log10(low) - 1e-9) - 1.0;
+        let below = libm::floor(libm::log10(low / 2.0) + 1e-9);
         let above = libm::ceil(libm::log10(high) - 1e-9).max(below + 1.0);
         Self::log(libm::pow(10.0, below) * unit.size, libm::pow(10.0, above) * unit.size, unit)
     }
@@ -216,6 +217,11 @@ mod tests {
         assert_eq!(texts(&Scale::decades(2858.0, 3.76e8, Unit::ONE)).first(), Some(&"1,000"));
         let scale = Scale::decades(1.0, 10.0, Unit::ONE);
         assert!((scale.share(1.0) - 0.5).abs() < 1e-12 && (scale.share(10.0) - 1.0).abs() < 1e-12);
+        for low in [10.0, 10.5, 19.9, 20.0, 99.0] {
+            // Three decades at most, of which a factor of two is a tenth.
+            let share = Scale::decades(low, 100.0, Unit::ONE).share(low);
+            assert!(share > 0.1, "{low}: {share}");
+        }
         assert_eq!(Scale::decades(0.0, 0.0, Unit::ONE).share(0.0), 0.0, "nothing is no panic");
     }
 

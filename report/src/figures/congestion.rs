@@ -4,12 +4,14 @@ use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
 use crate::run::Run;
 use crate::set::Set;
 
-use super::{Data, Figure, Key, Panel, notes_on, scheme_keys};
+use super::{
+    Data, Figure, Key, Panel, about, means_of_seeds, notes_on, on_whiskers, panel_title, scheme_keys, titled,
+};
 
 /// The coefficient of variation of the blocked requests, sampled when requests arrive and after each is served.
 fn cvs(run: &Run) -> [Option<f64>; 2] {
     let of = |total: &str, column: &str| run.total(total).or_else(|| cv(run.column(column)));
-    [of("blocked_cv", "blocked_sum"), of("blocked_cv_served", "blocked_sum_served")]
+    [of(CV, "blocked_sum"), of("blocked_cv_served", "blocked_sum_served")]
 }
 
 /// Standard deviation of the population over the mean (paper 000, section II-C).
@@ -20,6 +22,9 @@ fn cv(sums: &[u64]) -> Option<f64> {
     (mean > 0.0).then(|| libm::sqrt(squares / count) / mean)
 }
 
+/// The total of the first of them.
+const CV: &str = "blocked_cv";
+
 const ARRIVALS: &str = "sampled when requests arrive";
 const SERVED: &str = "sampled after each request is served";
 
@@ -27,7 +32,7 @@ const SERVED: &str = "sampled after each request is served";
 pub(super) fn by_trace(set: &Set) -> Figure {
     let first = set.base_name();
     let mut data = Data::new(
-        &["workload", "stripe", "scheme", "run"],
+        &["workload", "array", "scheme", "run"],
         &["cv at arrivals", "cv after service", "chi-square at arrivals", "chi-square after service"],
     );
     let (mut panels, mut notes, mut has_served) = (Vec::new(), Vec::new(), false);
@@ -44,7 +49,12 @@ pub(super) fn by_trace(set: &Set) -> Figure {
                 look: Look(look),
                 value: cvs[look],
                 whisker: None,
-                tip: format!("{}, {how}: cv {}", run.workload, cvs[look].map_or("-".to_owned(), figure)),
+                tip: format!(
+                    "{}, {how}: cv {}{}",
+                    run.workload,
+                    cvs[look].map_or("-".to_owned(), figure),
+                    run.of_seeds()
+                ),
             };
             let bars = [(1, SERVED), (0, ARRIVALS)].into_iter().filter(|(look, _)| cvs[*look].is_some());
             groups.push(Group { label: run.workload.clone(), bars: bars.map(bar).collect() });
@@ -66,10 +76,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
         notes.extend(notes_on(runs.iter().copied()));
         let title = structure.clone();
         let body = if groups.iter().all(|group| group.bars.is_empty()) {
-            Err(format!(
-                "No request waited at any element of these {} runs, so there is nothing to vary.",
-                groups.len()
-            ))
+            Err("no request waited at any element".to_owned())
         } else {
             let description =
                 format!("Coefficient of variation of blocked requests for {} workloads", groups.len());
@@ -82,7 +89,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
                 groups: &groups,
                 reference: None,
             };
-            Ok(chart.draw(&format!("figure-2-{}", panels.len())))
+            Ok(chart.draw(&format!("imbalance-{}", panels.len())))
         };
         panels.push(Panel { title, body });
     }
@@ -90,14 +97,18 @@ pub(super) fn by_trace(set: &Set) -> Figure {
     if has_served {
         legend.insert(0, Key { look: Look(1), name: SERVED.to_owned(), is_line: false });
     }
+    notes.extend(means_of_seeds(set));
     Figure {
-        id: "figure-2".to_owned(),
-        title: "Figure 2: imbalance of the elements by workload".to_owned(),
-        about: format!(
-            "The coefficient of variation (standard deviation over mean, of the population) of the blocked \
-             requests of the elements, for {first}: 0 is even, and the more the less even. Paper 000, \
-             Figure 2 and section II-C, shows it for 62 LUN traces with 5+1, from 0.24 to 1.18. The paper's text samples \
-             after each request is served; its public program samples when requests arrive."
+        id: "imbalance".to_owned(),
+        title: titled(set, "Figure 2", "imbalance of the elements by workload"),
+        about: about(
+            set,
+            &format!(
+                "The coefficient of variation (standard deviation over mean, of the population) of the blocked requests \
+                 of the elements, for {first}: 0 is even, and the more the less even."
+            ),
+            "paper 000, Figure 2 and section II-C, shows it for 62 LUN traces with 5+1, from 0.24 to 1.18. The paper's text \
+             samples after each request is served; its public program samples when requests arrive.",
         ),
         legend,
         panels,
@@ -109,7 +120,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
 /// Figure 7: the cv of every scheme.
 pub(super) fn by_scheme(set: &Set) -> Figure {
     let mut data = Data::new(
-        &["workload", "stripe", "scheme", "run"],
+        &["workload", "array", "scheme", "run"],
         &["cv at arrivals", "cv after service", "over first"],
     );
     let mut panels = Vec::new();
@@ -123,8 +134,12 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
                 bars.push(Bar {
                     look: set.look(scheme),
                     value: cvs[0],
-                    whisker: None,
-                    tip: format!("{workload}, {scheme}: cv {}", cvs[0].map_or("-".to_owned(), figure)),
+                    whisker: run.interval(CV),
+                    tip: format!(
+                        "{workload}, {scheme}: cv {}{}",
+                        cvs[0].map_or("-".to_owned(), figure),
+                        run.of_seeds()
+                    ),
                 });
                 let number = |value: Option<f64>| value.map_or("-".to_owned(), figure);
                 let over = cvs[0].zip(first).filter(|(_, first)| *first > 0.0).map(|(cv, first)| cv / first);
@@ -141,7 +156,7 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
             groups.push(Group { label: workload.to_owned(), bars });
         }
         let body = if groups.iter().flat_map(|group| &group.bars).all(|bar| bar.value.is_none()) {
-            Err("No request waited at any element of these runs, so there is nothing to vary.".to_owned())
+            Err("no request waited at any element".to_owned())
         } else {
             let chart = Bars {
                 title: structure,
@@ -152,28 +167,24 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
                 groups: &groups,
                 reference: None,
             };
-            Ok(chart.draw(&format!("figure-7-{}", panels.len())))
+            Ok(chart.draw(&format!("imbalance-by-scheme-{}", panels.len())))
         };
-        let letter = if structure == "5+1" {
-            "7(a): "
-        } else if structure == "7+1" {
-            "7(b): "
-        } else {
-            ""
-        };
-        panels.push(Panel { title: format!("{letter}{structure}"), body });
+        panels.push(Panel { title: panel_title(set, 7, structure), body });
     }
     let mut notes = notes_on(set.runs.iter());
     if set.schemes.len() == 1 {
         notes.push("One scheme: there is nothing to compare it with.".to_owned());
     }
+    notes.extend(on_whiskers(set));
     Figure {
-        id: "figure-7".to_owned(),
-        title: "Figure 7: imbalance of the elements by scheme".to_owned(),
-        about: "The coefficient of variation of the blocked requests of the elements, sampled when requests arrive: the \
-                less the more even is the load. Paper 000, Figure 7: (a) for 5+1, (b) for 7+1; it finds Adaptive's 12.1 % \
-                lower than BPU's on average."
-            .to_owned(),
+        id: "imbalance-by-scheme".to_owned(),
+        title: titled(set, "Figure 7", "imbalance of the elements by scheme"),
+        about: about(
+            set,
+            "The coefficient of variation (cv: standard deviation over mean, of the population) of the blocked requests \
+             of the elements, sampled when requests arrive: the less the more even is the load.",
+            "paper 000, Figure 7: (a) for 5+1, (b) for 7+1; it finds Adaptive's 12.1 % lower than BPU's on average.",
+        ),
         legend: scheme_keys(set, false),
         panels,
         notes,

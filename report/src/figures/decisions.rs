@@ -3,11 +3,11 @@
 use crate::chart::{Bar, Bars, Group, Unit, figure, time};
 use crate::set::Set;
 
-use super::{Data, Figure, Panel, scheme_keys};
+use super::{Data, Figure, Panel, about, means_of_seeds, scheme_keys, titled};
 
 pub(super) fn cost(set: &Set) -> Figure {
     let mut data = Data::new(
-        &["workload", "stripe", "scheme", "run"],
+        &["workload", "array", "scheme", "run"],
         &["parity updates", "a decision", "all decisions", "of the simulated time, %"],
     );
     let mut panels = Vec::new();
@@ -26,7 +26,8 @@ pub(super) fn cost(set: &Set) -> Figure {
                     look: set.look(scheme),
                     value: all,
                     whisker: None,
-                    tip: format!("{workload}, {scheme}: {} decisions take {}", figure(updates), text(all)),
+                    tip: format!("{workload}, {scheme}: {} decisions take {}", figure(updates), text(all))
+                        + &run.of_seeds(),
                 });
                 let simulated = run.total("simulated_ns").filter(|&ns| ns > 0.0);
                 let share = all.zip(simulated).map(|(all, simulated)| all / simulated * 100.0);
@@ -55,26 +56,25 @@ pub(super) fn cost(set: &Set) -> Figure {
                 groups: &groups,
                 reference: None,
             };
-            Ok(chart.draw(&format!("figure-14-{}", panels.len())))
-        } else if set.decisions_timed() {
-            Err("No parity was updated in these runs, so nothing was decided.".to_owned())
+            Ok(chart.draw(&format!("decisions-{}", panels.len())))
         } else {
-            Err("What a decision takes on this machine was not measured for this report; `stripewise paper 000` \
-                 measures it."
-                .to_owned())
+            Err("no parity was updated, or the time of a decision was not measured".to_owned())
         };
         panels.push(Panel { title: structure.clone(), body });
     }
     Figure {
-        id: "figure-14".to_owned(),
-        title: "Figure 14: cost of the decisions".to_owned(),
-        about: "The time that all decisions of a run between RMW and RCW take: their number in the run, times the time of \
-                one as measured on this machine. Paper 000, Figure 14, has 1.9 to 16.7 s for Adaptive on an ARM Cortex A7 of \
-                800 MHz: 5.7 µs an update, less than 0.3 % of the I/O time."
-            .to_owned(),
+        id: "decisions".to_owned(),
+        title: titled(set, "Figure 14", "cost of the decisions"),
+        about: about(
+            set,
+            "The time that all decisions of a run between RMW and RCW take: their number in the run, times the time of \
+                one as measured on this machine.",
+            "paper 000, Figure 14, has 1.9 to 16.7 s for Adaptive on an ARM Cortex A7 of 800 MHz: 5.7 µs an update, less \
+             than 0.3 % of the I/O time.",
+        ),
         legend: scheme_keys(set, false),
         panels,
-        notes: Vec::new(),
+        notes: means_of_seeds(set).into_iter().collect(),
         data,
     }
 }

@@ -4,7 +4,9 @@ use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, figure, ti
 use crate::run::Run;
 use crate::set::Set;
 
-use super::{Data, Figure, Key, Named, Panel, none_of_structure, notes_on, place_of, scheme_keys};
+use super::{
+    Data, Figure, Key, Named, Panel, about, means_of_seeds, notes_on, place_of, scheme_keys, titled,
+};
 
 /// The look of the most congested element.
 const CONGESTED: Look = Look(1);
@@ -17,20 +19,18 @@ fn blocked(run: &Run) -> Vec<f64> {
     sums.iter().map(|&sum| sum as f64 / requests).collect()
 }
 
-/// Figure 3: the tail of the most congested element beside those of the rest.
+/// Figure 3: the tail of the most congested element beside those of the rest, for each run, or as in the paper for the first
+/// scheme.
 pub(super) fn most_congested(set: &Set) -> Figure {
     let first = set.base_name();
-    let mut data =
-        Data::new(&["workload", "stripe", "element", "run"], &["mean blocked", "p99", "p99.9", "largest"]);
+    let mut data = Data::new(
+        &["workload", "array", "scheme", "element", "run"],
+        &["mean blocked", "p99", "p99.9", "largest"],
+    );
     let mut panels = Vec::new();
-    let runs: Vec<&Run> = set
-        .structures
-        .iter()
-        .flat_map(|structure| {
-            set.workloads_of(structure).into_iter().map(move |workload| (structure, workload))
-        })
-        .filter_map(|(structure, workload)| set.base(structure, workload))
-        .collect();
+    let is_base =
+        |run: &&Run| set.base(&run.structure, &run.workload).is_some_and(|base| base.scheme == run.scheme);
+    let runs: Vec<&Run> = set.runs.iter().filter(|run| set.paper.is_none() || is_base(run)).collect();
     for run in &runs {
         let blocked = blocked(run);
         let most = (0..blocked.len()).max_by(|&a, &b| blocked[a].total_cmp(&blocked[b]).then(b.cmp(&a)));
@@ -46,6 +46,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             data.row([
                 run.workload.clone(),
                 run.structure.clone(),
+                run.scheme.clone(),
                 format!("{element}{}", if Some(element) == most { ", most congested" } else { "" }),
                 run.digest.clone(),
                 mean,
@@ -55,15 +56,19 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             ]);
         }
         lines.sort_by_key(|line| line.look.is_some());
+        let place = match set.paper {
+            Some(_) => place_of(set, run),
+            None => format!("{}, {}", place_of(set, run), run.scheme),
+        };
         let title = match most.and_then(|most| blocked.get(most)) {
             Some(mean) => {
                 let rest = (blocked.iter().sum::<f64>() - mean) / (blocked.len().max(2) - 1) as f64;
-                format!("{}: {} blocked against {}", place_of(set, run), figure(*mean), figure(rest))
+                format!("{place}: {} blocked against {}", figure(*mean), figure(rest))
             }
-            None => place_of(set, run),
+            None => place,
         };
         let body = if lines.is_empty() {
-            Err("No operation on an element counts in this run.".to_owned())
+            Err("no operation on an element counts in this run".to_owned())
         } else {
             let chart = Lines {
                 title: &title,
@@ -74,24 +79,36 @@ pub(super) fn most_congested(set: &Set) -> Figure {
                 lines: &lines,
                 reference: Some(99.9),
             };
-            Ok(chart.draw(&format!("figure-3-{}", panels.len())))
+            Ok(chart.draw(&format!("congested-{}", panels.len())))
         };
         panels.push(Panel { title, body });
     }
+    let whose = if set.paper.is_some() { format!(", for {first}") } else { String::new() };
+    let mut notes = notes_on(runs.iter().copied());
+    notes.extend(operations_of_seeds(set));
     Figure {
-        id: "figure-3".to_owned(),
-        title: "Figure 3: tail of the most congested element beside the rest".to_owned(),
-        about: format!(
-            "How large a share of the operations on an element ends within a time, waiting in its queue included, from 99 \
-             to 100 %: the most congested element beside the others, each a thin line, for {first}. Above \
-             each drawing: blocked requests on the most congested element against the mean of the rest. Paper 000, Figure \
-             3, shows two LUN traces with 5+1, and concludes that the worst tail is the most congested channel's."
+        id: "congested".to_owned(),
+        title: titled(set, "Figure 3", "tail of the most congested element beside the rest"),
+        about: about(
+            set,
+            &format!(
+                "How large a share of the operations on an element ends within a time, waiting in its queue included, \
+                 from 99 to 100 %: the most congested element beside the others, each a thin line{whose}. Above each \
+                 drawing: blocked requests on the most congested element against the mean of the rest."
+            ),
+            "paper 000, Figure 3, shows two LUN traces with 5+1, and concludes that the worst tail is the most congested \
+             channel's.",
         ),
         legend: vec![Key { look: CONGESTED, name: "most congested element".to_owned(), is_line: true }],
         panels,
-        notes: notes_on(runs.iter().copied()),
+        notes,
         data,
     }
+}
+
+/// What a tail is of where runs have several seeds.
+fn operations_of_seeds(set: &Set) -> Option<String> {
+    set.seeds().map(|seeds| format!("Tails are those of the operations of {seeds} together."))
 }
 
 /// The 99.9th percentile of each element's operations.
@@ -135,10 +152,11 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
                 bar.value = over(mean);
                 bar.whisker = over(least).zip(over(most));
                 bar.tip = format!(
-                    "{workload}, {scheme}: 99.9th percentile of the elements {} on average, {} to {}",
+                    "{workload}, {scheme}: 99.9th percentile of the elements {} on average, {} to {}{}",
                     time(mean),
                     time(least),
-                    time(most)
+                    time(most),
+                    run.of_seeds()
                 );
                 data.row([
                     workload.to_owned(),
@@ -156,9 +174,8 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
         }
         groups.push(Group { label: workload.to_owned(), bars });
     }
-    let panel = if groups.is_empty() {
-        none_of_structure(structure)
-    } else if kept {
+    let id = format!("element-tails-{}", named.place);
+    let body = if kept {
         let chart = Bars {
             title: structure,
             description: "99.9th percentile of the elements' latencies, mean with least and largest, by workload and scheme",
@@ -168,22 +185,27 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
             groups: &groups,
             reference: Some(1.0),
         };
-        Panel { title: structure.to_owned(), body: Ok(chart.draw(&format!("{}-0", named.id))) }
+        Ok(chart.draw(&format!("{id}-0")))
     } else {
-        let why = "No operation on an element counts in these runs.".to_owned();
-        Panel { title: structure.to_owned(), body: Err(why) }
+        Err("no operation on an element counts in these runs".to_owned())
     };
+    let mut notes = notes_on(set.runs.iter().filter(|run| run.structure == structure));
+    notes.extend(means_of_seeds(set));
     Figure {
-        id: named.id,
-        title: format!("{}: tails of the elements with {structure}", named.number),
-        about: format!(
-            "The 99.9th percentile of the latency of each element's operations, waiting in its queue included: the bar is \
-             the mean over the elements, the whisker goes from the least to the largest, all over the mean of \
-             {first}. A short whisker is an even array. Paper 000, Figure 12 (5+1) and Figure 13 (7+1)."
+        id,
+        title: titled(set, &named.number, &format!("tails of the elements with {structure}")),
+        about: about(
+            set,
+            &format!(
+                "The 99.9th percentile of the latency of each element's operations, waiting in its queue included: the \
+                 bar is the mean over the elements, the whisker goes from the least to the largest, all over the mean of \
+                 {first}. A short whisker is an even array."
+            ),
+            "paper 000, Figure 12 (5+1) and Figure 13 (7+1).",
         ),
         legend: scheme_keys(set, false),
-        panels: vec![panel],
-        notes: notes_on(set.runs.iter().filter(|run| run.structure == structure)),
+        panels: vec![Panel { title: structure.to_owned(), body }],
+        notes,
         data,
     }
 }

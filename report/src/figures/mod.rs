@@ -1,6 +1,7 @@
-//! The figures of papers 000 to 004, drawn for whatever runs there are.
+//! The figures of reports: those of papers 000 to 004 for their evaluations, and those that any runs have.
 
 mod caches;
+mod cast;
 mod congestion;
 mod decisions;
 mod elastic;
@@ -9,6 +10,7 @@ mod redirected;
 mod response;
 mod routines;
 mod tail;
+mod values;
 mod zones;
 
 use crate::Paper;
@@ -18,7 +20,7 @@ use crate::set::Set;
 
 /// One figure of a report.
 pub(crate) struct Figure {
-    /// Its place in the page, as in `figure-2`.
+    /// Its place in the page.
     pub(crate) id: String,
     pub(crate) title: String,
     /// What is shown, how it was measured, and where the paper has it.
@@ -41,16 +43,8 @@ pub(crate) struct Key {
 /// One drawing of a figure.
 pub(crate) struct Panel {
     pub(crate) title: String,
-    /// The drawing, or why there is none.
+    /// The drawing, or why there is none: a note of a figure that has others. A figure without any is left out.
     pub(crate) body: Result<String, String>,
-}
-
-/// What stands where there is nothing to draw.
-fn or_none(mut panels: Vec<Panel>, why: &str) -> Vec<Panel> {
-    if panels.is_empty() {
-        panels.push(Panel { title: "none".to_owned(), body: Err(why.to_owned()) });
-    }
-    panels
 }
 
 /// A table of texts; columns after the first `texts` are numbers.
@@ -72,24 +66,29 @@ impl Data {
     }
 }
 
-/// Every figure: those of paper 004 where runs have its arrays, those of paper 003 where runs have its caches, those of paper
-/// 002 where runs redirect reads, those of paper 001 where runs have elastic striping, then those of paper 000; or those of
-/// one paper.
+/// The figures of a set that have something to show: a paper's, or those that any runs have.
 pub(crate) fn all(set: &Set) -> Vec<Figure> {
-    let of = |paper: Paper| set.paper.is_none_or(|only| only == paper);
-    let mut figures = if of(Paper::P004) { zones::all(set) } else { Vec::new() };
-    if of(Paper::P003) {
-        figures.extend(caches::all(set));
-    }
-    if of(Paper::P002) {
-        figures.extend(redirected::all(set));
-    }
-    if of(Paper::P001) {
-        figures.extend(elastic::all(set));
-    }
-    if of(Paper::P000) {
-        figures.extend(paper000(set));
-    }
+    let mut figures = match set.paper {
+        None => of_any_runs(set),
+        Some(Paper::P000) => paper000(set),
+        Some(Paper::P001) => elastic::all(set),
+        Some(Paper::P002) => redirected::all(set),
+        Some(Paper::P003) => caches::all(set),
+        Some(Paper::P004) => zones::all(set),
+    };
+    figures.retain(|figure| figure.panels.iter().any(|panel| panel.body.is_ok()));
+    figures
+}
+
+/// What every run has first, then what elastic striping, redirected reads and collections add.
+fn of_any_runs(set: &Set) -> Vec<Figure> {
+    let mut figures = per_structure(set, [8, 9], response::means);
+    figures.extend(per_structure(set, [10, 11], tail::distributions));
+    figures.extend(per_structure(set, [12, 13], elements::tails));
+    figures.extend([routines::shares(set), congestion::by_scheme(set), elements::most_congested(set)]);
+    figures.extend(elastic::all(set));
+    figures.extend(redirected::of_any_runs(set));
+    figures.push(caches::together(set));
     figures
 }
 
@@ -104,50 +103,65 @@ fn paper000(set: &Set) -> Vec<Figure> {
     figures
 }
 
-/// A figure that the paper has for 5+1 and again for 7+1, for each stripe structure that there is and those two.
+/// A figure that paper 000 has for 5+1 and again for 7+1, for each array that there is, those two first.
 fn per_structure(set: &Set, numbers: [u32; 2], draw: fn(&Set, &str, Named) -> Figure) -> Vec<Figure> {
-    let mut structures: Vec<&str> = PAPERS.to_vec();
-    structures.extend(set.structures.iter().map(String::as_str).filter(|other| !PAPERS.contains(other)));
-    let named = |structure: &str| {
-        let place = PAPERS.iter().position(|paper| *paper == structure);
-        match place {
-            Some(place) => {
-                let number = numbers[place];
-                Named { id: format!("figure-{number}"), number: format!("Figure {number}") }
-            }
-            None => Named {
-                id: format!(
-                    "figure-{}-{}",
-                    numbers[0],
-                    set.structures.iter().position(|s| s == structure).unwrap_or(0)
-                ),
-                number: format!("As Figures {} and {}", numbers[0], numbers[1]),
-            },
-        }
+    let mut structures: Vec<&str> = set.structures.iter().map(String::as_str).collect();
+    structures
+        .sort_by_key(|structure| PAPERS.iter().position(|paper| paper == structure).unwrap_or(PAPERS.len()));
+    let named = |place: usize, structure: &str| Named {
+        place,
+        number: match PAPERS.iter().position(|paper| *paper == structure) {
+            Some(place) => format!("Figure {}", numbers[place]),
+            None => format!("As Figures {} and {}", numbers[0], numbers[1]),
+        },
     };
-    structures.into_iter().map(|structure| draw(set, structure, named(structure))).collect()
+    structures.iter().enumerate().map(|(place, &of)| draw(set, of, named(place, of))).collect()
 }
 
 /// The stripe structures of paper 000.
 const PAPERS: [&str; 2] = ["5+1", "7+1"];
 
-/// Which of the paper's figures it is.
+/// A figure of one array.
 struct Named {
-    id: String,
+    /// Which of the arrays it is of.
+    place: usize,
+    /// Which of the paper's figures it is.
     number: String,
 }
 
-/// A figure without runs of its stripe structure.
-fn none_of_structure(structure: &str) -> Panel {
-    let device = match structure {
-        "7+1" => "; `--device ssdsim-7+1` makes some",
-        "5+1" => "; `--device ssdsim-5+1` makes some",
-        _ => "",
-    };
-    Panel {
-        title: structure.to_owned(),
-        body: Err(format!("No run has a stripe structure of {structure}{device}.")),
+/// The title of a figure. Only a paper's reports have the number.
+fn titled(set: &Set, number: &str, what: &str) -> String {
+    if set.paper.is_some() {
+        return format!("{number}: {what}");
     }
+    let mut letters = what.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+/// What a figure shows, and in a paper's reports what the paper printed.
+fn about(set: &Set, shown: &str, printed: &str) -> String {
+    if set.paper.is_some() { format!("{shown} Printed: {printed}") } else { shown.to_owned() }
+}
+
+/// `5+1` in the paper's reports is panel (a) of a figure, 7+1 is (b).
+fn panel_title(set: &Set, number: u32, structure: &str) -> String {
+    let letter = ["a", "b"].into_iter().zip(PAPERS).find(|(_, paper)| *paper == structure);
+    match letter.filter(|_| set.paper.is_some()) {
+        Some((letter, _)) => format!("{number}({letter}): {structure}"),
+        None => structure.to_owned(),
+    }
+}
+
+/// What whiskers are where runs have several seeds.
+fn on_whiskers(set: &Set) -> Option<String> {
+    let whiskers =
+        "a whisker is the 95 % interval of the mean (Student); there is none where the seeds changed nothing";
+    means_of_seeds(set).map(|means| format!("{}; {whiskers}.", means.trim_end_matches('.')))
+}
+
+/// What values are where runs have several seeds.
+fn means_of_seeds(set: &Set) -> Option<String> {
+    set.seeds().map(|seeds| format!("Values are means of {seeds}."))
 }
 
 /// The schemes of a legend.

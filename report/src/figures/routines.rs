@@ -4,7 +4,7 @@ use crate::chart::{Look, Part, Strip, Strips, figure};
 use crate::run::Run;
 use crate::set::Set;
 
-use super::{Data, Figure, Key, Panel, notes_on};
+use super::{Data, Figure, Key, Panel, about, means_of_seeds, notes_on, panel_title, titled};
 
 /// The parts of a strip: name and look.
 const PARTS: [(&str, Look); 6] = [
@@ -33,7 +33,7 @@ fn parts(run: &Run) -> Option<[f64; 6]> {
 
 pub(super) fn shares(set: &Set) -> Figure {
     let mut data = Data::new(
-        &["workload", "stripe", "scheme", "run"],
+        &["workload", "array", "scheme", "run"],
         &[
             "parity updates",
             "full stripe",
@@ -63,7 +63,11 @@ pub(super) fn shares(set: &Set) -> Figure {
                 let part = |(count, (name, look)): (&f64, &(&str, Look))| Part {
                     look: *look,
                     length: count / all * 100.0,
-                    tip: format!("{workload}, {scheme}: {name} {} %", figure(count / all * 100.0)),
+                    tip: format!(
+                        "{workload}, {scheme}: {name} {} %{}",
+                        figure(count / all * 100.0),
+                        run.of_seeds()
+                    ),
                 };
                 let label = set.short(scheme).to_owned();
                 of_workload.push(Strip { label, parts: counts.iter().zip(&PARTS).map(part).collect() });
@@ -89,7 +93,7 @@ pub(super) fn shares(set: &Set) -> Figure {
             }
         }
         let body = if strips.is_empty() {
-            Err("No parity was updated in these runs, or they do not tell by which routine.".to_owned())
+            Err("no parity was updated in place".to_owned())
         } else {
             let chart = Strips {
                 title: structure,
@@ -98,16 +102,9 @@ pub(super) fn shares(set: &Set) -> Figure {
                 most: 100.0,
                 strips: &strips,
             };
-            Ok(chart.draw(&format!("figure-6-{}", panels.len())))
+            Ok(chart.draw(&format!("routines-{}", panels.len())))
         };
-        let letter = if structure == "5+1" {
-            "6(a): "
-        } else if structure == "7+1" {
-            "6(b): "
-        } else {
-            ""
-        };
-        panels.push(Panel { title: format!("{letter}{structure}"), body });
+        panels.push(Panel { title: panel_title(set, 6, structure), body });
     }
     let logs = set.runs.iter().any(|run| run.total("updates_logged").is_some_and(|logged| logged > 0.0));
     let mut notes = notes_on(set.runs.iter().filter(|run| run.total("updates") == Some(0.0)));
@@ -120,14 +117,17 @@ pub(super) fn shares(set: &Set) -> Figure {
             "Another version made these runs, which do not tell the routines: {runs}. Run them again."
         ));
     }
+    notes.extend(means_of_seeds(set));
     Figure {
-        id: "figure-6".to_owned(),
-        title: "Figure 6: routines of parity updates".to_owned(),
-        about: "By which routine parity was updated: read-modify-write (RMW), read-construct-write (RCW), or a full stripe \
+        id: "routines".to_owned(),
+        title: titled(set, "Figure 6", "routines of parity updates"),
+        about: about(
+            set,
+            "By which routine parity was updated: read-modify-write (RMW), read-construct-write (RCW), or a full stripe \
                 that needs no pre-read. Adjusted are the updates for which Baseline, which counts pre-reads alone, would \
-                have taken the other routine. Paper 000, Figure 6: (a) for 5+1, (b) for 7+1; it finds 56.2 % more Adjusted \
-                with Adaptive than with BPU."
-            .to_owned(),
+                have taken the other routine.",
+            "paper 000, Figure 6: (a) for 5+1, (b) for 7+1; it finds 56.2 % more Adjusted with Adaptive than with BPU.",
+        ),
         legend: PARTS
             .into_iter()
             .filter(|&(name, _)| name != LOGGED || logs)

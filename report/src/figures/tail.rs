@@ -3,7 +3,8 @@
 use crate::chart::{Across, Line, Lines, figure, time};
 use crate::set::Set;
 
-use super::{Data, Figure, Named, Panel, none_of_structure, notes_on, scheme_keys};
+use super::{Data, Figure, Named, Panel, about, notes_on, scheme_keys, titled};
+use crate::run::Run;
 
 /// With fewer requests than this, fewer than ten lie above the 99th percentile.
 const FEW: u64 = 1_000;
@@ -12,33 +13,27 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
     let mut data =
         Data::new(&["workload", "scheme", "run"], &["p99", "p99.9", "p99.99", "largest", "p99.9 over first"]);
     let (mut panels, mut notes) = (Vec::new(), Vec::new());
+    let id = format!("tail-{}", named.place);
     for workload in set.workloads_of(structure) {
-        let p999 = |scheme: &str| {
-            set.find(structure, workload, scheme).and_then(|run| run.total("response_p999_ns"))
-        };
-        let base = set.base(structure, workload).and_then(|run| run.total("response_p999_ns"));
+        let base = set.base(structure, workload).and_then(|run| quantile(run, 99_900));
         let (mut lines, mut few) = (Vec::new(), u64::MAX);
         for (scheme, run) in set.runs_on(structure, workload) {
             let responses = run.responses.as_ref().filter(|responses| responses.count() > 0);
-            let quantile = |parts| match responses.and_then(|responses| responses.quantile(parts)) {
-                Some(ns) => time(ns as f64),
-                None => "-".to_owned(),
-            };
-            let total = |name: &str| run.total(name).map_or("-".to_owned(), time);
-            let over = p999(scheme).zip(base).filter(|(_, first)| *first > 0.0);
+            let text = |parts| quantile(run, parts).map_or("-".to_owned(), time);
+            let over = quantile(run, 99_900).zip(base).filter(|(_, first)| *first > 0.0);
             data.row([
                 workload.to_owned(),
                 scheme.to_owned(),
                 run.digest.clone(),
-                total("response_p99_ns"),
-                total("response_p999_ns"),
-                quantile(99_990),
-                total("response_max_ns"),
+                text(99_000),
+                text(99_900),
+                text(99_990),
+                text(100_000),
                 over.map_or("-".to_owned(), |(ours, first)| figure(ours / first)),
             ]);
             if let Some(responses) = responses {
                 few = few.min(responses.count());
-                let tip = format!("{workload}, {scheme}: 99.9 % within {}", quantile(99_900));
+                let tip = format!("{workload}, {scheme}: 99.9 % within {}{}", text(99_900), together(run));
                 lines.push(Line { look: Some(set.look(scheme)), points: responses.tail(99.0), tip });
             }
         }
@@ -51,7 +46,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
         lines.reverse();
         let title = format!("{workload}, {structure}");
         let body = if lines.is_empty() {
-            Err("No read or write of these runs counts, so there are no latencies.".to_owned())
+            Err("no read or write of these runs counts".to_owned())
         } else {
             let description =
                 format!("Share of requests on {workload} within a latency, from 99 to 100 percent");
@@ -64,25 +59,44 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
                 lines: &lines,
                 reference: Some(99.9),
             };
-            Ok(chart.draw(&format!("{}-{}", named.id, panels.len())))
+            Ok(chart.draw(&format!("{id}-{}", panels.len())))
         };
         panels.push(Panel { title, body });
     }
-    if panels.is_empty() {
-        panels.push(none_of_structure(structure));
-    }
     notes.extend(notes_on(set.runs.iter().filter(|run| run.structure == structure)));
+    if let Some(seeds) = set.seeds() {
+        notes.push(format!("A tail is that of the requests of {seeds} of a scheme together."));
+    }
     Figure {
-        id: named.id,
-        title: format!("{}: tail of the response times with {structure}", named.number),
-        about: "How large a share of the reads and writes is answered within a time, from 99 to 100 %: the further \
-                left the better. The dashed level is the 99.9th percentile; times need not begin at zero. Paper 000, \
-                Figure 10 (5+1) and Figure 11 (7+1); it finds Adaptive's 99.9th percentile 14.6 % below Baseline's \
-                and 12.9 % below BPU's on average."
-            .to_owned(),
+        id,
+        title: titled(set, &named.number, &format!("tail of the response times with {structure}")),
+        about: about(
+            set,
+            "How large a share of the reads and writes is answered within a time, from 99 to 100 %: the further \
+                left the better. The dashed level is the 99.9th percentile; times need not begin at zero.",
+            "paper 000, Figure 10 (5+1) and Figure 11 (7+1); it finds Adaptive's 99.9th percentile 14.6 % below \
+             Baseline's and 12.9 % below BPU's on average.",
+        ),
         legend: scheme_keys(set, true),
         panels,
         notes,
         data,
     }
+}
+
+/// The response time that this share, in parts of 100,000, of a run's requests do not exceed.
+fn quantile(run: &Run, parts: u64) -> Option<f64> {
+    let total = match parts {
+        99_000 => "response_p99_ns",
+        99_900 => "response_p999_ns",
+        100_000 => "response_max_ns",
+        _ => "",
+    };
+    // One run's totals are exact; several seeds' requests have their percentiles together.
+    let exact = run.total(total).filter(|_| run.others.is_empty());
+    exact.or_else(|| run.responses.as_ref()?.quantile(parts).map(|ns| ns as f64))
+}
+
+fn together(run: &Run) -> String {
+    if run.others.is_empty() { String::new() } else { format!(", {} seeds together", run.others.len() + 1) }
 }

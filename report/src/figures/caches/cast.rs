@@ -27,13 +27,8 @@ impl Scene<'_> {
     }
 }
 
-/// Whether a run is of a cache that the paper compares.
-pub(super) fn is_ours(run: &Run) -> bool {
-    place(run).is_some_and(|place| place > 0)
-}
-
-/// The workloads of runs as they are, each with its runs: those of Table 1, called W(R, I, W), or the others. Variants and what
-/// stands beside the paper's comparison, as a semicolon in the name tells, are left out.
+/// The workloads of runs as they are, each with its runs: those of Table 1, called W(R, I, W), or the others. Variants
+/// and what stands beside the paper's comparison, as a semicolon in the name tells, are left out.
 pub(super) fn scenes(set: &Set, of_table: bool) -> Vec<Scene<'_>> {
     let mut scenes: Vec<Scene<'_>> = Vec::new();
     for run in set.runs.iter().filter(|run| !run.scheme.contains(',') && !run.workload.contains(';')) {

@@ -4,16 +4,13 @@ mod cast;
 mod responses;
 mod synchrony;
 
-use crate::Paper;
 use crate::set::Set;
 
 use super::Figure;
+pub(super) use synchrony::of_any_runs as together;
 
-/// Every figure of paper 003 that runs can show, in its order; none where no run has one of its caches and nobody asks.
+/// Every figure of paper 003, in its order.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
-    if !set.runs.iter().any(cast::is_ours) && set.paper != Some(Paper::P003) {
-        return Vec::new();
-    }
     vec![
         responses::compared(set),
         responses::places(set),
@@ -30,8 +27,8 @@ fn named(id: &str, number: &str, what: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Beside;
     use crate::run::Run;
+    use crate::{Beside, Paper};
     use stripewise_results::{Figure as Value, Figures};
 
     /// A run with a cache and made-up totals.
@@ -51,9 +48,8 @@ mod tests {
             settings: settings.map(|(key, value)| (key.to_owned(), value)).into(),
             totals,
             elements: [("element".to_owned(), (0..9).collect())].into(),
-            responses: None,
-            operations: Vec::new(),
             collecting: collecting.to_vec(),
+            ..Run::default()
         }
     }
 
@@ -91,12 +87,21 @@ mod tests {
     }
 
     #[test]
-    fn without_such_caches_there_is_none_of_it_and_zeros_are_no_panic() {
-        let none = Set::new(vec![run("none", "w", 5, &[])], Beside::default());
-        assert!(all(&none).is_empty());
-        assert_eq!(all(&Set::new(vec![run("wow", "w", 0, &[0, 0])], Beside::default())).len(), 4);
-        assert_eq!(all(&Set::new(vec![run("siw", "W(4, 20, 60)", 0, &[])], Beside::default())).len(), 4);
-        let asked = Set::new(Vec::new(), Beside { paper: Some(Paper::P003), ..Beside::default() });
-        assert_eq!(all(&asked).len(), 4);
+    fn any_runs_that_counted_slices_have_them_under_their_own_names() {
+        let runs = [run("none", "w", 5, &[5, 4, 1]), run("wow", "w", 5, &[9, 0, 1]), run("siw", "w", 5, &[])];
+        let figure = together(&Set::new(runs.into(), Beside::default()));
+        let rows: Vec<&str> = figure.data.rows.iter().map(|row| row[2].as_str()).collect();
+        assert_eq!(rows, ["paper003-none", "paper003-wow"]);
+        assert!(figure.panels[0].body.is_ok());
+    }
+
+    #[test]
+    fn a_paper_without_runs_has_no_figure_and_zeros_are_no_panic() {
+        let of = |runs| {
+            crate::figures::all(&Set::new(runs, Beside { paper: Some(Paper::P003), ..Beside::default() }))
+        };
+        assert!(of(Vec::new()).is_empty());
+        assert!(of(vec![run("wow", "w", 0, &[0, 0])]).is_empty());
+        assert!(of(vec![run("siw", "W(4, 20, 60)", 0, &[])]).is_empty());
     }
 }

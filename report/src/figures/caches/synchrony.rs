@@ -1,13 +1,12 @@
 //! Figures 4(c) and 4(d): how many SSDs collect at the same time.
 
 use crate::chart::{Across, Line, Lines, Look, figure};
-use crate::figures::{Data, Figure, Panel};
+use crate::figures::{Data, Figure, Panel, cast::Cast};
 use crate::run::Run;
 use crate::set::Set;
 
 use super::cast::{CACHES, keys, scenes};
 use super::named;
-use crate::figures::or_none;
 
 /// The caches that are drawn: none, WOW, SIW and the hybrid.
 const DRAWN: [usize; 4] = [0, 2, 4, 5];
@@ -22,9 +21,9 @@ pub(super) fn distributions(set: &Set) -> Figure {
     let mut data = Data::new(&["workload", "cache", "run"], &numbers);
     let mut panels = Vec::new();
     let about = "Of the slices of 0.1 ms in which any SSD collects, the share in which no more than so many do: the lower a \
-                 line, the more collect together. Paper 003 shows it for HPC with greedy collection and prints P(n >= 2), \
-                 what is left above one SSD: 0.40 under WOW and 0.70 under SIW with RAID-0 (Figure 4(c)), 0.46 and 0.74 with \
-                 RAID-5 (4(d)). It does not say whether slices without any collection count.";
+                 line, the more collect together. Printed: paper 003 shows it for HPC with greedy collection and prints \
+                 P(n >= 2), what is left above one SSD: 0.40 under WOW and 0.70 under SIW with RAID-0 (Figure 4(c)), 0.46 \
+                 and 0.74 with RAID-5 (4(d)). It does not say whether slices without any collection count.";
     for scene in scenes(set, false) {
         let mut lines = Vec::new();
         for cache in DRAWN {
@@ -57,8 +56,56 @@ pub(super) fn distributions(set: &Set) -> Figure {
         let body = Ok(chart.draw(&format!("{id}-{}", panels.len())));
         panels.push(Panel { title: scene.workload.to_owned(), body });
     }
-    let panels = or_none(panels, "No run with such a cache collected garbage, or slices were not counted.");
     Figure { id, title, about: about.to_owned(), legend: keys(&DRAWN, true), panels, notes: Vec::new(), data }
+}
+
+/// The same for any runs that counted slices, under their own names.
+pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
+    let id = "collecting-together";
+    let mut data = Data::new(&["workload", "array", "scheme", "run"], &["any, of all slices", "2 or more"]);
+    let mut panels = Vec::new();
+    let counted = |run: &Run| distribution(run).is_some();
+    let names = Cast::own(set);
+    let about = "Of the slices of time in which any member collects garbage, the share in which no more than this many \
+                 do: the lower a line, the more collect together.";
+    for structure in &set.structures {
+        for workload in set.workloads_of(structure) {
+            let mut lines = Vec::new();
+            for (label, look, run) in names.runs(structure, workload, counted) {
+                let Some(points) = distribution(run) else { continue };
+                let any = 1.0 - run.collecting[0] as f64 / run.collecting.iter().sum::<u64>() as f64;
+                let two = figure(1.0 - points.first().map_or(1.0, |point| point.1));
+                data.row([
+                    workload.to_owned(),
+                    structure.clone(),
+                    label.to_owned(),
+                    run.digest.clone(),
+                    figure(any),
+                    two.clone(),
+                ]);
+                let tip = format!("{workload}, {label}: in {two} of them two or more collect");
+                lines.push(Line { look: Some(look), points, tip });
+            }
+            if lines.is_empty() {
+                continue;
+            }
+            let title = format!("{workload}, {structure}");
+            let chart = Lines {
+                title: &title,
+                description: about,
+                across: Across::Count("members that collect"),
+                upward: "slices with no more than this many",
+                range: (0.0, 1.0),
+                lines: &lines,
+                reference: None,
+            };
+            let body = Ok(chart.draw(&format!("{id}-{}", panels.len())));
+            panels.push(Panel { title, body });
+        }
+    }
+    let legend = names.keys(counted, true);
+    let (id, title) = (id.to_owned(), "How many members collect at the same time".to_owned());
+    Figure { id, title, about: about.to_owned(), legend, panels, notes: Vec::new(), data }
 }
 
 /// The share of the slices with any collection in which up to so many SSDs collect, from one on; none where none did.

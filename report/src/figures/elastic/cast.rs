@@ -1,69 +1,9 @@
-//! Who plays in the figures of paper 001: schemes by what they are, whatever RAID level they run at.
+//! What the schemes of paper 001 are, whatever RAID level they run at.
 
-use crate::chart::{LOOKS, Look};
-use crate::figures::Key;
 use crate::run::Run;
-use crate::set::Set;
 
 /// Settings that the short name of a scheme tells in words.
 const TOLD: [&str; 4] = ["hotness.tiers=", "hotness.policy=", "elastic.buffer=", "elastic.acknowledge="];
-
-/// The schemes, in the order of their first runs.
-pub(super) struct Cast {
-    labels: Vec<String>,
-}
-
-impl Cast {
-    /// Those of a set; nobody where no run has the placement `elastic`.
-    pub(super) fn of(set: &Set) -> Self {
-        let mut labels = Vec::new();
-        if set.runs.iter().any(is_elastic) {
-            // In the order in which schemes were given, not workloads.
-            for scheme in &set.schemes {
-                let ours = set.runs.iter().filter(|run| run.scheme == *scheme);
-                for label in ours.map(label) {
-                    if !labels.contains(&label) {
-                        labels.push(label);
-                    }
-                }
-            }
-        }
-        Self { labels }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.labels.is_empty()
-    }
-
-    /// The runs of a workload at a stripe structure, each scheme's first, as far as `keep` keeps them.
-    pub(super) fn runs<'a>(
-        &'a self,
-        set: &'a Set,
-        structure: &str,
-        workload: &str,
-        keep: fn(&Run) -> bool,
-    ) -> Vec<(&'a str, Look, &'a Run)> {
-        let found = |(place, name): (usize, &'a String)| {
-            let ours =
-                |run: &&Run| run.structure == structure && run.workload == workload && label(run) == *name;
-            let run = set.runs.iter().find(ours).filter(|run| keep(run))?;
-            Some((name.as_str(), Look(place), run))
-        };
-        self.labels.iter().enumerate().filter_map(found).collect()
-    }
-
-    /// The legend of the schemes of which `keep` keeps a run.
-    pub(super) fn keys(&self, set: &Set, keep: fn(&Run) -> bool) -> Vec<Key> {
-        let plays = |name: &str| set.runs.iter().any(|run| keep(run) && label(run) == name);
-        let all = self.labels.iter().enumerate().filter(|(_, name)| plays(name));
-        all.map(|(place, name)| Key { look: Look(place), name: name.clone(), is_line: false }).collect()
-    }
-
-    /// Whether each scheme has a look of its own among the first.
-    pub(super) fn is_drawn(&self, name: &str) -> bool {
-        self.labels.iter().take(LOOKS).any(|label| label == name)
-    }
-}
 
 /// Whether the placement of a run is elastic striping.
 pub(super) fn is_elastic(run: &Run) -> bool {
@@ -86,7 +26,7 @@ pub(super) fn is_esap(run: &Run) -> bool {
     is_elastic(run) && label(run) == "eSAP"
 }
 
-/// What a scheme is, as the paper calls it: the same at every RAID level.
+/// What a scheme is, as the paper calls it: the same at every RAID level. Schemes that are not the same may share it.
 pub(super) fn label(run: &Run) -> String {
     let is = |key: &str, value: &str| run.settings.get(key).is_some_and(|found| found == value);
     if !is_elastic(run) {
@@ -150,9 +90,7 @@ pub(super) mod tests {
                 ("erase_blocks".to_owned(), (0..8).map(|at| erases / 8 + at).collect()),
             ]
             .into(),
-            responses: None,
-            operations: Vec::new(),
-            collecting: Vec::new(),
+            ..Run::default()
         }
     }
 

@@ -9,28 +9,31 @@ mod wear;
 use crate::set::Set;
 
 use super::Figure;
-use cast::Cast;
+use super::cast::Cast;
+use cast::{is_elastic, label};
 
-/// Every figure of paper 001, in its order; none where no run has the placement `elastic`.
+/// Every figure of paper 001, in its order; of other runs those that need nothing of the paper, under the schemes' own names.
+/// None where no run has the placement `elastic`.
 pub(super) fn all(set: &Set) -> Vec<Figure> {
-    let cast = Cast::of(set);
-    if cast.is_empty() {
+    if !set.runs.iter().any(is_elastic) {
         return Vec::new();
     }
-    vec![
+    let is_paper = set.paper.is_some();
+    let cast = if is_paper { Cast::called(set, label) } else { Cast::own(set) };
+    let mut figures = vec![
         values::rewrites(set, &cast),
         values::responses(set, &cast),
         values::erases(set, &cast),
         wear::by_element(set, &cast),
-        mttdl::by_alpha(set, &cast),
-        overhead::parts(set, &cast),
-        values::identification(set, &cast),
-    ]
-}
-
-/// What a figure is called.
-fn named(number: u32, what: &str) -> (String, String) {
-    (format!("paper001-figure-{number}"), format!("Figure {number} of paper 001: {what}"))
+    ];
+    if is_paper {
+        figures.push(mttdl::by_alpha(set, &cast));
+    }
+    figures.push(overhead::parts(set, &cast));
+    if is_paper {
+        figures.push(values::identification(set, &cast));
+    }
+    figures
 }
 
 #[cfg(test)]
@@ -97,7 +100,8 @@ mod tests {
         let set = set(runs());
         let figures = crate::figures::all(&set);
         let numbers: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
-        assert_eq!(numbers, [7, 8, 9, 10, 11, 12, 13].map(|number| format!("paper001-figure-{number}")));
+        let expected = ["rewrites", "mean-response", "erases", "wear", "mttdl", "overhead", "identification"];
+        assert_eq!(numbers, expected);
         for figure in &figures {
             let drawn = figure.panels.iter().filter(|panel| panel.body.is_ok()).count();
             assert!(drawn > 0 && !figure.data.rows.is_empty() && !figure.legend.is_empty(), "{}", figure.id);
@@ -130,10 +134,54 @@ mod tests {
         assert_eq!(names(&figures[6]), ["WAS(2)", "WAS(2), HCA"]);
     }
 
+    /// Four schemes of which paper 001 calls two "in place" and two eSAP.
+    #[test]
+    fn every_run_is_drawn_under_its_own_name() {
+        let totals = [("array_gc_moved_chunks", 5), ("erase_blocks", 80), ("response_mean_ns", 9)];
+        let schemes = [
+            run("baseline", "w", &[], &totals),
+            run("bpu", "w", &[], &totals),
+            run("raid6", "w", &[], &totals),
+            run("stripewise", "w", &[ELASTIC, GLRU, ("scheme.elastic.acknowledge", "buffered")], &totals),
+            run("esap", "w", &[ELASTIC, STRIPE], &totals),
+            run("esap,gc.reserve=9", "w", &[ELASTIC, STRIPE], &totals),
+        ];
+        let expected = schemes.each_ref().map(|run| run.scheme.clone());
+        let mut own = Set::new(schemes.to_vec(), Beside::default());
+        assert_eq!(own.structures, ["8 members"], "whatever their stripes are");
+        for figure in all(&own)
+            .iter()
+            .filter(|figure| ["mean-response", "erases", "wear"].contains(&figure.id.as_str()))
+        {
+            let names = figure.legend.iter().map(|key| key.name.clone()).collect::<Vec<_>>();
+            let rows: Vec<&String> = figure.data.rows.iter().map(|row| &row[2]).collect();
+            assert_eq!((names, rows), (expected.to_vec(), expected.iter().collect()), "{}", figure.id);
+            assert!(
+                !figure.title.contains("Figure") && !figure.about.contains("Printed"),
+                "{}",
+                figure.title
+            );
+        }
+        own.paper = Some(Paper::P001);
+        let called = all(&own);
+        let names: Vec<&str> = called[1].legend.iter().map(|key| key.name.as_str()).collect();
+        let of_paper = ["baseline", "bpu", "raid6", "WAS(2), buffered", "eSAP", "eSAP, gc.reserve=9"];
+        assert_eq!(names, of_paper, "a name that two would share is not used");
+        assert!(
+            called[1].title.starts_with("Figure 8 of paper 001: ")
+                && called[1].about.contains("Printed: paper 001")
+        );
+    }
+
     #[test]
     fn without_elastic_striping_there_is_none_of_it_and_zeros_are_no_panic() {
         let in_place: Vec<Run> = runs().into_iter().filter(|run| run.scheme == "baseline").collect();
         assert!(all(&set(in_place)).is_empty());
+        let own = Set::new(runs(), Beside::default());
+        assert!(
+            all(&own).iter().all(|figure| figure.id != "mttdl"),
+            "printed alphas are the paper's reports' alone"
+        );
         let nothing =
             [ELASTIC, GLRU].map(|setting| run("was", "w", &[ELASTIC, setting], &[("response_mean_ns", 0)]));
         assert_eq!(all(&set(nothing.into())).len(), 7);

@@ -2,12 +2,12 @@
 
 use crate::Logging;
 use crate::chart::{Look, Part, Strip, Strips, figure};
-use crate::figures::{Data, Figure, Key, Panel};
+use crate::figures::cast::Cast;
+use crate::figures::{Data, Figure, Key, Panel, about, means_of_seeds, titled};
 use crate::run::Run;
 use crate::set::Set;
 
-use super::cast::{Cast, is_elastic};
-use super::named;
+use super::cast::is_elastic;
 
 /// The parts of a strip: name and look.
 const PARTS: [(&str, Look); 4] =
@@ -27,17 +27,17 @@ fn host_chunks(run: &Run) -> f64 {
     run.total("stripe_data_chunks").unwrap_or(0.0) + run.total("buffer_absorbed_chunks").unwrap_or(0.0)
 }
 
-pub(super) fn parts(set: &Set, cast: &Cast) -> Figure {
-    let (id, title) = named(12, "overhead of parity updates");
+pub(super) fn parts(set: &Set, cast: &Cast<'_>) -> Figure {
+    let id = "overhead";
     let mut data = Data::new(
-        &["workload", "stripe", "scheme"],
+        &["workload", "array", "scheme"],
         &["pre-reads", "log writes", "GC rewrites", "parity writes", "sum", "for each data chunk"],
     );
-    let (mut panels, mut modelled) = (Vec::new(), false);
+    let (mut panels, mut modelled, mut sums) = (Vec::new(), false, [0.0; 4]);
     for structure in &set.structures {
         let (mut strips, mut most) = (Vec::new(), 0.0f64);
         for workload in set.workloads_of(structure) {
-            let runs = cast.runs(set, structure, workload, is_elastic);
+            let runs = cast.runs(structure, workload, is_elastic);
             let chunks = runs.first().map_or(0.0, |(.., run)| host_chunks(run));
             if chunks == 0.0 {
                 continue;
@@ -46,12 +46,13 @@ pub(super) fn parts(set: &Set, cast: &Cast) -> Figure {
             let logging = set.logging(workload, parity as u32);
             modelled |= logging.is_some();
             let first = logging.map(|logging| ("parity logging", of_logging(logging)));
-            let others = runs.iter().filter(|(label, ..)| cast.is_drawn(label));
-            let all =
-                first.into_iter().chain(others.filter_map(|(label, _, run)| Some((*label, of_run(run)?))));
+            let all = first
+                .into_iter()
+                .chain(runs.iter().filter_map(|(label, _, run)| Some((*label, of_run(run)?))));
             strips.push(Strip { label: workload.to_owned(), parts: Vec::new() });
             for (scheme, counts) in all {
                 let sum: f64 = counts.iter().sum();
+                sums = [0, 1, 2, 3].map(|part| sums[part] + counts[part]);
                 most = most.max(sum / chunks);
                 let part = |(count, (name, look)): (&f64, &(&str, Look))| Part {
                     look: *look,
@@ -75,7 +76,7 @@ pub(super) fn parts(set: &Set, cast: &Cast) -> Figure {
             }
         }
         let body = if strips.is_empty() {
-            Err("No run of this structure tells it.".to_owned())
+            Err("no run of this array wrote by elastic striping".to_owned())
         } else {
             let chart = Strips {
                 title: structure,
@@ -89,22 +90,27 @@ pub(super) fn parts(set: &Set, cast: &Cast) -> Figure {
         panels.push(Panel { title: structure.clone(), body });
     }
     let mut notes = Vec::new();
-    if !modelled {
+    if !modelled && set.paper.is_some() {
         notes.push(
             "Parity logging is a model over the requests, not a run: `stripewise paper 001` draws it, `stripewise overhead` \
              prints it."
                 .to_owned(),
         );
     }
+    notes.extend(means_of_seeds(set));
+    let has_some = PARTS.into_iter().zip(sums).filter(|(_, sum)| *sum > 0.0).map(|(part, _)| part);
     let key = |(name, look): (&str, Look)| Key { look, name: name.to_owned(), is_line: false };
     Figure {
-        id,
-        title,
-        about: "Chunks read and written beside the data, for each data chunk that hosts wrote. Parity logging pre-reads old \
-                data and writes deltas to a device of its own, whose log is never merged back; elastic striping rewrites \
-                chunks when it collects garbage and writes the parity of every stripe. Paper 001, Figure 12 and section V-F."
-            .to_owned(),
-        legend: PARTS.into_iter().map(key).collect(),
+        id: id.to_owned(),
+        title: titled(set, "Figure 12 of paper 001", "overhead of parity updates by elastic striping"),
+        about: about(
+            set,
+            "Chunks read and written beside the data, for each data chunk that hosts wrote. Elastic striping rewrites chunks \
+             when it collects garbage and writes the parity of every stripe.",
+            "paper 001, Figure 12 and section V-F. Parity logging pre-reads old data and writes deltas to a device of its \
+             own, whose log is never merged back.",
+        ),
+        legend: has_some.map(key).collect(),
         panels,
         notes,
         data,

@@ -1,25 +1,24 @@
 //! Figure 10: how evenly the elements wear.
 
 use crate::chart::{Bar, Bars, Group, Unit, figure};
-use crate::figures::{Data, Figure, Panel, notes_on};
+use crate::figures::cast::Cast;
+use crate::figures::{Data, Figure, Panel, about, means_of_seeds, notes_on, titled};
 use crate::set::Set;
-
-use super::cast::Cast;
-use super::named;
 
 /// The workload that the paper shows.
 const WORKLOAD: &str = "Online";
 
-pub(super) fn by_element(set: &Set, cast: &Cast) -> Figure {
-    let (id, title) = named(10, "blocks erased by each element");
-    let mut data = Data::new(&["workload", "stripe", "scheme", "run"], &["least", "most", "most over least"]);
+pub(super) fn by_element(set: &Set, cast: &Cast<'_>) -> Figure {
+    let id = "wear";
+    let mut data = Data::new(&["workload", "array", "scheme", "run"], &["least", "most", "most over least"]);
     let mut panels = Vec::new();
     for structure in &set.structures {
         let workloads = set.workloads_of(structure);
-        let mut groups: Vec<Group> = Vec::new();
-        let drawn = workloads.iter().copied().find(|name| *name == WORKLOAD).or(workloads.first().copied());
+        // The paper's reports draw its workload alone where it is among these.
+        let only = workloads.iter().find(|name| set.paper.is_some() && **name == WORKLOAD);
         for workload in &workloads {
-            for (label, look, run) in cast.runs(set, structure, workload, |_| true) {
+            let mut groups: Vec<Group> = Vec::new();
+            for (label, look, run) in cast.runs(structure, workload, |_| true) {
                 let erases = run.column("erase_blocks");
                 let (Some(least), Some(most)) = (erases.iter().min(), erases.iter().max()) else { continue };
                 let ratio = if *least > 0 { figure(*most as f64 / *least as f64) } else { "-".to_owned() };
@@ -32,45 +31,51 @@ pub(super) fn by_element(set: &Set, cast: &Cast) -> Figure {
                     figure(*most as f64),
                     ratio,
                 ]);
-                if drawn != Some(*workload) || !cast.is_drawn(label) {
-                    continue;
-                }
-                for (element, erases) in erases.iter().enumerate() {
-                    if groups.len() <= element {
-                        groups.push(Group { label: element.to_string(), bars: Vec::new() });
+                for (member, erases) in erases.iter().enumerate() {
+                    if groups.len() <= member {
+                        groups.push(Group { label: member.to_string(), bars: Vec::new() });
                     }
-                    let tip = format!("element {element}, {label}: {} blocks erased", figure(*erases as f64));
-                    groups[element].bars.push(Bar { look, value: Some(*erases as f64), whisker: None, tip });
+                    let (erased, seeds) = (figure(*erases as f64), run.of_seeds());
+                    let tip = format!("member {member}, {label}: {erased} blocks erased{seeds}");
+                    groups[member].bars.push(Bar { look, value: Some(*erases as f64), whisker: None, tip });
                 }
             }
-        }
-        let title = format!("{structure}, {}", drawn.unwrap_or("no workload"));
-        let body = if groups.is_empty() {
-            Err("No run of this structure tells it.".to_owned())
-        } else {
-            let chart = Bars {
-                title: &title,
-                description: "Blocks erased by each element, by scheme",
-                axis: "blocks erased",
-                unit: Unit::ONE,
-                log: false,
-                groups: &groups,
-                reference: None,
+            if only.is_some_and(|only| only != workload) {
+                continue;
+            }
+            let title = format!("{structure}, {workload}");
+            let erased = groups.iter().flat_map(|group| &group.bars).any(|bar| bar.value > Some(0.0));
+            let body = if erased {
+                let chart = Bars {
+                    title: &title,
+                    description: "Blocks erased by each member, by scheme",
+                    axis: "blocks erased",
+                    unit: Unit::ONE,
+                    log: false,
+                    groups: &groups,
+                    reference: None,
+                };
+                Ok(chart.draw(&format!("{id}-{}", panels.len())))
+            } else {
+                Err("no block was erased".to_owned())
             };
-            Ok(chart.draw(&format!("{id}-{}", panels.len())))
-        };
-        panels.push(Panel { title, body });
+            panels.push(Panel { title, body });
+        }
     }
+    let mut notes = notes_on(set.runs.iter());
+    notes.extend(means_of_seeds(set));
     Figure {
-        id,
-        title,
-        about: "Blocks that each element erased, on the workload that the paper shows where it is among these, else on the \
-                first; least and most for all in the table of values. A log that goes round the elements wears them alike. \
-                Paper 001, Figure 10."
-            .to_owned(),
-        legend: cast.keys(set, |_| true).into_iter().filter(|key| cast.is_drawn(&key.name)).collect(),
+        id: id.to_owned(),
+        title: titled(set, "Figure 10 of paper 001", "blocks erased by each member"),
+        about: about(
+            set,
+            "Blocks that each member erased; least and most in the table of values. A log that goes round the members wears \
+             them alike.",
+            "paper 001, Figure 10, on the workload Online, which is drawn alone where it is among these.",
+        ),
+        legend: cast.keys(|_| true, false),
         panels,
-        notes: notes_on(set.runs.iter()),
+        notes,
         data,
     }
 }

@@ -24,11 +24,6 @@ impl<'a> Cast<'a> {
         Self { runs: &set.runs }
     }
 
-    /// Whether any run redirects reads.
-    pub(super) fn redirects(&self) -> bool {
-        self.runs.iter().any(|run| scheme(run) == Some(2))
-    }
-
     /// The comparison of the paper for each way in which runs were made, as workloads' names tell it behind a comma; without
     /// sweeps.
     pub(super) fn scenes(&self) -> Vec<Scene<'a>> {
@@ -139,9 +134,7 @@ pub(super) mod tests {
             settings: settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
             totals,
             elements: [("element".to_owned(), (0..64).collect())].into(),
-            responses: None,
-            operations: Vec::new(),
-            collecting: Vec::new(),
+            ..Run::default()
         }
     }
 

@@ -5,18 +5,27 @@ mod cast;
 mod sweeps;
 mod values;
 
-use crate::Paper;
+use crate::run::Run;
 use crate::set::Set;
 
 use super::Figure;
+use super::values::draw;
 use cast::Cast;
 
-/// Every figure of paper 002 that runs can show, in its order; none where no run redirects reads and nobody asks.
-pub(super) fn all(set: &Set) -> Vec<Figure> {
-    let cast = Cast::of(set);
-    if !cast.redirects() && set.paper != Some(Paper::P002) {
+/// What waits and how busy members are, of any runs under their own names; none where no run reads around members.
+pub(super) fn of_any_runs(set: &Set) -> Vec<Figure> {
+    let redirects =
+        |run: &Run| run.settings.get("scheme.read.policy").is_some_and(|policy| policy != "direct");
+    if !set.runs.iter().any(redirects) {
         return Vec::new();
     }
+    let names = super::cast::Cast::own(set);
+    values::OF_ANY_RUNS.map(|shown| draw(set, &names, shown())).into()
+}
+
+/// Every figure of paper 002, in its order.
+pub(super) fn all(set: &Set) -> Vec<Figure> {
+    let cast = Cast::of(set);
     vec![
         values::utilisation(&cast),
         breakdown::responses(&cast),
@@ -37,8 +46,7 @@ fn named(number: u32, what: &str) -> (String, String) {
 mod tests {
     use super::cast::tests::run;
     use super::*;
-    use crate::Beside;
-    use crate::run::Run;
+    use crate::{Beside, Paper};
 
     /// Two traces, sped up and in real time; sweeps of one.
     fn runs() -> Vec<Run> {
@@ -87,10 +95,28 @@ mod tests {
     }
 
     #[test]
-    fn without_redirected_reads_there_is_none_of_it_and_zeros_are_no_panic() {
+    fn any_runs_have_what_waits_under_their_own_names_and_none_is_left_out() {
+        let schemes = ["paper002-fifo", "paper002-fifo,dispatch.queue=1", "paper002-brr"];
+        let runs = |wait| Set::new(schemes.map(|name| run(name, "w", 8, 64, wait)).into(), Beside::default());
+        let figures = of_any_runs(&runs(5));
+        assert_eq!(figures.len(), 3);
+        for figure in &figures {
+            let names: Vec<&str> = figure.legend.iter().map(|key| key.name.as_str()).collect();
+            assert_eq!((names, figure.data.rows.len()), (schemes.to_vec(), 3), "{}", figure.title);
+            assert!(!figure.title.contains("paper") && !figure.about.contains("Figure"), "{}", figure.title);
+        }
         let none = Set::new(vec![run("paper002-fifo", "w", 8, 64, 5)], Beside::default());
-        assert!(all(&none).is_empty());
-        assert_eq!(all(&Set::new(vec![run("paper002-brr", "w", 8, 64, 0)], Beside::default())).len(), 7);
-        assert_eq!(all(&set(Vec::new())).len(), 7);
+        assert!(of_any_runs(&none).is_empty());
+        assert!(crate::figures::all(&runs(0)).is_empty(), "zeros are no panic, and no figure");
+    }
+
+    #[test]
+    fn a_paper_without_runs_has_no_figure_and_no_panic() {
+        assert!(crate::figures::all(&set(Vec::new())).is_empty());
+        assert!(
+            !crate::figures::all(&set(vec![run("paper002-brr", "w", 8, 64, 0)]))
+                .iter()
+                .any(|f| f.panels.is_empty())
+        );
     }
 }

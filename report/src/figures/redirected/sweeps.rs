@@ -10,9 +10,9 @@ use super::named;
 /// Figure 13.
 pub(super) fn queues(cast: &Cast<'_>) -> Figure {
     let queue = |run: &Run| run.settings.get("scheme.dispatch.queue")?.parse().ok();
-    let about = "Mean waiting time of reads under BRR with chips' queues of this length, over that with queues of one operation; \
-                 mean of the traces, with the least and the largest of them. Paper 002, Figure 13, finds 24.4 % less from 1 to \
-                 256, and 2.9 % less from 32 to 256.";
+    let about = "Mean waiting time of reads under BRR with chips' queues of this length, over that with queues of one \
+                 operation; mean of the traces, with the least and the largest of them. Printed: paper 002, Figure 13, \
+                 finds 24.4 % less from 1 to 256, and 2.9 % less from 32 to 256.";
     draw(cast.sweep("dispatch.queue=", queue), (13, "read waiting by length of queues", about), "queue")
 }
 
@@ -22,8 +22,9 @@ pub(super) fn groups(cast: &Cast<'_>) -> Figure {
         let groups: u64 = run.settings.get("scheme.geometry.groups")?.parse().ok()?;
         (run.column("element").len() as u64).checked_div(groups)
     };
-    let about = "Mean waiting time of reads under BRR with parity groups of so many chips, over that with groups of 4; mean of \
-                 the traces, with the least and the largest of them. Paper 002, Figure 14, finds 17.6 % more from 4 to 16.";
+    let about = "Mean waiting time of reads under BRR with parity groups of so many chips, over that with groups of 4; \
+                 mean of the traces, with the least and the largest of them. Printed: paper 002, Figure 14, finds 17.6 \
+                 % more from 4 to 16.";
     draw(
         cast.sweep("geometry.groups=", length),
         (14, "read waiting by length of parity groups", about),

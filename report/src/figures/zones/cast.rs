@@ -25,11 +25,6 @@ impl Scene<'_> {
     }
 }
 
-/// Whether a run is of one of the paper's arrays.
-pub(super) fn is_ours(run: &Run) -> bool {
-    place(run).is_some()
-}
-
 /// The workloads that are not random accesses of one size, each with its runs on the arrays as they are.
 pub(super) fn scenes(set: &Set) -> Vec<Scene<'_>> {
     let mut scenes: Vec<Scene<'_>> = Vec::new();

@@ -8,7 +8,6 @@ use crate::run::Run;
 use crate::set::Set;
 
 use super::named;
-use crate::figures::or_none;
 
 /// Its two panels: the beginning of the workloads' names.
 const ACCESSES: [&str; 2] = ["random reads, ", "random writes, "];
@@ -22,8 +21,8 @@ struct Scene<'a> {
 /// Figure 2.
 pub(super) fn rates(set: &Set) -> Figure {
     let about = "MiB a second that hosts read or write, 32 random requests under way, by size of requests and chunk size. \
-                 Paper 004, Figure 2, finds on four SSDs that reads grow with the chunk and are best where a request is three \
-                 chunks, and that writes are best with the smallest chunk.";
+                 Printed: paper 004, Figure 2, finds on four SSDs that reads grow with the chunk and are best where a \
+                 request is three chunks, and that writes are best with the smallest chunk.";
     let (id, title) = named("2", "2", "chunk sizes and random accesses");
     let mut data = Data::new(&["workload", "chunk", "run"], &["MiB/s"]);
     let mut chunks: Vec<u64> = Vec::new();
@@ -65,8 +64,6 @@ pub(super) fn rates(set: &Set) -> Figure {
         Key { look: Look(at), name, is_line: false }
     };
     let legend = chunks.iter().enumerate().map(key).collect();
-    let panels =
-        or_none(panels, "No run has random accesses of one size; `stripewise paper 004` makes some.");
     Figure { id, title, about: about.to_owned(), legend, panels, notes: Vec::new(), data }
 }
 

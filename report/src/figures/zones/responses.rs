@@ -6,7 +6,6 @@ use crate::set::Set;
 
 use super::cast::{ARRAYS, Scene, keys, scenes};
 use super::named;
-use crate::figures::or_none;
 
 /// What a figure shows.
 struct Shown<'a> {
@@ -59,24 +58,26 @@ const ZONES: &str = "60 GB";
 
 /// Figure 5.
 pub(super) fn means(set: &Set) -> Figure {
-    let about = "Mean response time over that of 4 KB-RAIS. Used SSDs have had long random writes; the others begin full. Paper \
-                 004, Figure 5, finds MC-RAIS 40.2, 43.4 and 49.8 % below 4, 8 and 32 KB-RAIS in the mean of its three traces.";
+    let about = "Mean response time over that of 4 KB-RAIS. Used SSDs have had long random writes; the others begin full. \
+                 Printed: paper 004, Figure 5, finds MC-RAIS 40.2, 43.4 and 49.8 % below 4, 8 and 32 KB-RAIS in the \
+                 mean of its three traces.";
     let what = "mean response of arrays of one chunk size and MC-RAIS";
     plain(set, &Shown { id: "5", what, about, total: MEAN })
 }
 
 /// Figure 6.
 pub(super) fn deviations(set: &Set) -> Figure {
-    let about = "Standard deviation of the response time over that of 4 KB-RAIS. Paper 004, Figure 6, finds 4 KB-RAIS's the \
-                 least, and MC-RAIS's 59.0 and 45.8 % below those of 8 and 32 KB-RAIS in the mean of its three traces.";
+    let about = "Standard deviation of the response time over that of 4 KB-RAIS. Printed: paper 004, Figure 6, finds 4 \
+                 KB-RAIS's the least, and MC-RAIS's 59.0 and 45.8 % below those of 8 and 32 KB-RAIS in the mean of its \
+                 three traces.";
     let total = ("response_deviation_ns", "standard deviation");
     plain(set, &Shown { id: "6", what: "standard deviation of the response", about, total })
 }
 
 /// Figure 7.
 pub(super) fn ssds(set: &Set) -> Figure {
-    let about = "Mean response time over that of 4 KB-RAIS with as many SSDs. Paper 004, Figure 7, finds that it falls with the \
-                 number of SSDs and that MC-RAIS is always best.";
+    let about = "Mean response time over that of 4 KB-RAIS with as many SSDs. Printed: paper 004, Figure 7, finds that it \
+                 falls with the number of SSDs and that MC-RAIS is always best.";
     let all = scenes(set);
     let varies = |trace: &str| {
         let mut settings = all.iter().map(|scene| Setting::of(scene.workload));
@@ -90,9 +91,9 @@ pub(super) fn ssds(set: &Set) -> Figure {
 
 /// Figure 8.
 pub(super) fn zones(set: &Set) -> Figure {
-    let about = "First the mean response time over that of 4 KB-RAIS, on SSDs that hold the largest zones; then that of MC-RAIS \
-                 with zones of each size, ascending, over that with the smallest. Paper 004, Figure 8, finds that it falls with \
-                 the size.";
+    let about = "First the mean response time over that of 4 KB-RAIS, on SSDs that hold the largest zones; then that of \
+                 MC-RAIS with zones of each size, ascending, over that with the smallest. Printed: paper 004, Figure 8, \
+                 finds that it falls with the size.";
     let all = scenes(set);
     let mut found = chosen(&all, |setting| setting.zones != ZONES);
     found.sort_by_key(|(_, setting)| setting.is_used);
@@ -198,7 +199,6 @@ fn draw(
         };
         vec![Panel { title: shown.what.to_owned(), body: Ok(chart.draw(&format!("{id}-0"))) }]
     };
-    let panels = or_none(panels, "No run of 4 KB-RAIS to compare with; `stripewise paper 004` makes some.");
     Figure { id, title, about: shown.about.to_owned(), legend: keys(), panels, notes: Vec::new(), data }
 }
 

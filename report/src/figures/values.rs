@@ -1,0 +1,86 @@
+//! One total of each run, by array, workload and scheme.
+
+use crate::chart::{Bar, Bars, Group, Unit, figure, time};
+use crate::run::Run;
+use crate::set::Set;
+
+use super::cast::Cast;
+use super::{Data, Figure, Panel, notes_on, on_whiskers};
+
+/// Which runs others are compared with in a table of values, and what that column is called.
+pub(super) type Base = (fn(&Run) -> bool, &'static str);
+
+/// What a figure shows.
+pub(super) struct Shown {
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    pub(super) about: String,
+    /// The total.
+    pub(super) total: &'static str,
+    pub(super) axis: &'static str,
+    pub(super) is_time: bool,
+    pub(super) log: bool,
+    pub(super) keep: fn(&Run) -> bool,
+    /// What the others are compared with in the table of values, and what that is called; without it, the first scheme.
+    pub(super) base: Option<Base>,
+}
+
+pub(super) fn draw(set: &Set, cast: &Cast<'_>, shown: Shown) -> Figure {
+    let Shown { id, title, about, total, axis, is_time, log, keep, base } = shown;
+    let text = |value: f64| if is_time { time(value) } else { figure(value) };
+    let over_base = base.map_or("over first", |(_, name)| name);
+    let mut data = Data::new(&["workload", "array", "scheme", "run"], &[axis, "95 % interval", over_base]);
+    let mut panels = Vec::new();
+    for structure in &set.structures {
+        let (mut groups, mut most) = (Vec::new(), 0.0f64);
+        for workload in set.workloads_of(structure) {
+            let runs = cast.runs(structure, workload, keep);
+            let first = runs.iter().find(|(.., run)| base.is_none_or(|(is_base, _)| is_base(run)));
+            let first = first.and_then(|(.., run)| run.total(total)).filter(|value| *value > 0.0);
+            let mut bars = Vec::new();
+            for (label, look, run) in runs {
+                let Some(value) = run.total(total) else { continue };
+                let interval = run.interval(total);
+                let over = first.map_or("-".to_owned(), |first| figure(value / first));
+                data.row([
+                    workload.to_owned(),
+                    structure.clone(),
+                    label.to_owned(),
+                    run.digest.clone(),
+                    text(value),
+                    interval.map_or("-".to_owned(), |(low, high)| format!("±{}", text((high - low) / 2.0))),
+                    over.clone(),
+                ]);
+                most = most.max(value);
+                let seeds = run.of_seeds();
+                let tip = format!("{workload}, {label}: {} {axis}, {over_base} {over}{seeds}", text(value));
+                // On a logarithmic axis zero has no place.
+                let value = Some(value).filter(|value| !log || *value > 0.0);
+                bars.push(Bar { look, value, whisker: interval, tip });
+            }
+            if !bars.is_empty() {
+                groups.push(Group { label: workload.to_owned(), bars });
+            }
+        }
+        let drawn =
+            groups.iter().flat_map(|group| &group.bars).any(|bar| bar.value.is_some_and(|value| value > 0.0));
+        let body = if drawn {
+            let chart = Bars {
+                title: structure,
+                description: &title,
+                axis,
+                unit: if is_time { Unit::of_time(most) } else { Unit::ONE },
+                log,
+                groups: &groups,
+                reference: None,
+            };
+            Ok(chart.draw(&format!("{id}-{}", panels.len())))
+        } else {
+            Err("no run of this array has any".to_owned())
+        };
+        panels.push(Panel { title: structure.clone(), body });
+    }
+    let mut notes = notes_on(set.runs.iter().filter(|run| keep(run)));
+    notes.extend(on_whiskers(set));
+    Figure { id: id.to_owned(), title, about, legend: cast.keys(keep, false), panels, notes, data }
+}
