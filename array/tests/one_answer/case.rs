@@ -20,19 +20,26 @@ pub(crate) struct Kind {
     pub(crate) parity: usize,
     pub(crate) is_log: bool,
     pub(crate) has_checksums: bool,
+    groups: u64,
+    /// Chunks whose parity may be late.
+    window: u32,
 }
 
 const fn kind(name: &'static str, parity: usize, is_log: bool, has_checksums: bool) -> Kind {
-    Kind { name, parity, is_log, has_checksums }
+    Kind { name, parity, is_log, has_checksums, groups: 1, window: 0 }
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 10] = [
     kind("durable-raid5", 1, false, true),
     kind("durable-raid6", 2, false, true),
     kind("durable-was", 1, true, true),
     kind("durable-raid6-was", 2, true, true),
     kind("bitmap-raid5", 1, false, false),
     kind("bitmap-raid6", 2, false, false),
+    Kind { window: 6, ..kind("durable-raid5", 1, false, true) },
+    Kind { window: 6, ..kind("durable-raid6", 2, false, true) },
+    Kind { groups: 2, ..kind("durable-raid5", 1, false, true) },
+    Kind { groups: 2, ..kind("durable-was", 1, true, true) },
 ];
 
 impl Kind {
@@ -45,7 +52,11 @@ impl Kind {
             );
         }
         let (_, text) = PRESETS.iter().find(|(name, _)| *name == self.name).expect("it is a preset");
-        text.replace("[elastic]\n", "[elastic]\nsegment_rows = 8\n")
+        let groups = format!("[geometry]\ngroups = {}\n", self.groups);
+        let text =
+            text.replace("[elastic]\n", "[elastic]\nsegment_rows = 8\n").replace("[geometry]\n", &groups);
+        let window = format!("[parity]\nwindow = {}\n", self.window);
+        text + if self.window > 0 { &window } else { "" }
     }
 
     fn pages(self) -> u32 {
@@ -76,7 +87,7 @@ impl Case {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Prng::new(seed);
         let kind = KINDS[(seed % KINDS.len() as u64) as usize];
-        let members = kind.parity as u64 + 3 + random.below(3);
+        let members = kind.groups * (kind.parity as u64 + 3 + random.below(3));
         let scheme = kind.scheme();
         let host = Host::create(&scheme, Disk::new(members as usize, kind.pages(), PAGE));
         let contents = vec![Content::default(); host.capacity() as usize];
@@ -225,7 +236,9 @@ impl Case {
     /// Whether a chunk of `lost` is in a stripe or row that has a page on `member`.
     pub(crate) fn has_lost_on(&self, host: &Host, lost: &BTreeSet<u64>, member: u16) -> bool {
         if !self.kind.is_log {
-            return !lost.is_empty();
+            let width = (host.array.elements() as u64 / self.kind.groups) as u16;
+            let element = |chunk: u64| host.array.homes(chunk * u64::from(PAGE)).map(|(element, ..)| element);
+            return lost.iter().any(|&chunk| element(chunk).is_some_and(|its| its / width == member / width));
         }
         host.array.stripes().iter().any(|stripe| {
             let is_lost = |chunk: Option<u64>| chunk.is_some_and(|chunk| lost.contains(&chunk));
