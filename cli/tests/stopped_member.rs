@@ -284,7 +284,7 @@ struct Several {
     sandbox: Sandbox,
 }
 
-/// RAID-6 over four members, of which `hanging` are stopped while it serves with heartbeats that are much shorter than the timeout.
+/// RAID-6 over four members, of which `hanging` are stopped while it serves, with heartbeats much shorter than the timeout.
 fn with_hanging(hanging: usize) -> Option<Several> {
     if let Some(missing) = missing() {
         eprintln!("skipped: {missing}");

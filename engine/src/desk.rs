@@ -168,10 +168,10 @@ pub(crate) struct Desk<B> {
 
 /// Keeps writes from members while this host cannot confirm that it owns the array.
 ///
-/// What it guards: no member is written to by two hosts. [`Shared::review`](crate::owner) says when it is open. While it is closed
+/// What it guards: no member is written to by two hosts. `review` in `owner/state.rs` says when it is open. While it is closed
 /// members are given nothing but reads; writes wait in the controller's queues, and end there when their member fails. Reads,
-/// completions and timeouts change nothing on members, so they go on: a member that hangs fails after its timeout, is no longer
-/// asked to confirm, and the fence opens if the others do.
+/// completions and timeouts change nothing on members, so they continue: a member that hangs fails after its timeout, does not
+/// have to confirm from then on, and the fence opens if the others do.
 #[derive(Debug, Default)]
 struct Fence {
     is_closed: bool,
