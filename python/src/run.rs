@@ -204,7 +204,8 @@ fn compared(py: Python<'_>, runs: &[PyRef<'_, Run>]) -> PyResult<Summary> {
     Summary::new(entries).map_err(|error| errors::store(py, error))
 }
 
-/// The totals of several runs: a row each, with scheme, seed and everything else that can vary first. Only what all of them have.
+/// The totals of several runs: a row each, with scheme, seed and everything else that can vary first. Only what all of
+/// them have.
 #[pyfunction]
 pub(crate) fn totals_table(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResult<Table> {
     let runs: Vec<&Run> = runs.iter().map(|run| &**run).collect();
@@ -218,8 +219,8 @@ pub(crate) fn totals_table(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResul
     table(py, "totals", columns)
 }
 
-/// Totals over the seeds: a row each setup and total, those of `names` or all, with the mean, its 95 % interval, and the difference
-/// from the first scheme. The totals' names end in their units.
+/// Totals over the seeds: a row each setup and total, those of `names` or all, with the mean, its 95 % interval, and the
+/// difference from the first scheme. The totals' names end in their units.
 #[pyfunction]
 pub(crate) fn aggregate_table(
     py: Python<'_>,
