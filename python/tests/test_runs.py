@@ -72,7 +72,7 @@ def test_two_points_of_a_sweep_with_different_schemes_get_the_same_requests(stud
     for total in ("folded_requests", "shifted_requests", "read_requests", "write_requests"):
         assert len({run.totals[total] for run in swept}) == 1, total
     together = stripewise.compare(["raid0", "raid6"], wide, **study)
-    assert [run.digest for run in together] == [run.digest for run in swept]
+    assert [run.results_digest for run in together] == [run.results_digest for run in swept]
 
 
 def test_a_sweep_makes_a_run_for_each_point_in_threads_and_in_processes(study):
