@@ -5,12 +5,12 @@ mod support;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use stripewise_array::format::{Owner, Superblock, Uuid};
+use stripewise_array::format::{Owner, SUPERBLOCK_BYTES, Superblock, Uuid, crc32c};
 use support::Sandbox;
 use support::served::Served;
 
@@ -200,4 +200,51 @@ fn an_array_that_is_degraded_is_not_upgraded() {
     of_version_1(&sandbox);
     let refused = sandbox.run("upgrade old/element-0 old/element-1").failure(1);
     assert!(refused.contains("member 2 is missing") && refused.contains("offer it too"), "{refused}");
+}
+
+/// Gives every superblock of the file the next version of the format, as a program of that version may write it.
+fn make_newer(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let mut changed = 0;
+    for page in bytes.chunks_exact_mut(SUPERBLOCK_BYTES).filter(|page| page.starts_with(b"STRIPEWS")) {
+        page[8..10].copy_from_slice(&3u16.to_le_bytes());
+        page[SUPERBLOCK_BYTES - 4..].fill(0);
+        let checksum = crc32c(page);
+        page[SUPERBLOCK_BYTES - 4..].copy_from_slice(&checksum.to_le_bytes());
+        changed += 1;
+    }
+    assert_eq!(changed, 2, "a front and a back copy");
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn an_array_of_a_newer_version_is_refused_by_name_and_left_as_it_is() {
+    let sandbox = created();
+    let refused = |line: &str| {
+        let ended = sandbox.run(line);
+        assert_ne!(ended.code, 0, "{line}");
+        ended.stderr
+    };
+    let member = |nth: u32| sandbox.path().join(format!("pool/element-{nth}"));
+    make_newer(&member(3));
+    // One member that was upgraded, and four that were not: the array may be of the newer version.
+    for line in ["serve pool", "check pool/element-0 pool/element-3", "dump pool"] {
+        let refused = refused(line);
+        assert!(
+            refused.contains("element-3") && refused.contains("has version 3 of the format"),
+            "{line}: {refused}"
+        );
+    }
+    for nth in [0, 1, 2, 4] {
+        make_newer(&member(nth));
+    }
+    let before: Vec<Vec<u8>> = (0..5).map(|nth| std::fs::read(member(nth)).unwrap()).collect();
+    for line in ["serve pool", "scan pool", "check pool", "dump pool", "upgrade pool"] {
+        let refused = refused(line);
+        assert!(
+            refused.contains("has version 3 of the format") && refused.contains("newer program"),
+            "{line}: {refused}"
+        );
+    }
+    assert!((0..5).all(|nth| std::fs::read(member(nth)).unwrap() == before[nth as usize]));
 }

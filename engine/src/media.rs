@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
-use stripewise_array::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use stripewise_array::format::{Copy, FormatError, SUPERBLOCK_BYTES, Superblock, Uuid, superblock_pages};
 use stripewise_array::{At, Elements, Found, Media, OperationId, OperationKind, Outcome};
 
 use crate::discards::Trims;
@@ -105,6 +105,18 @@ impl FileMedia {
         superblock_in(&file).map_err(fail)
     }
 
+    /// The array and the reason, where a file has a superblock that only a newer program reads. None where this program reads it,
+    /// where there is none, and where the file cannot be read.
+    pub fn newer_superblock(path: &Path) -> Option<(Uuid, FormatError)> {
+        let newer = |content: &[u8]| {
+            let error = Superblock::parse(content).err().filter(FormatError::is_newer)?;
+            // In every version of the format the array stands here.
+            let array = content[16..32].try_into().ok()?;
+            Some((Uuid(array), error))
+        };
+        find_superblock(&File::open(path).ok()?, newer).ok()?
+    }
+
     /// As [`Self::superblock`], of a file that is open: what its path leads to by now does not matter.
     ///
     /// # Errors
@@ -198,7 +210,12 @@ pub fn superblocks_of(mut file: &File, page_bytes: u32) -> io::Result<[Option<Su
 }
 
 /// A superblock of a file, wherever it stands.
-fn superblock_in(mut file: &File) -> io::Result<Option<Superblock>> {
+fn superblock_in(file: &File) -> io::Result<Option<Superblock>> {
+    find_superblock(file, |content| Superblock::parse(content).ok())
+}
+
+/// What `of` makes of the content of the first place for a superblock that it makes something of.
+fn find_superblock<T>(mut file: &File, of: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let bytes = file.seek(SeekFrom::End(0))?;
     // The back copy takes whole pages, the last ones.
     let back = |page: u64| (bytes - bytes % page).checked_sub(page.max(SUPERBLOCK_BYTES as u64));
@@ -207,9 +224,9 @@ fn superblock_in(mut file: &File) -> io::Result<Option<Superblock>> {
         let mut content = [0; SUPERBLOCK_BYTES];
         // What cannot be read is no superblock; there may be another one.
         if file.read_exact_at(&mut content, at).is_ok()
-            && let Ok(block) = Superblock::parse(&content)
+            && let Some(found) = of(&content)
         {
-            return Ok(Some(block));
+            return Ok(Some(found));
         }
     }
     Ok(None)
@@ -254,7 +271,7 @@ impl Media for FileMedia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stripewise_array::format::{Area, Features, Member, MemberState, Placement, Uuid, VERSION};
+    use stripewise_array::format::{Area, Features, Member, MemberState, Placement, VERSION};
     use stripewise_array::geometry::{Level, Membership, Rotation};
 
     /// The superblock of an array of one element.

@@ -102,6 +102,8 @@ impl Files {
                 break;
             }
         }
+        let array = superblock.as_ref().map(|block: &Superblock| block.array.to_string());
+        search::refuse_newer(&paths, array.as_deref())?;
         let Some(superblock) = superblock else {
             let number = paths.len();
             return Err(Failure::failed(format!(

@@ -56,6 +56,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         tell(found, context)?;
     }
     if arrays.is_empty() {
+        search::refuse_newer(&paths, None)?;
         context.remark(&format!("no array in {} files and devices", paths.len()));
     }
     Ok(())

@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use stripewise_array::format::Superblock;
+use stripewise_array::format::{Superblock, Uuid};
+use stripewise_base::text::Visible;
 use stripewise_engine::FileMedia;
 
 use super::places::{Hint, Places};
@@ -197,6 +198,17 @@ pub(crate) fn everywhere(places: &Places) -> Outcome<Vec<PathBuf>> {
 /// The superblocks of those of `paths` that have one. What cannot be read has none.
 pub(crate) fn superblocks(paths: &[PathBuf]) -> impl Iterator<Item = (PathBuf, Superblock)> + '_ {
     paths.iter().filter_map(|path| Some((path.clone(), FileMedia::superblock(path).ok()??)))
+}
+
+/// Refuses an array that a newer program wrote: the first of `paths` with such a superblock, of `array` if one is meant.
+pub(crate) fn refuse_newer<'a>(paths: impl IntoIterator<Item = &'a PathBuf>, array: Option<&str>) -> Outcome {
+    let is_meant = |its: Uuid| array.is_none_or(|array| array == its.to_string());
+    for path in paths {
+        if let Some((_, error)) = FileMedia::newer_superblock(path).filter(|&(its, _)| is_meant(its)) {
+            return Err(Failure::failed(format!("`{}`: {error}", Visible(path.display()))));
+        }
+    }
+    Ok(())
 }
 
 /// The block devices of this machine that have a size, without those that other devices are made of: they are busy, and what

@@ -454,6 +454,7 @@ fn find(args: &Args, known: Option<&Hint>) -> Outcome<Found> {
     let mut look = || {
         let paths = match known.filter(|_| named.is_empty()) {
             Some(hint) => {
+                search::refuse_newer(hint.places(), Some(&hint.array))?;
                 let (paths, found) = search::elements_and_copies_of(hint);
                 copies = found;
                 paths
@@ -490,6 +491,7 @@ fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Fou
     };
     let meant =
         newest(&is_known).or_else(|| newest(&|block| block.name == name)).or_else(|| newest(&|_| true));
+    search::refuse_newer(&paths, meant.as_ref().map(|block| block.array.to_string()).as_deref())?;
     let Some(meant) = meant else {
         let number = paths.len();
         return Err(Failure::failed(format!(
