@@ -64,6 +64,8 @@ struct Change {
 #[derive(Clone, Debug)]
 struct Element {
     durable: Vec<Content>,
+    /// Pages of writes that failed.
+    unwritten: Vec<u32>,
     changes: Vec<Change>,
     answered: u64,
     is_lost: bool,
@@ -135,6 +137,7 @@ impl Elements {
         let zeros: Content = vec![0; page_bytes as usize].into();
         let element = Element {
             durable: vec![zeros; pages as usize],
+            unwritten: Vec::new(),
             changes: Vec::new(),
             answered: 0,
             is_lost: false,
@@ -176,7 +179,10 @@ impl Elements {
             return Outcome::Timeout;
         }
         match one.fire(&[Wrong::Vanished, Wrong::Misdirected, Wrong::Unwritable]) {
-            Some((Wrong::Unwritable, _)) => return Outcome::MediumError,
+            Some((Wrong::Unwritable, _)) => {
+                one.unwritten.push(page);
+                return Outcome::MediumError;
+            }
             Some((Wrong::Misdirected, choice)) => {
                 let other = one.used_page(choice).filter(|&other| other != page).unwrap_or(page ^ 1);
                 one.put(other, content);
@@ -302,6 +308,11 @@ impl Elements {
     /// Power was lost: nothing is under way, and what is armed stays.
     fn forget_changes(&mut self) {
         self.each.iter_mut().for_each(|one| one.changes.clear());
+    }
+
+    /// The pages of writes that failed since this was asked last.
+    pub(crate) fn take_unwritten(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.each.iter_mut().flat_map(|one| one.unwritten.drain(..))
     }
 
     /// The sectors of which one of several contents will be there if power is lost now, while `in_flight` is under way.

@@ -134,6 +134,8 @@ impl Life {
         });
         if self.shape.kind.has_hole() {
             self.holes.extend(undecided.iter().map(|one| one.page));
+            // The rest of such an update may be durable, and that the element failed may be forgotten.
+            self.holes.extend(self.elements.take_unwritten());
         }
         self.elements.lose_power(&undecided, |nth| picks[nth]);
         self.model.power_lost(false);
@@ -273,6 +275,7 @@ impl Life {
     fn note<S: Subject>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         if server.has_flushed {
             self.holes.clear();
+            server.desk.elements.take_unwritten().for_each(drop);
         }
         if let Some(coming) = server.coming.take_if(|coming| coming.is_whole) {
             self.wronged &= !(self.replaced & 1 << coming.element);
