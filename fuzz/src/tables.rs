@@ -1,4 +1,4 @@
-//! What holds for tables of results with damage: what is read is what was written, or an error.
+//! Reading a damaged table of results returns the rows that were written, or an error.
 
 use std::cell::OnceCell;
 use std::fs;

@@ -8,7 +8,7 @@ const PAGES: u64 = 1 << 16;
 /// reads and writes of others do not wait longer.
 pub(crate) const PAGES_A_TURN: u64 = 2048;
 
-/// Pages that may be looked at for each of so many clients in a turn.
+/// Pages that may be looked at in a turn for each client, by the number of clients.
 pub(crate) fn pages_each(clients: usize) -> u64 {
     (PAGES_A_TURN / (clients as u64).max(1)).max(1)
 }

@@ -136,7 +136,7 @@ impl Session {
         }
     }
 
-    /// Begins a turn of the loop: so many pages may be looked at.
+    /// Begins a turn of the loop, with the number of pages that may be looked at.
     pub(crate) fn begin_turn(&mut self, pages: u64) {
         self.pages_left = pages;
     }
@@ -405,7 +405,7 @@ mod tests {
             (session, Client::new("x", Wishes::default()), theirs)
         }
 
-        /// A turn of the loop, with so many pages for each client. How many pages were looked at.
+        /// A turn of the loop, with a number of pages for each client. Returns how many pages were looked at.
         fn turn(&mut self, pages: u64) -> u64 {
             let mut looked_at = 0;
             for (session, client, theirs) in &mut self.clients {

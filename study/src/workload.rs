@@ -168,7 +168,7 @@ impl Workload {
         Ok(Slice::new(Watched { observer, requests }, selection)?)
     }
 
-    /// Checks that a warm-up of so many requests leaves some to count. Reads no more requests than that.
+    /// Checks that a warm-up of this number of requests leaves some to count. Stops reading when one more was found.
     ///
     /// # Errors
     /// A warm-up as long as the workload, or longer; a trace that cannot be read; [`Error::Stopped`].

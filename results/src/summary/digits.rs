@@ -20,7 +20,7 @@ pub(super) fn significant_count(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e3 { format!("{value}") } else { significant(value) }
 }
 
-/// The number that is shown with so many decimals.
+/// The number, rounded to the decimals that are shown.
 pub(super) fn rounded(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }

@@ -165,7 +165,7 @@ impl Summary {
         self.rows.iter().map(|&row| self.groups[row].label.as_str())
     }
 
-    /// The comparison as text for a terminal of so many columns, ending in a line feed. Behind it, where there are several
+    /// The comparison as text for a terminal of this number of columns, ending in a line feed. Behind it, where there are several
     /// seeds, the differences from the first scheme.
     pub fn text(&self, width: usize) -> String {
         let mut text = String::new();
