@@ -6,6 +6,7 @@
 
 pub mod agenda;
 pub mod huge;
+pub mod human;
 pub mod prng;
 pub mod share;
 pub mod suggest;

@@ -39,8 +39,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use app::App;
 use context::Context;
+use stripewise_base::human;
 use stripewise_base::text::VisibleLines;
-use stripewise_study::human;
 
 /// The whole command line interface, for help texts, completions and tests.
 pub fn command() -> clap::Command {

@@ -5,7 +5,8 @@ use std::fmt;
 use clap::{Args as ClapArgs, Subcommand};
 use serde::Serialize;
 use serde_json::json;
-use stripewise_study::{self as study, Document, Setting, What, human};
+use stripewise_base::human;
+use stripewise_study::{self as study, Document, Setting, What};
 use stripewise_trace::profile::builtin;
 
 use crate::context::Context;

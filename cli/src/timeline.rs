@@ -5,10 +5,10 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use stripewise_base::human;
 use stripewise_base::units::Count;
 use stripewise_report::perfetto;
 use stripewise_sim::Timeline;
-use stripewise_study::human;
 
 use crate::context::Context;
 use crate::examples::{Example, section};

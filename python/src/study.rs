@@ -115,6 +115,12 @@ impl Study {
         self.study.note()
     }
 
+    /// Settings that change nothing, because their value stands already.
+    #[getter]
+    fn remarks(&self) -> Vec<String> {
+        self.study.remarks().to_vec()
+    }
+
     /// Makes the runs that are not in the store, on `threads` threads; `only` one of them if it is given. `progress`
     /// is called now and then with a list of (scheme, requests, share or none, simulated ns) of the runs under way.
     #[pyo3(signature = (*, threads=1, progress=None, only=None))]

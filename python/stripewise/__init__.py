@@ -37,6 +37,7 @@ from .errors import (
     SettingError,
     StoreError,
     StripewiseError,
+    StripewiseWarning,
     TraceError,
 )
 from .names import Device, Scheme, open_trace, workload
@@ -57,6 +58,7 @@ __all__ = [
     "SettingError",
     "StoreError",
     "StripewiseError",
+    "StripewiseWarning",
     "Table",
     "TraceError",
     "UpdatePolicy",

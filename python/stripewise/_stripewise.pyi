@@ -363,6 +363,10 @@ class Study:
     def note(self) -> str | None:
         """What the choice of a trace's format left open."""
 
+    @property
+    def remarks(self) -> list[str]:
+        """Settings that change nothing, because their value stands already."""
+
     def run(
         self,
         *,

@@ -50,3 +50,9 @@ class PolicyError(StripewiseError):
 
     scheme: str = ""
     seed: int = 0
+
+
+class StripewiseWarning(UserWarning):
+    """What should be known before results are believed: a setting that changes nothing, or a trace whose format leaves
+    something open.
+    """

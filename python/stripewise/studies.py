@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 from . import _stripewise
 from ._stripewise import Run, Stop, Workload
 from .comparison import Comparison
-from .errors import SettingError
+from .errors import SettingError, StripewiseWarning
 from .names import Device, Scheme, Settings, typed
 from .policy import UpdatePolicy
 from .progress import Progress, Shown
@@ -266,7 +267,11 @@ def _open(study: Mapping[str, Any], stop: Stop) -> _stripewise.Study:
         "schemes": [scheme._inner for scheme in study["schemes"]],
         "device": study["device"]._inner,
     }
-    return _stripewise.Study(**{**study, **inner}, stop=stop)
+    opened = _stripewise.Study(**{**study, **inner}, stop=stop)
+    for remark in [*filter(None, [opened.note]), *opened.remarks]:
+        # Shown as the line that calls `compare`.
+        warnings.warn(remark, StripewiseWarning, stacklevel=3)
+    return opened
 
 
 def _one(study: Mapping[str, Any], place: int, stop: Stop | None) -> Run:

@@ -1,5 +1,7 @@
 """Every kind of error has its class, says where, and what to do."""
 
+import warnings
+
 import pytest
 import stripewise
 
@@ -124,3 +126,13 @@ def test_what_no_comparison_can_be_is_refused_with_the_remedy(study, schemes, ch
 def test_seeds_and_points_that_would_be_lost_are_refused(study, call, said):
     with pytest.raises(stripewise.SettingError, match=said):
         call(study)
+
+
+def test_a_setting_that_changes_nothing_is_warned_of_and_others_are_not(study):
+    idle = {**study, "settings": {**study["settings"], "gc.victim": "greedy"}}
+    with pytest.warns(stripewise.StripewiseWarning, match=r"gc.victim=greedy changes nothing in scheme baseline") as told:
+        stripewise.run("baseline", "uniform:write=1,size=8KiB,span=64MiB,requests=50", **idle)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stripewise.run("baseline", "uniform:write=1,size=8KiB,span=64MiB,requests=50", **study)

@@ -1,9 +1,13 @@
 //! The page: everything that was drawn, in one file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+use stripewise_base::human;
 
 use crate::chart::{escape, hatches, swatch};
 use crate::figures::{self, Data, Figure};
+use crate::run::Run;
 use crate::set::Set;
 use crate::tables;
 
@@ -52,6 +56,17 @@ fn list(names: &[String], what: &str) -> String {
     if names.len() > 4 { format!("{} {what}", names.len()) } else { names.join(", ") }
 }
 
+/// `, requests folded onto a span of 1 GiB`: what addresses were folded onto, which papers do not fold alike.
+fn span(set: &Set) -> String {
+    let of = |run: &Run| run.settings.get("fold_bytes")?.parse::<u64>().ok();
+    let sizes: BTreeSet<u64> = set.runs.iter().filter_map(of).collect();
+    let (Some(&least), Some(&most)) = (sizes.first(), sizes.last()) else { return String::new() };
+    match (human::bytes(least), human::bytes(most)) {
+        (size, _) if least == most => format!(", requests folded onto a span of {size}"),
+        (least, most) => format!(", requests folded onto spans of {least} to {most}"),
+    }
+}
+
 fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     let mut text = format!("<header>\n<h1>{}</h1>\n<p>", escape(title));
     let count: usize = set.runs.iter().map(|run| run.seeds().count()).sum();
@@ -66,11 +81,12 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     };
     write!(
         text,
-        "{count} runs: {} over {}{seeds}, stripes of {}. {whose} drawn from the tables of these runs; where nothing else is \
+        "{count} runs: {} over {}{seeds}, stripes of {}{}. {whose} drawn from the tables of these runs; where nothing else is \
          said, what others are compared with is {}.",
         escape(&list(&set.schemes, "schemes")),
         escape(&list(&set.workloads, "workloads")),
         escape(&stripes.join(", ")),
+        span(set),
         escape(&set.base_name()),
     )
     .expect("a string takes all");

@@ -13,7 +13,9 @@ fn run(store: &Store, scheme: &str, policy: &str, elements: u32, latencies: bool
          [scheme.update]\npolicy = \"{policy}\"\n"
     );
     let digest = "profile:name=paper000/lun0,requests=10;seed=1";
-    let inputs = RunInputs::new(&configuration, "pacing = \"open:1\"\n", digest, 1, "0.1.0").expect("TOML");
+    let inputs =
+        RunInputs::new(&configuration, "pacing = \"open:1\"\nfold_bytes = 1048576\n", digest, 1, "0.1.0")
+            .expect("TOML");
     let mut writer = store.begin(&inputs, Optional::NONE).expect("a run");
     if latencies {
         let row = |kind: LatencyKind, element, latency_ns, count| LatencyRow {
@@ -108,6 +110,10 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
         "3 ms over 4 ms"
     );
     assert!(section(&html, "routines").contains("Adjusted: RCW instead of RMW 20.0 %"));
+    assert!(
+        html.contains("stripes of 5+1, requests folded onto a span of 1 MiB."),
+        "the span stands at the head"
+    );
     assert!(
         section(&html, "routines").contains("RMW, as Baseline 55.0 %"),
         "60 less the 5 that were adjusted to it"

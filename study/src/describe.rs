@@ -1,9 +1,8 @@
 //! Devices, elements, pacing and states in words.
 
+use stripewise_base::human;
 use stripewise_flash::{DeviceSpec, Level, Shape, SpecError, State};
 use stripewise_sim::{Layout, Pacing, Precondition};
-
-use crate::human;
 
 /// Bytes of flash in all, and those that a host sees.
 pub(crate) fn sizes(spec: &DeviceSpec) -> Result<(u64, u64), SpecError> {

@@ -9,7 +9,6 @@
 mod catalog;
 mod describe;
 mod error;
-pub mod human;
 mod missing;
 mod named;
 mod observer;

@@ -3,11 +3,11 @@
 //! It belongs to the workload and the device, not to the schemes, so that a scheme gets the same requests whichever others
 //! stand beside it.
 
+use stripewise_base::human;
 use stripewise_flash::{DeviceSpec, Shape, SpecError};
 use stripewise_sim::{Layout, Precondition};
 
 use crate::error::Error;
-use crate::human;
 
 /// How large the span is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

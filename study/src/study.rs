@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::time::{ClockId, clock_gettime};
 use stripewise_array::Scheme;
 use stripewise_array::update::Update;
+use stripewise_base::human;
 use stripewise_flash::DeviceSpec;
 use stripewise_results::summary::{CPU_NS, Entry};
 use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store, Table};
@@ -17,7 +18,6 @@ use stripewise_trace::Source;
 
 use crate::describe::{self, describe_device, describe_elements};
 use crate::error::{Error, What};
-use crate::human;
 use crate::observer::Observer;
 use crate::policy::{Guard, NamedPolicy};
 use crate::setting::{self, Overlaid, Setting};

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use stripewise_base::human;
 use stripewise_trace::fold::{Fold, Folded};
 use stripewise_trace::generate::{Generator, catalog};
 use stripewise_trace::profile::Profile;
@@ -10,7 +11,6 @@ use stripewise_trace::{OpenOptions, ReadReport, Reader, Request, Source, TraceEr
 
 use crate::catalog::builtin_profile;
 use crate::error::Error;
-use crate::human;
 use crate::observer::Observer;
 use crate::spec::{DEFAULT_PROFILE, DEFAULT_REQUESTS};
 

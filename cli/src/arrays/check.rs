@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use stripewise_array::{Array, Elements, Opened, Opening, PageMemory};
+use stripewise_base::human::count;
 use stripewise_base::text::visible;
-use stripewise_study::human::count;
 
 use super::places::Places;
 use super::{Files, scheme_for};

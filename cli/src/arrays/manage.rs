@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args as ClapArgs;
+use stripewise_base::human::count;
 use stripewise_base::units::Bytes;
 use stripewise_serve::{Client, ClientError, Command, ControlError};
-use stripewise_study::human::count;
 
 use super::places::{Hint, Places, absolute, array_name};
 use super::watch::{self, Work};

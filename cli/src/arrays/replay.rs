@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use stripewise_base::human::count;
 use stripewise_base::text::visible;
 use stripewise_engine::transcript::{Head, Replay, ReplayError, Replayed};
-use stripewise_study::human::count;
 
 use super::scheme_of;
 use crate::context::Context;

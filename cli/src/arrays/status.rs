@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
+use stripewise_base::human::{bytes, count, time};
 use stripewise_base::text::{Visible, visible};
 use stripewise_base::units::Span;
 use stripewise_serve::{Client, ClientError, Element, Errors, Health, Progress, Status};
-use stripewise_study::human::{bytes, count, time};
 
 use super::places::{Places, array_name};
 use super::watch;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use stripewise_base::human::{bytes, count};
 use stripewise_serve::{Client, Progress, Scrubbed, Status};
-use stripewise_study::human::{bytes, count};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};

@@ -12,10 +12,11 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::{Value, json};
+use stripewise_base::human;
 use stripewise_base::units::Count;
 use stripewise_papers::{Cell, Options, Results, Traces, rows};
 use stripewise_report::Report;
-use stripewise_study::{Finished, Study, human};
+use stripewise_study::{Finished, Study};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
