@@ -151,6 +151,72 @@ fn a_member_with_an_older_content_is_left_out_unless_the_array_cannot_start_with
     }
 }
 
+/// The array goes on without member 1; `leave` takes it out of the array and gives what serves on. Then all others lose their
+/// superblocks, and member 1 is there again, with the only ones that are left.
+fn with_superblocks_on_an_outdated_member_alone(
+    scheme: &str,
+    leave: impl Fn(Disk) -> (Host, Vec<Box<[u8]>>),
+) -> Disk {
+    let (mut host, member) = leave(written(scheme, 120));
+    for round in 0..2 {
+        (0..120).for_each(|chunk| host.write(chunk, chunk as u8 + 100 + round));
+        host.flush();
+    }
+    host.begin_checkpoint();
+    host.finish();
+    let mut disk = host.lose_power().copy_of_disk();
+    disk.elements[1].is_gone = false;
+    disk.elements[1].pages = member;
+    [0, 2, 3, 4].iter().for_each(|&element| wipe(&mut disk, element));
+    disk
+}
+
+#[test]
+fn superblocks_of_a_member_that_the_array_went_on_without_do_not_decide() {
+    let absent = |disk: Disk, scheme: &str| {
+        let member = disk.elements[1].pages.clone();
+        let mut without = disk;
+        without.elements[1] = Disk::new(1, 600, 1024).elements.remove(0);
+        (
+            open(scheme, without, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}")),
+            member,
+        )
+    };
+    let fails = |disk: Disk, scheme: &str| {
+        let mut host =
+            open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+        let member = host.disk().elements[1].pages.clone();
+        host.fail(1);
+        host.finish();
+        (host, member)
+    };
+    for scheme in [LOG5, LOG6, JOURNAL5, JOURNAL6] {
+        for is_absent in [true, false] {
+            let disk = with_superblocks_on_an_outdated_member_alone(scheme, |disk| {
+                if is_absent { absent(disk, scheme) } else { fails(disk, scheme) }
+            });
+            let mut host = open(scheme, disk, FORCE).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+            let found = members(&host.opened.reconstructed);
+            let expected = [0, 2, 3, 4].map(|element| (element, Some(element), true));
+            assert_eq!(found, expected, "{scheme}, absent {is_absent}: {:?}", host.opened.reconstructed);
+            assert_eq!(host.opened.positions[1], None, "{scheme}: what it says of itself is outdated");
+            assert_eq!(host.opened.losses, [""; 0], "{scheme}");
+            let is_right = |host: &mut Host| {
+                (0..120).for_each(|chunk| {
+                    assert_eq!(host.read(chunk), Some(chunk as u8 + 101), "{scheme}: {chunk}")
+                });
+            };
+            is_right(&mut host);
+            host.write(0, 101);
+            host.flush();
+            let disk = host.lose_power().copy_of_disk();
+            let mut host =
+                open(scheme, disk, Opening::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+            is_right(&mut host);
+        }
+    }
+}
+
 #[test]
 fn a_device_of_zeros_or_of_another_array_is_no_member() {
     for scheme in [LOG5, JOURNAL5] {

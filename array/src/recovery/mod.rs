@@ -12,6 +12,7 @@ mod install;
 mod log;
 mod reconstruct;
 mod superblocks;
+mod testimony;
 mod upgrade;
 mod walk;
 mod watched;
@@ -298,7 +299,7 @@ fn reconstruct_superblocks(
     let geometry = scheme.resolve(elements, true)?;
     let layout = scheme.in_place_layout(elements, &geometry)?;
     let mut remains = reconstruct::Remains { media, geometry: &geometry, layout, named: opening.named };
-    remains.reconstruct(&model, offered)
+    remains.reconstruct(model, offered)
 }
 
 /// Why the array is not opened, with what is known of devices without superblocks.

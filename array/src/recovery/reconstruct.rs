@@ -8,17 +8,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::OpenError;
 use super::in_place::Site;
 use super::in_place_journal as journal;
-use super::in_place_table as tables;
 use super::superblocks::Copies;
 use super::walk::Found;
-use super::{OpenError, Opened};
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{
-    Commit, EntryRole, MemberState, Placement, SUPERBLOCK_MEMBERS_MAX, Summary, Superblock, crc32c,
+    ChecksumPage, Commit, EntryRole, MemberState, Placement, SUPERBLOCK_MEMBERS_MAX, Summary, SummaryHeader,
+    Superblock, crc32c,
 };
 use crate::geometry::Geometry;
+use crate::journal::Checksums;
 use crate::media::{At, Media};
 
 /// Pages that prove which member a device is.
@@ -156,6 +157,13 @@ impl fmt::Display for Reconstructed {
 /// What a page of a row should have: the checksum, and whose that is.
 type Row = (u32, Vec<(u16, u32)>);
 
+/// A batch of the log, and where a copy of its summary lies.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    header: SummaryHeader,
+    at: At,
+}
+
 /// How a device compares with a member: pages that speak for it, and pages that are not what they should be.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
@@ -191,14 +199,17 @@ impl Remains<'_> {
     /// When two devices are the same member, or the user names one that is another.
     pub(super) fn reconstruct(
         &mut self,
-        model: &Superblock,
+        model: Superblock,
         offered: &mut [Copies],
     ) -> Result<Vec<Reconstructed>, OpenError> {
+        let mut model = model;
         let mut known: Vec<Option<u16>> = vec![None; model.members.len()];
+        let mut holders = 0;
         for (at, copies) in (0..).zip(&*offered) {
-            let place = copies.newest().filter(|block| block.array == model.array);
-            if let Some(place) = place.and_then(|block| known.get_mut(usize::from(block.number))) {
+            let Some(block) = copies.newest().filter(|block| block.array == model.array) else { continue };
+            if let Some(place) = known.get_mut(usize::from(block.number)) {
                 *place = Some(at);
+                holders |= u64::from(block.update >= model.update) << block.number;
             }
         }
         let blanks: Vec<u16> =
@@ -208,10 +219,20 @@ impl Remains<'_> {
             pages >= model.pages && page_bytes == model.page_bytes
         };
         let usable: Vec<u16> = blanks.iter().copied().filter(|&at| fits(self.media, at)).collect();
+        let devices: Vec<u16> = known.iter().flatten().chain(&usable).copied().collect();
+        let batches = match model.placement {
+            Placement::Log => self.batches(&model, &known, &usable),
+            Placement::InPlace => Vec::new(),
+        };
+        let testimony = self.testimony(&model, &devices, batches.iter().map(|batch| batch.header));
+        if testimony.overrule(&mut model, holders) {
+            known.fill(None);
+        }
+        let model = &model;
         let rows = match (model.placement, self.layout) {
-            (Placement::Log, _) => self.rows_of_log(model, &known, &usable),
+            (Placement::Log, _) => self.rows_of_log(model, &devices, &batches),
             (Placement::InPlace, Some(layout)) if layout.table.pages > 0 => {
-                self.rows_in_place(model, &known, layout)
+                self.rows_in_place(model, &known, &devices, layout)
             }
             (Placement::InPlace, _) => Vec::new(),
         };
@@ -314,42 +335,38 @@ impl Remains<'_> {
         found
     }
 
-    /// Rows of the log, with the checksums that summaries name: of the newest batches that were promised, and of others.
-    fn rows_of_log(&mut self, model: &Superblock, known: &[Option<u16>], blanks: &[u16]) -> Vec<Row> {
-        let ring = model.commits;
-        let everywhere: Vec<u16> = known.iter().flatten().chain(blanks).copied().collect();
-        let mut promised = None;
-        for &element in &everywhere {
-            for page in ring.first..ring.first + ring.pages {
-                let record = self.read(At { element, page }).and_then(|bytes| Commit::parse(&bytes).ok());
-                let its = record.filter(|record| record.array == model.array);
-                promised = promised.max(its.map(|record| (record.epoch, record.number, record.horizon)));
-            }
-        }
-        let promised = promised.map_or(0, |(.., horizon)| horizon);
-        let mut batches = BTreeMap::new();
+    /// The batches that can be found, each by a copy of its summary.
+    fn batches(&mut self, model: &Superblock, known: &[Option<u16>], blanks: &[u16]) -> Vec<Batch> {
+        let mut batches = Vec::new();
         for segment in 0..model.segments() {
             let (mut first, mut generation) = (0, None);
-            while let Some(bytes) = self.summary(model, known, blanks, (segment, first, generation)) {
-                let Ok(summary) = Summary::parse(&bytes) else { break };
-                let header = summary.header;
-                if header.batch <= promised {
-                    batches.insert(header.batch, (segment, first, generation));
-                }
-                (first, generation) = (header.end, Some(header.generation));
+            while let Some(batch) = self.batch(model, known, blanks, (segment, first, generation)) {
+                (first, generation) = (batch.header.end, Some(batch.header.generation));
+                batches.push(batch);
             }
         }
+        batches
+    }
+
+    /// Rows of the log, with the checksums that summaries name: of the newest batches that were promised, and of others.
+    fn rows_of_log(&mut self, model: &Superblock, devices: &[u16], batches: &[Batch]) -> Vec<Row> {
+        let mut promised = (0, 0, 0);
+        for &device in devices {
+            self.each_page(device, model.commits, &mut |_, page| {
+                if let Some(its) = Commit::parse(page).ok().filter(|its| its.array == model.array) {
+                    promised = promised.max((its.epoch, its.number, its.horizon));
+                }
+            });
+        }
+        let is_promised = |batch: &&Batch| batch.header.batch <= promised.2;
+        let batches: BTreeMap<u64, &Batch> =
+            batches.iter().filter(is_promised).map(|batch| (batch.header.batch, batch)).collect();
         let others = batches.len().saturating_sub(NEWEST);
         let step = others.div_ceil(OTHERS).max(1);
-        let chosen: BTreeSet<u64> = batches
-            .keys()
-            .enumerate()
-            .filter(|(nth, _)| *nth >= others || nth % step == 0)
-            .map(|(_, &number)| number)
-            .collect();
+        let chosen = batches.values().enumerate().filter(|(nth, _)| *nth >= others || nth % step == 0);
         let mut rows: BTreeMap<u32, Vec<(u16, u32)>> = BTreeMap::new();
-        for number in chosen {
-            let Some(bytes) = self.summary(model, known, blanks, batches[&number]) else { continue };
+        for (_, batch) in chosen {
+            let Some(bytes) = self.read(batch.at) else { continue };
             let Ok(summary) = Summary::parse(&bytes) else { continue };
             for (slot, entry) in (summary.header.first..).zip(summary.entries()) {
                 if matches!(entry.role, EntryRole::Data | EntryRole::P | EntryRole::Q) {
@@ -373,16 +390,17 @@ impl Remains<'_> {
         found.element(segment, slot)
     }
 
-    /// A copy of the summary of the batch that begins at a slot, on whatever device it is: one without a superblock may be any
-    /// member.
-    fn summary(
+    /// The batch that begins at a slot, in the newest generation that any copy of its summary has, on whatever device that is: one
+    /// without a superblock may be any member.
+    fn batch(
         &mut self,
         model: &Superblock,
         known: &[Option<u16>],
         blanks: &[u16],
         (segment, first, generation): (u32, u32, Option<u32>),
-    ) -> Option<Vec<u8>> {
+    ) -> Option<Batch> {
         let slots = model.segment_rows * self.geometry.members;
+        let mut newest: Option<Batch> = None;
         for slot in (first..first + 2 * self.geometry.parity() + 1).filter(|&slot| slot < slots) {
             let (element, page) = self.element(model, (segment, slot));
             let places: Vec<u16> = match known[usize::from(element)] {
@@ -390,18 +408,20 @@ impl Remains<'_> {
                 None => blanks.to_vec(),
             };
             for element in places {
-                let Some(bytes) = self.read(At { element, page }) else { continue };
-                let is_its = Summary::parse(&bytes).is_ok_and(|Summary { header, .. }| {
-                    (header.array, header.segment, header.first) == (model.array, segment, first)
-                        && generation.is_none_or(|before| header.generation == before)
-                        && (first + 1..=slots).contains(&header.end)
-                });
-                if is_its {
-                    return Some(bytes);
+                let at = At { element, page };
+                let Some(bytes) = self.read(at) else { continue };
+                let Ok(Summary { header, .. }) = Summary::parse(&bytes) else { continue };
+                let is_its = (header.array, header.segment, header.first) == (model.array, segment, first)
+                    && generation.is_none_or(|before| header.generation == before)
+                    && (first + 1..=slots).contains(&header.end);
+                let is_newer =
+                    newest.as_ref().is_none_or(|newest| header.generation > newest.header.generation);
+                if is_its && is_newer {
+                    newest = Some(Batch { header, at });
                 }
             }
         }
-        None
+        newest
     }
 
     /// Rows in place, with the checksums that the table has, without those that records of the journal change.
@@ -409,33 +429,38 @@ impl Remains<'_> {
         &mut self,
         model: &Superblock,
         known: &[Option<u16>],
+        devices: &[u16],
         layout: InPlaceLayout,
     ) -> Vec<Row> {
-        let mut site = Site {
-            media: self.media,
-            geometry: self.geometry,
-            layout,
-            array: model.array,
-            epoch: model.epoch,
-            positions: known.to_vec(),
-            pages_read: 0,
-        };
-        let records = journal::Found::read(&mut site).records;
-        let changed: BTreeSet<u32> =
-            records.iter().flat_map(|record| &record.header.entries).map(|entry| entry.page).collect();
-        let tables::Found { table, lost, .. } = tables::read(&mut site, &mut Opened::default());
-        let lost: Vec<(u32, std::ops::Range<u32>)> =
-            lost.iter().map(|&page| (table.locate(page).0, table.rows(page))).collect();
+        let changed = self.changed_rows(model, known, devices, layout);
+        let groups = self.geometry.groups;
+        // Copies lie where the member's place in its group says, which is not known yet. So all of the area is looked at.
+        let mut table = Checksums::new(&layout, groups, true);
+        let page_of: BTreeMap<(u32, u32), u32> =
+            (0..table.pages()).map(|page| (table.locate(page), page)).collect();
+        let mut found = BTreeMap::new();
+        for &device in devices {
+            self.each_page(device, layout.table, &mut |_, bytes| {
+                let head = ChecksumPage::parse(bytes).ok();
+                let head = head.filter(|head| head.array == model.array && head.epoch <= model.epoch);
+                let Some(head) = head else { return };
+                let Some(&page) = page_of.get(&(head.group, head.number)) else { return };
+                if found.get(&page).is_none_or(|&version| head.version > version) {
+                    found.insert(page, head.version);
+                    table.load(page, &head, bytes);
+                }
+            });
+        }
         let mut rows = Vec::new();
         let zeros = crc32c(&vec![0; layout.page_bytes as usize]);
-        for group in 0..self.geometry.groups {
+        for group in 0..groups {
             let is_told = |row: &u32| {
-                let is_lost = lost.iter().any(|(its, rows)| *its == group && rows.contains(row));
                 let is_written =
                     || (0..layout.members).any(|position| table.get(group, *row, position) != zeros);
-                !is_lost && !changed.contains(row) && is_written()
+                !changed.contains(row) && is_written()
             };
-            let written: Vec<u32> = (0..layout.data.pages).filter(is_told).collect();
+            let pages = found.keys().filter(|&&page| table.locate(page).0 == group);
+            let written: Vec<u32> = pages.flat_map(|&page| table.rows(page)).filter(is_told).collect();
             let step = (written.len() as u32).div_ceil(ROWS).max(1);
             for &row in written.iter().step_by(step as usize) {
                 let entry =
@@ -444,6 +469,28 @@ impl Remains<'_> {
             }
         }
         rows
+    }
+
+    /// Rows that records of the journal change. They lie at the same place on all members, whichever that is.
+    fn changed_rows(
+        &mut self,
+        model: &Superblock,
+        known: &[Option<u16>],
+        devices: &[u16],
+        layout: InPlaceLayout,
+    ) -> BTreeSet<u32> {
+        let mut others = devices.iter().filter(|&&device| !known.contains(&Some(device)));
+        let mut site = Site {
+            media: self.media,
+            geometry: self.geometry,
+            layout,
+            array: model.array,
+            epoch: model.epoch,
+            positions: known.iter().map(|position| position.or_else(|| others.next().copied())).collect(),
+            pages_read: 0,
+        };
+        let records = journal::Found::read(&mut site).records;
+        records.iter().flat_map(|record| &record.header.entries).map(|entry| entry.page).collect()
     }
 }
 

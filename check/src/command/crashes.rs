@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use stripewise_check::Planted;
-use stripewise_check::crash::{Broken, Case, Checker, Counts, Effort, Kind, Script};
+use stripewise_check::crash::{Broken, Case, Checker, Counts, Effort, Kind, Script, Target};
 
 use super::progress::Progress;
 use super::runner;
@@ -29,6 +29,10 @@ pub(crate) struct Crashes {
     /// Every crash of a small script instead (overwrite, trim, together, parts, full), or a case from a file
     #[arg(long, value_name = "NAME|FILE")]
     case: Option<String>,
+    /// Destroy this at the end of every life, beyond what parity bears: superblocks, checkpoints, newest-checkpoint, commits,
+    /// summary, stripe, record, table or bitmap
+    #[arg(long, value_name = "STRUCTURE", conflicts_with = "case")]
+    destroy: Option<Target>,
     /// Threads [default: as many as the machine has]
     #[arg(long)]
     jobs: Option<usize>,
@@ -79,6 +83,7 @@ impl Crashes {
             Some(Planted::Array(bug)) => Some(bug),
             _ => None,
         })
+        .ruins(self.destroy)
     }
 
     fn file(&self, file: &str) -> anyhow::Result<bool> {
@@ -161,7 +166,11 @@ impl Crashes {
                 Ok(more) => counts.add(&more),
                 Err(broken) => {
                     *failed += 1;
-                    let only = self.scheme.map_or(String::new(), |kind| format!(" --scheme {}", kind.name()));
+                    let mut only =
+                        self.scheme.map_or(String::new(), |kind| format!(" --scheme {}", kind.name()));
+                    if let (Some(_), Some(ruin)) = (self.destroy, broken.case.ruin) {
+                        only += &format!(" --destroy {}", ruin.target.name());
+                    }
                     self.tell(
                         &mut checker,
                         &format!("seed {seed}"),

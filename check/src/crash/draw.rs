@@ -149,6 +149,11 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> Case {
     Case { seed, shape, eras: all, mends, ruin }
 }
 
+/// Ruin of `target` for the life of a seed, whatever else is drawn for it.
+pub(super) fn ruin(seed: u64, target: Target) -> Ruin {
+    Ruin { target, choice: Draw(Prng::stream(seed, 0x7275_696F)).seed() }
+}
+
 /// What comes back of the past in the eras of a life. By a stream of its own: what was drawn for a seed before stays.
 fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
     let mut draw = Draw(Prng::stream(seed, 0x7061_7374));

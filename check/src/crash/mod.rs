@@ -48,6 +48,7 @@ pub struct Broken {
 /// Tries cases, one after the other. New arrays are made once and copied.
 pub struct Checker {
     bug: Option<Bug>,
+    ruin: Option<Target>,
     arrays: BTreeMap<Shape, Life>,
 }
 
@@ -57,7 +58,13 @@ type Checked = Array<PageMemory>;
 impl Checker {
     /// A checker of controllers in which `bug` is planted; without the feature `planted-bugs` there is none to plant.
     pub fn new(bug: Option<Bug>) -> Self {
-        Self { bug, arrays: BTreeMap::new() }
+        Self { bug, ruin: None, arrays: BTreeMap::new() }
+    }
+
+    /// Every life of a seed ends with ruin of `target`, if the array has it.
+    pub fn ruins(mut self, target: Option<Target>) -> Self {
+        self.ruin = target;
+        self
     }
 
     fn array(&mut self, shape: &Shape) -> Result<&Life, String> {
@@ -76,7 +83,12 @@ impl Checker {
         let shape = draw::shape(seed, kinds);
         let case = Case::new(seed, shape.clone());
         let sectors = self.array(&shape).map_err(|what| Broken { case, what })?.model.sectors();
-        Ok(draw::case(seed, shape, sectors))
+        let mut case = draw::case(seed, shape, sectors);
+        if let Some(target) = self.ruin {
+            let has_it = Target::of(case.shape.kind).contains(&target);
+            case.ruin = has_it.then(|| draw::ruin(seed, target));
+        }
+        Ok(case)
     }
 
     /// Lives the life of `case`.

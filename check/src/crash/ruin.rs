@@ -36,6 +36,16 @@ pub enum Target {
     Bitmap,
 }
 
+impl std::str::FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Self::ALL.iter().map(|target| target.name()).collect();
+        let found = Self::ALL.into_iter().find(|target| target.name() == text);
+        found.ok_or_else(|| format!("no such structure; there are {}", names.join(", ")))
+    }
+}
+
 /// What is destroyed of all copies, when nothing is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,6 +93,33 @@ struct Batch {
 }
 
 impl Target {
+    const ALL: [Self; 9] = [
+        Self::Superblocks,
+        Self::Checkpoints,
+        Self::NewestCheckpoint,
+        Self::Commits,
+        Self::Summary,
+        Self::Stripe,
+        Self::Record,
+        Self::Table,
+        Self::Bitmap,
+    ];
+
+    /// Its name, as the command takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Superblocks => "superblocks",
+            Self::Checkpoints => "checkpoints",
+            Self::NewestCheckpoint => "newest-checkpoint",
+            Self::Commits => "commits",
+            Self::Summary => "summary",
+            Self::Stripe => "stripe",
+            Self::Record => "record",
+            Self::Table => "table",
+            Self::Bitmap => "bitmap",
+        }
+    }
+
     /// What can be destroyed of an array of a kind; some of it more than once, as it is drawn more often.
     pub fn of(kind: Kind) -> &'static [Self] {
         match kind {

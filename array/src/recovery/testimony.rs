@@ -1,0 +1,146 @@
+//! What content tells of an array whose superblocks are lost: the epoch that went last, and the members that were missing then.
+//!
+//! An opening gives all members that are there a superblock of the new epoch before anything else has it. So a member with the
+//! superblock of an older epoch than some content was absent when that was opened; and a member that the newest batch or record
+//! calls missing may have a superblock from before it failed. What such a superblock says is outdated.
+
+use super::reconstruct::Remains;
+use crate::format::in_place::InPlaceLayout;
+use crate::format::{
+    Area, CheckpointHeader, ChecksumPage, Commit, IntentPage, RedoRecord, SummaryHeader, Superblock,
+};
+use crate::media::At;
+
+/// What the newest content says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Testimony {
+    /// The newest epoch.
+    epoch: u32,
+    /// The newest batch, record or version of a bitmap, by epoch and number.
+    newest: (u32, u64),
+    /// Members that it calls missing, one bit each.
+    missing: u64,
+}
+
+impl Testimony {
+    /// Something was written in `epoch`.
+    fn hear_of(&mut self, epoch: u32) {
+        self.epoch = self.epoch.max(epoch);
+    }
+
+    /// A batch, a record or a bitmap says which members were missing.
+    fn hear(&mut self, (epoch, number): (u32, u64), missing: u64) {
+        self.hear_of(epoch);
+        if (epoch, number) >= self.newest {
+            (self.newest, self.missing) = ((epoch, number), missing);
+        }
+    }
+
+    /// Members that were missing in the newest epoch.
+    fn missing(&self) -> u64 {
+        if self.newest.0 == self.epoch { self.missing } else { 0 }
+    }
+
+    /// Brings `model` up to date where every superblock that is left is outdated: `holders` are the members that have its version.
+    /// Whether that was so. Then no member that has a superblock is current.
+    pub(super) fn overrule(&self, model: &mut Superblock, holders: u64) -> bool {
+        if self.epoch <= model.epoch && holders & !self.missing() != 0 {
+            return false;
+        }
+        for (number, member) in model.members.iter_mut().enumerate() {
+            if (holders | self.missing()) >> number & 1 != 0 {
+                // Nobody knows since when, so it lacks everything.
+                member.fail(0, 0);
+                (member.failed_epoch, member.failed_batch) = (0, 0);
+            }
+        }
+        model.epoch = model.epoch.max(self.epoch);
+        model.update += 1;
+        model.is_clean = false;
+        true
+    }
+}
+
+impl Remains<'_> {
+    /// What metadata on `devices` tells beside superblocks and `summaries`.
+    pub(super) fn testimony(
+        &mut self,
+        model: &Superblock,
+        devices: &[u16],
+        summaries: impl Iterator<Item = SummaryHeader>,
+    ) -> Testimony {
+        let mut testimony = Testimony::default();
+        let everyone = u64::MAX >> (u64::BITS - model.members.len() as u32);
+        for header in summaries {
+            testimony.hear((header.epoch, header.batch), everyone & !header.elements);
+        }
+        for &device in devices {
+            match self.layout {
+                Some(layout) => self.hear_in_place(model, device, &layout, &mut testimony),
+                None => self.hear_log(model, device, &mut testimony),
+            }
+        }
+        testimony
+    }
+
+    fn hear_log(&mut self, model: &Superblock, device: u16, testimony: &mut Testimony) {
+        self.each_page(device, model.commits, &mut |_, page| {
+            if let Some(commit) = Commit::parse(page).ok().filter(|its| its.array == model.array) {
+                testimony.hear_of(commit.epoch);
+            }
+        });
+        for first in [model.checkpoint.first, model.checkpoint.first + model.checkpoint.pages] {
+            self.each_page(device, Area { first, pages: 1 }, &mut |_, page| {
+                if let Some(header) =
+                    CheckpointHeader::parse(page).ok().filter(|its| its.array == model.array)
+                {
+                    testimony.hear_of(header.epoch);
+                }
+            });
+        }
+    }
+
+    fn hear_in_place(
+        &mut self,
+        model: &Superblock,
+        device: u16,
+        layout: &InPlaceLayout,
+        testimony: &mut Testimony,
+    ) {
+        self.each_page(device, layout.table, &mut |_, page| {
+            if let Some(head) = ChecksumPage::parse(page).ok().filter(|its| its.array == model.array) {
+                testimony.hear_of(head.epoch);
+            }
+        });
+        self.each_page(device, layout.intent, &mut |_, page| {
+            if let Some(head) = IntentPage::parse(page).ok().filter(|its| its.array == model.array) {
+                testimony.hear((head.epoch, head.version), head.missing);
+            }
+        });
+        // A header may go on in the next page.
+        let span = layout.header_pages() as usize;
+        let mut header: Vec<u8> = Vec::new();
+        self.each_page(device, layout.journal, &mut |_, page| {
+            header.extend_from_slice(page);
+            if header.len() > span * page.len() {
+                header.drain(..page.len());
+            }
+            if let Some(record) = RedoRecord::parse(&header).ok().filter(|its| its.array == model.array) {
+                testimony.hear((record.epoch, record.number), record.missing);
+            }
+        });
+    }
+
+    /// Reads an area of a device, page by page; pages that cannot be read are passed over.
+    pub(super) fn each_page(&mut self, device: u16, area: Area, see: &mut dyn FnMut(u32, &[u8])) {
+        let pages: Vec<At> =
+            (area.first..area.first + area.pages).map(|page| At { element: device, page }).collect();
+        for round in pages.chunks(super::ROUND_PAGES) {
+            self.media.read(round, &mut |nth, content| {
+                if let Ok(content) = content {
+                    see(round[nth].page, content);
+                }
+            });
+        }
+    }
+}
