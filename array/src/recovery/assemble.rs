@@ -3,6 +3,7 @@
 use super::OpenError;
 use super::superblocks::Copies;
 use crate::format::{MemberState, Superblock};
+use crate::geometry::Membership;
 
 /// The array that was found.
 #[derive(Clone, Debug)]
@@ -30,7 +31,8 @@ impl Assembly {
 /// Finds the array in `offered`: of each offered element the copies of its superblock.
 ///
 /// A version takes effect when its front copies are on all elements that it calls active, and each back copy is written after
-/// that: so one back copy proves it. Without any, as when power is lost while all back copies are written, all front copies do.
+/// that: so one back copy proves it. Without any, as when power is lost while all back copies are written, all front copies do; or
+/// those of so many elements that have no back copy at all that damage cannot be why.
 ///
 /// # Errors
 /// When there is none, or more than one, or too few of its elements, or others may have gone on without these.
@@ -78,9 +80,10 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
             member.is_none_or(|member| member.state == MemberState::Failed) || has_it(its, superblock)
         })
     };
+    let is_being_proved = |superblock: &Superblock| were_backs_being_written(superblock, offered);
     let all = offered.iter().flat_map(|copies| [&copies.front, &copies.back]).flatten();
     let effective = all
-        .filter(|superblock| has_back(superblock) || is_everywhere(superblock))
+        .filter(|superblock| has_back(superblock) || is_everywhere(superblock) || is_being_proved(superblock))
         .max_by_key(|superblock| superblock.update)
         .cloned();
     let Some(superblock) = effective else {
@@ -105,6 +108,27 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     let update = found.iter().map(|(_, its)| its.update).max().unwrap_or(0);
     let epoch = found.iter().map(|(_, its)| its.epoch).max().unwrap_or(0);
     Ok(Assembly { superblock, positions, update, epoch })
+}
+
+/// Whether more elements of a group than its parity bears have the front copy of a version, and no back copy of any. An element has
+/// one until a newer one is written over it, which begins when all front copies are there.
+fn were_backs_being_written(superblock: &Superblock, offered: &[Copies]) -> bool {
+    let mut alone = vec![0; usize::from(superblock.groups).max(1)];
+    for front in offered.iter().filter(|its| its.back.is_none()).filter_map(|its| its.front.as_ref()) {
+        if front.is_version_of(superblock) {
+            let group = group_of(superblock, front.number.into());
+            alone[group] += 1;
+        }
+    }
+    alone.iter().any(|&count| count > superblock.level.parity())
+}
+
+/// The group of a member.
+pub(super) fn group_of(superblock: &Superblock, number: usize) -> usize {
+    match superblock.membership {
+        Membership::Contiguous => number / usize::from(superblock.members_of_group).max(1),
+        Membership::LongestCodeInterval => number % usize::from(superblock.groups).max(1),
+    }
 }
 
 /// What is wrong with those that are offered and say nothing that counts, behind what is told because of it.
@@ -141,10 +165,8 @@ fn check_enough(
     };
     let groups = usize::from(superblock.groups).max(1);
     let members = usize::from(superblock.members_of_group);
-    let contiguous = superblock.membership == crate::geometry::Membership::Contiguous;
-    let group_of = |number: usize| if contiguous { number / members } else { number % groups };
     let of_group = |group: usize, numbers: &[usize]| -> Vec<usize> {
-        numbers.iter().filter(|&&number| group_of(number) == group).copied().collect()
+        numbers.iter().filter(|&&number| group_of(superblock, number) == group).copied().collect()
     };
     for group in 0..groups {
         let gone = of_group(group, &missing);

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::OpenError;
+use super::assemble::group_of;
 use super::in_place::Site;
 use super::in_place_journal as journal;
 use super::superblocks::Copies;
@@ -498,9 +499,8 @@ impl Remains<'_> {
 /// first, and no more than it takes.
 fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstructed]) {
     let parity = model.level.parity() as usize;
-    let (groups, width) = (usize::from(model.groups).max(1), usize::from(model.members_of_group));
-    let is_contiguous = model.membership == crate::geometry::Membership::Contiguous;
-    let group_of = |number: usize| if is_contiguous { number / width } else { number % groups };
+    let groups = usize::from(model.groups).max(1);
+    let group_of = |number: usize| group_of(model, number);
     let rank = |one: &Reconstructed| match one.how {
         Reconstruction::Stale(_, wrong) => Some(wrong),
         Reconstruction::NotNeeded => Some(u64::MAX),

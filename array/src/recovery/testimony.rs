@@ -7,7 +7,8 @@
 use super::reconstruct::Remains;
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{
-    Area, CheckpointHeader, ChecksumPage, Commit, IntentPage, RedoRecord, SummaryHeader, Superblock,
+    Area, CheckpointHeader, ChecksumPage, Commit, IntentPage, Placement, RedoRecord, SummaryHeader,
+    Superblock,
 };
 use crate::media::At;
 
@@ -44,7 +45,10 @@ impl Testimony {
     /// Brings `model` up to date where every superblock that is left is outdated: `holders` are the members that have its version.
     /// Whether that was so. Then no member that has a superblock is current.
     pub(super) fn overrule(&self, model: &mut Superblock, holders: u64) -> bool {
-        if self.epoch <= model.epoch && holders & !self.missing() != 0 {
+        // What is later than a batch knows who came back since; and nothing of an epoch is later than a clean stop.
+        let is_later = model.placement == Placement::Log && self.newest.1 <= model.horizon;
+        let is_present = holders & !self.missing() != 0;
+        if self.epoch <= model.epoch && (is_present || is_later || model.is_clean) {
             return false;
         }
         for (number, member) in model.members.iter_mut().enumerate() {

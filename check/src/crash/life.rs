@@ -580,6 +580,8 @@ impl Life {
         match S::open(&self.shape, self.bug, self.is_forced, &mut offer) {
             Ok(_) => Ok(false),
             Err(OpenError::Refused(reason)) if !reason.is_empty() => Ok(true),
+            // One of those that are left cannot be written either.
+            Err(OpenError::Failed(_)) if self.doubt.may_be_hopeless => Ok(true),
             Err(error) => Err(format!("it cannot be opened: {error}")),
         }
     }
