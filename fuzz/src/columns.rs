@@ -2,7 +2,7 @@
 
 use stripewise_trace::FormatName;
 
-use crate::reader;
+use super::reader;
 
 /// Takes the first line of `bytes` for the columns and the rest for the text.
 pub fn check(bytes: &[u8]) {

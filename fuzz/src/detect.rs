@@ -2,7 +2,7 @@
 
 use stripewise_trace::{OpenOptions, TraceError};
 
-use crate::reader::{same_in_any_pieces, sound};
+use super::reader::{same_in_any_pieces, sound};
 
 /// A detected format is one that reads the same requests when it is named; where none is, the message says what to do.
 pub fn check(bytes: &[u8]) {

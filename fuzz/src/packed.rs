@@ -4,7 +4,7 @@ use std::io;
 
 use stripewise_trace::{Disorder, OpenOptions};
 
-use crate::reader::read;
+use super::reader::read;
 
 /// Reads `bytes` behind the first bytes of gzip and of Zstandard.
 pub fn check(bytes: &[u8]) {

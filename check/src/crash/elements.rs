@@ -64,7 +64,7 @@ struct Change {
 #[derive(Clone, Debug)]
 struct Element {
     durable: Vec<Content>,
-    /// Pages of writes that failed.
+    /// Pages of writes that failed, or that a failed flush was to cover.
     unwritten: Vec<u32>,
     changes: Vec<Change>,
     answered: u64,
@@ -207,7 +207,7 @@ impl Elements {
         }
         let failed = one.fire(&[Wrong::Unflushable]);
         let mut random = failed.map(|(_, choice)| Prng::stream(choice, 7));
-        let Element { changes, durable, unreadable, .. } = one;
+        let Element { changes, durable, unreadable, unwritten, .. } = one;
         for change in changes.iter_mut().filter(|change| change.nth < until && !change.is_forsaken) {
             let place = &mut durable[change.page as usize];
             match &mut random {
@@ -222,6 +222,7 @@ impl Elements {
                     }
                     *place = bytes.into();
                     change.is_forsaken = true;
+                    unwritten.push(change.page);
                 }
             }
         }
@@ -310,7 +311,7 @@ impl Elements {
         self.each.iter_mut().for_each(|one| one.changes.clear());
     }
 
-    /// The pages of writes that failed since this was asked last.
+    /// The pages of writes that failed since this was asked last, or that a failed flush was to cover.
     pub(crate) fn take_unwritten(&mut self) -> impl Iterator<Item = u32> + '_ {
         self.each.iter_mut().flat_map(|one| one.unwritten.drain(..))
     }

@@ -1,0 +1,291 @@
+//! A case: an array with a history, with damage, and what hosts should read of it.
+
+use std::collections::BTreeSet;
+
+use stripewise_array::format::{Superblock, superblock_pages};
+use stripewise_array::{
+    Array, Checked, Elements, Opening, PRESETS, PageMemory, RequestKind, Scheme, Trouble,
+};
+use stripewise_base::prng::Prng;
+
+use super::damage::{self, Damage};
+use crate::disk::{Disk, Host};
+
+pub(crate) const PAGE: u32 = 1024;
+
+/// What a scheme promises.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    name: &'static str,
+    pub(crate) parity: usize,
+    pub(crate) is_log: bool,
+    pub(crate) has_checksums: bool,
+    groups: u64,
+    /// Chunks whose parity may be late.
+    window: u32,
+}
+
+const fn kind(name: &'static str, parity: usize, is_log: bool, has_checksums: bool) -> Kind {
+    Kind { name, parity, is_log, has_checksums, groups: 1, window: 0 }
+}
+
+const KINDS: [Kind; 10] = [
+    kind("durable-raid5", 1, false, true),
+    kind("durable-raid6", 2, false, true),
+    kind("durable-was", 1, true, true),
+    kind("durable-raid6-was", 2, true, true),
+    kind("bitmap-raid5", 1, false, false),
+    kind("bitmap-raid6", 2, false, false),
+    Kind { window: 6, ..kind("durable-raid5", 1, false, true) },
+    Kind { window: 6, ..kind("durable-raid6", 2, false, true) },
+    Kind { groups: 2, ..kind("durable-raid5", 1, false, true) },
+    Kind { groups: 2, ..kind("durable-was", 1, true, true) },
+];
+
+impl Kind {
+    fn scheme(self) -> String {
+        if !self.has_checksums {
+            let level = &self.name["bitmap-".len()..];
+            return format!(
+                "name = \"{}\"\nmetadata = \"on\"\n[geometry]\nlevel = \"{level}\"\n[journal]\npolicy = \"intent-bitmap\"\n",
+                self.name
+            );
+        }
+        let (_, text) = PRESETS.iter().find(|(name, _)| *name == self.name).expect("it is a preset");
+        let groups = format!("[geometry]\ngroups = {}\n", self.groups);
+        let text =
+            text.replace("[elastic]\n", "[elastic]\nsegment_rows = 8\n").replace("[geometry]\n", &groups);
+        let window = format!("[parity]\nwindow = {}\n", self.window);
+        text + if self.window > 0 { &window } else { "" }
+    }
+
+    fn pages(self) -> u32 {
+        if self.is_log { 300 } else { 220 }
+    }
+}
+
+/// What a chunk may read as.
+#[derive(Clone, Copy, Debug, Default)]
+struct Content {
+    value: u8,
+    /// In place a trim is advice: a chunk that was trimmed may read as before.
+    before: Option<u8>,
+}
+
+pub(crate) struct Case {
+    pub(crate) random: Prng,
+    pub(crate) kind: Kind,
+    pub(crate) scheme: String,
+    /// The members after the damage.
+    pub(crate) disk: Disk,
+    contents: Vec<Content>,
+    /// Rows of an array without checksums of which a page was changed: what they read as nobody knows.
+    changed_rows: BTreeSet<u32>,
+}
+
+impl Case {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = Prng::new(seed);
+        let kind = KINDS[(seed % KINDS.len() as u64) as usize];
+        let members = kind.groups * (kind.parity as u64 + 3 + random.below(3));
+        let scheme = kind.scheme();
+        let host = Host::create(&scheme, Disk::new(members as usize, kind.pages(), PAGE));
+        let contents = vec![Content::default(); host.capacity() as usize];
+        let disk = host.copy_of_disk();
+        let mut case = Self { random, kind, scheme, disk, contents, changed_rows: BTreeSet::new() };
+        case.live(host, members);
+        case.damage();
+        case
+    }
+
+    /// Writes, trims and flushes, and members that fail between them.
+    fn live(&mut self, mut host: Host, members: u64) {
+        let chunks = host.capacity();
+        let span = 1 + self.random.below(chunks);
+        let mut failed = 0;
+        for _ in 0..self.random.below(250) {
+            let among = if self.random.chance(1, 2) { span } else { chunks };
+            let chunk = self.random.below(among);
+            match self.random.below(100) {
+                0..80 => {
+                    let value = 1 + self.random.below(255) as u8;
+                    host.write(chunk, value);
+                    self.contents[chunk as usize] = Content { value, before: None };
+                }
+                80..88 => {
+                    host.trim(chunk, 1);
+                    let content = &mut self.contents[chunk as usize];
+                    let before = if self.kind.is_log { None } else { content.before.or(Some(content.value)) };
+                    *content = Content { value: 0, before };
+                }
+                88..95 => host.flush(),
+                95..98 => {
+                    host.flush();
+                    host = host.lose_power();
+                }
+                _ if failed < self.kind.parity && self.random.chance(1, 4) => {
+                    failed += 1;
+                    host.fail(self.random.below(members) as u16);
+                }
+                _ => {}
+            }
+        }
+        host.flush();
+        if self.random.chance(1, 2) {
+            host.begin_checkpoint();
+        }
+        host.finish();
+        host.flush();
+        self.disk = host.copy_of_disk();
+    }
+
+    /// Takes members away, and damages pages of the rest.
+    fn damage(&mut self) {
+        let members = self.disk.elements.len() as u64;
+        if self.random.chance(1, 3) {
+            for _ in 0..=self.random.below(self.kind.parity as u64 + 1) {
+                self.disk.elements[self.random.below(members) as usize].is_gone = true;
+            }
+        }
+        for Damage { member, page, is_unreadable, row } in damage::draw(self) {
+            let element = &mut self.disk.elements[member];
+            if is_unreadable {
+                element.unreadable.insert(page);
+                continue;
+            }
+            let content = &mut element.pages[page as usize];
+            let before = content.clone();
+            match self.random.below(2) {
+                0 => content.fill(0),
+                _ => content[self.random.below(PAGE.into()) as usize] ^= 1 << self.random.below(8),
+            }
+            if !self.kind.has_checksums && *content != before {
+                self.changed_rows.insert(row);
+            }
+        }
+    }
+
+    /// The superblock of the first member that is there.
+    pub(crate) fn superblock(&self) -> Superblock {
+        let pages = superblock_pages(PAGE) as usize;
+        let there = self.disk.elements.iter().find(|element| !element.is_gone);
+        let bytes = there.map_or_else(Vec::new, |element| element.pages[..pages].concat());
+        Superblock::parse(&bytes).expect("superblocks are not damaged")
+    }
+
+    /// What a check of the damaged members finds; nothing if there are too few of them. An update that is done again when the
+    /// array is opened for writing goes before it.
+    pub(crate) fn checked(&mut self) -> Option<(Checked, Vec<Trouble>)> {
+        if let Some(found) = check(&self.scheme, &self.disk) {
+            return Some(found);
+        }
+        let mut host = self.open()?;
+        host.flush();
+        host.finish();
+        self.disk = host.copy_of_disk();
+        assert!(!self.kind.is_log, "a log has nothing to be done again");
+        Some(check(&self.scheme, &self.disk).expect("it is done again"))
+    }
+
+    /// The array over the damaged members; nothing if it is refused.
+    pub(crate) fn open(&self) -> Option<Host> {
+        let mut host = Host::try_open_as(&self.scheme, self.disk.clone(), Opening::default()).ok()?;
+        host.resume();
+        host.finish();
+        Some(host)
+    }
+
+    pub(crate) fn reopened(&self, disk: &Disk) -> Host {
+        Host::open_as(&self.scheme, disk.clone())
+    }
+
+    /// Reads of the chunks of `lost` fail, and all others return what was written last.
+    pub(crate) fn reads_fail_exactly_of(&self, host: &mut Host, lost: &BTreeSet<u64>, when: &str) {
+        for chunk in 0..host.capacity() {
+            let found = host.read_pattern(chunk);
+            assert_eq!(
+                found.is_none(),
+                lost.contains(&chunk),
+                "chunk {chunk}: {found:?}, {when}, {:?}",
+                self.kind
+            );
+            let is_known = self.kind.has_checksums || !self.changed_rows.contains(&self.row_of(host, chunk));
+            if let Some(found) = found.filter(|_| is_known) {
+                let Content { value, before } = self.contents[chunk as usize];
+                let is_right = found == Some(value) || before.is_some() && found == before;
+                assert!(is_right, "chunk {chunk}: {found:?} and not {value}, {when}, {:?}", self.kind);
+            }
+        }
+    }
+
+    /// The row in place of a chunk, counted from the first page of the elements.
+    fn row_of(&self, host: &Host, chunk: u64) -> u32 {
+        host.array.homes(chunk * u64::from(PAGE)).map_or(u32::MAX, |(.., page)| page)
+    }
+
+    /// A scrub or a rebuild is over: exactly `lost` is lost, and nothing else is in trouble that it could have repaired.
+    pub(crate) fn after(&self, host: &mut Host, lost: &BTreeSet<u64>, when: &str) {
+        let (checked, troubles) = check(&self.scheme, &host.copy_of_disk()).expect("it was opened");
+        let still: BTreeSet<u64> = super::lost_of(&troubles);
+        assert_eq!(still, *lost, "{when}, {:?}", self.kind);
+        assert_eq!(checked.reduced, 0, "{when}: {troubles:?}, {:?}", self.kind);
+        assert!(!lost.is_empty() || troubles.is_empty(), "{when}: {troubles:?}, {:?}", self.kind);
+        self.reads_fail_exactly_of(host, lost, when);
+    }
+
+    /// Whether a chunk of `lost` is in a stripe or row that has a page on `member`.
+    pub(crate) fn has_lost_on(&self, host: &Host, lost: &BTreeSet<u64>, member: u16) -> bool {
+        if !self.kind.is_log {
+            let width = (host.array.elements() as u64 / self.kind.groups) as u16;
+            let element = |chunk: u64| host.array.homes(chunk * u64::from(PAGE)).map(|(element, ..)| element);
+            return lost.iter().any(|&chunk| element(chunk).is_some_and(|its| its / width == member / width));
+        }
+        host.array.stripes().iter().any(|stripe| {
+            let is_lost = |chunk: Option<u64>| chunk.is_some_and(|chunk| lost.contains(&chunk));
+            let places = |chunk: u64| host.array.chunk_in_log(chunk);
+            stripe.members.iter().any(|its| its.1 == member)
+                && stripe.members.iter().any(|&(_, element, page, chunk)| {
+                    is_lost(chunk) && chunk.and_then(places) == Some((element, page))
+                })
+        })
+    }
+
+    /// Whichever P members are absent, everything is read.
+    pub(crate) fn bears_any_loss(&mut self, disk: &Disk) {
+        let members = disk.elements.len();
+        let first = self.random.below(members as u64) as usize;
+        for second in (0..members).step_by(2) {
+            let mut disk = disk.clone();
+            disk.elements[second].is_gone = true;
+            if self.kind.parity > 1 {
+                disk.elements[first].is_gone = true;
+            }
+            let (checked, troubles) = check(&self.scheme, &disk).expect("P members may be absent");
+            assert_eq!((checked.lost, troubles), (0, vec![]), "without {first} and {second}");
+            self.reads_fail_exactly_of(&mut self.reopened(&disk), &BTreeSet::new(), "without P members");
+        }
+    }
+}
+
+/// Checks the array of `disk`; nothing if it is refused.
+pub(crate) fn check(scheme: &str, disk: &Disk) -> Option<(Checked, Vec<Trouble>)> {
+    let mut read = disk.clone();
+    let elements = Elements {
+        discard: false,
+        ..Elements::opaque(disk.elements.len() as u32, PAGE, disk.elements[0].pages.len() as u32)
+    };
+    let scheme = Scheme::from_toml("test", scheme).expect("it is a scheme");
+    let opening = Opening { read_only: true, ..Opening::default() };
+    let (array, opened) = Array::open(&scheme, elements, PageMemory::new(PAGE), &mut read, opening).ok()?;
+    let mut troubles = Vec::new();
+    let checked = array.check_all(&mut read, &opened, &mut |trouble| troubles.push(trouble.clone()));
+    Some((checked, troubles))
+}
+
+impl Host {
+    /// The value of a chunk, nothing in it where its bytes differ; nothing if it cannot be read.
+    fn read_pattern(&mut self, chunk: u64) -> Option<Option<u8>> {
+        let content = self.ask(RequestKind::Read, chunk, self.chunks(1, 0xee))?;
+        Some(content.iter().all(|&byte| byte == content[0]).then_some(content[0]))
+    }
+}

@@ -1,0 +1,96 @@
+//! Openings that are cut short: power goes after any of their writes, and the next one may have other elements.
+
+#![allow(dead_code, reason = "each test uses what it needs of the disk")]
+
+use crate::disk::{Disk, Host, Recorder};
+use stripewise_array::{Array, At, Elements, Opening, PageMemory, RequestKind, Scheme};
+
+const PAGE_BYTES: u32 = 1024;
+const CHUNKS: u64 = 20;
+
+fn schemes() -> [String; 2] {
+    let late = |level, code| {
+        format!(
+            "name = 'late'\nmetadata = 'on'\n[geometry]\nlevel = '{level}'\n[parity]\nwindow = 12\n[code]\nkind = '{code}'\n"
+        )
+    };
+    [late("raid5", "xor"), late("raid6", "rdp")]
+}
+
+/// The disk as it is when power goes after each call of an opening of `disk` that lacks element `gone`, which is back then.
+fn cuts(scheme: &str, disk: &Disk, gone: usize) -> Vec<Disk> {
+    let scheme = Scheme::from_toml("test", scheme).unwrap();
+    let pages = disk.elements[0].pages.len() as u32;
+    let elements = Elements::opaque(disk.elements.len() as u32, PAGE_BYTES, pages);
+    let mut recorder = Recorder::new(disk.clone());
+    recorder.disk.elements[gone].is_gone = true;
+    Array::open(&scheme, elements, PageMemory::new(PAGE_BYTES), &mut recorder, Opening::default()).unwrap();
+    let mut cut = disk.clone();
+    let after = |call: Vec<(At, Box<[u8]>)>| {
+        for (at, page) in call {
+            cut.elements[usize::from(at.element)].pages[at.page as usize] = page;
+        }
+        cut.clone()
+    };
+    recorder.calls.into_iter().map(after).collect()
+}
+
+/// Of one chunk, what it may hold instead of what all others hold.
+const UNDER_WAY: (u64, u8) = (19, 219);
+
+fn check(host: &mut Host, told: &str) {
+    for chunk in 0..CHUNKS {
+        let read = host.read(chunk);
+        let is_right =
+            read == Some(chunk as u8 + 100) || read.is_some_and(|value| (chunk, value) == UNDER_WAY);
+        assert!(is_right, "{told}: chunk {chunk} is {read:?}");
+    }
+}
+
+/// An array with late parity whose power went while a record was written: as each of the elements alone has that, with its
+/// number. `more` writes before it change which ones have copies.
+fn with_a_record_on_one(scheme: &str, more: u64) -> Vec<(usize, Disk)> {
+    let mut host = Host::create(scheme, Disk::new(5, 260, PAGE_BYTES));
+    for round in [0, 100] {
+        (0..CHUNKS).for_each(|chunk| host.write(chunk, chunk as u8 + round));
+    }
+    (0..more).for_each(|chunk| host.write(chunk, chunk as u8 + 100));
+    host.flush();
+    assert!(host.array.late_rows() > 1);
+    let before = host.copy_of_disk();
+    host.take_log();
+    host.begin(RequestKind::Write, UNDER_WAY.0, host.chunks(1, UNDER_WAY.1));
+    while host.take_log().is_empty() {
+        host.go_on();
+    }
+    let begun = host.copy_of_disk();
+    let of = |keeper: usize| {
+        let mut disk = before.clone();
+        disk.elements[keeper] = begun.elements[keeper].clone();
+        (keeper, disk)
+    };
+    (0..5).filter(|&at| begun.elements[at] != before.elements[at]).map(of).collect()
+}
+
+#[test]
+fn an_element_that_an_opening_lacked_brings_back_no_record_whose_number_was_given_again() {
+    for scheme in schemes() {
+        let all: Vec<_> = (0..5).flat_map(|more| with_a_record_on_one(&scheme, more)).collect();
+        assert!(all.iter().any(|(keeper, _)| *keeper == 0), "the first that is read has one too");
+        for (keeper, disk) in all {
+            for (nth, cut) in cuts(&scheme, &disk, keeper).into_iter().enumerate() {
+                let told = format!("{scheme}, with {keeper} again after {nth} writes");
+                let mut host = Host::open_as(&scheme, cut);
+                check(&mut host, &told);
+                for gone in (0..5).filter(|&gone| gone != keeper) {
+                    let mut disk = host.copy_of_disk();
+                    disk.elements[gone].is_gone = true;
+                    // Those that know that the array went on without the keeper are too few without another one.
+                    if let Ok(mut host) = Host::try_open_as(&scheme, disk, Opening::default()) {
+                        check(&mut host, &format!("{told}, without {gone} then"));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! A member returns with what it held at an earlier moment: the array believes the stamp in the member's own superblocks, not
+//! what it noted itself (row `rollback` of `docs/fault-contract.md`).
+
+#![allow(dead_code, reason = "each test uses what it needs of the disk")]
+
+use crate::disk::{Disk, Element, Host};
+use stripewise_array::format::{Area, Copy, ENDED_MAX, MemberState, Superblock, Uuid};
+use stripewise_array::{RejoinError, Rejoining};
+
+const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+    buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
+const LOG6: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n[placement]\npolicy = \"elastic\"\n\
+    buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
+const JOURNAL: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"1KiB\"\n";
+const BITMAP: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"1KiB\"\n[journal]\n\
+    policy = \"intent-bitmap\"\n";
+const ALL: [&str; 4] = [LOG5, LOG6, JOURNAL, BITMAP];
+
+/// The member that returns.
+const IT: u16 = 2;
+
+/// A new array.
+fn array(scheme: &str) -> Host {
+    let elements = if scheme == LOG6 { 5 } else { 4 };
+    Host::create(scheme, Disk::new(elements, 400, 1024))
+}
+
+/// Chunks that tests write; all of an array in place would take long.
+fn chunks(host: &Host) -> u64 {
+    host.capacity().min(300)
+}
+
+fn fill(host: &mut Host, value: u8) {
+    (0..chunks(host)).for_each(|chunk| host.write(chunk, value));
+    host.flush();
+}
+
+/// What the member holds.
+fn image(host: &mut Host) -> Element {
+    host.disk().elements[usize::from(IT)].clone()
+}
+
+/// The member fails, the array is written without it, and it returns with `image`.
+fn returns(host: &mut Host, image: Element, value: u8) {
+    host.fail(IT);
+    host.finish();
+    (0..chunks(host) / 4).for_each(|chunk| host.write(chunk * 4, value));
+    host.flush();
+    host.disk().elements[usize::from(IT)] = image;
+    host.rejoin(IT, host.returned(IT));
+}
+
+/// What the superblock of a member that is there says of the one that returned.
+fn noted(host: &mut Host) -> (MemberState, u64) {
+    let pages = host.disk().elements[0].pages[..4].concat();
+    let superblock = Superblock::parse(&pages).expect("the front copy");
+    let member = superblock.members[usize::from(IT)];
+    (member.state, member.failed_batch)
+}
+
+/// The member is whole: every other one may be lost, and every chunk has one of its values.
+fn check(host: &mut Host, value: impl Fn(u64) -> u8) {
+    host.finish_rebuild();
+    host.flush();
+    let elements = host.disk().elements.len() as u16;
+    for other in (0..elements).filter(|&other| other != IT) {
+        let mut host = host.copy();
+        assert!(host.opened.positions[usize::from(IT)].is_some(), "the member is in the array");
+        host.disk().elements[usize::from(other)].is_gone = true;
+        if elements == 5 {
+            host.disk().elements[usize::from((other + 1) % 5).max(3)].is_gone = true;
+        }
+        let mut host = host.lose_power();
+        for chunk in 0..chunks(&host) {
+            assert_eq!(host.read(chunk), Some(value(chunk)), "chunk {chunk} without {other}");
+        }
+    }
+}
+
+/// What [`returns`] leaves of an array that was full of `before`.
+fn value(before: u8, since: u8) -> impl Fn(u64) -> u8 {
+    move |chunk| if chunk.is_multiple_of(4) { since } else { before }
+}
+
+#[test]
+fn an_older_image_of_a_member_gets_what_was_written_since_its_own_stamp() {
+    for scheme in ALL {
+        let mut host = array(scheme);
+        fill(&mut host, 1);
+        let mut host = Host::open_as(scheme, host.stop());
+        let older = image(&mut host);
+        fill(&mut host, 2);
+        fill(&mut host, 3);
+        returns(&mut host, older, 4);
+        check(&mut host, value(3, 4));
+    }
+}
+
+#[test]
+fn what_a_log_rebuilds_begins_at_the_stamp() {
+    let mut host = array(LOG5);
+    fill(&mut host, 1);
+    let mut host = Host::open_as(LOG5, host.stop());
+    let stamped = superblock_of(&mut host).horizon;
+    let older = image(&mut host);
+    (0..10).for_each(|chunk| host.write(chunk, 2));
+    host.flush();
+    returns(&mut host, older, 4);
+    host.flush();
+    assert_eq!(noted(&mut host), (MemberState::Rebuilding, stamped));
+    assert!(stamped > 0, "what the clean stop covered is not rebuilt");
+}
+
+fn superblock_of(host: &mut Host) -> Superblock {
+    Superblock::parse(&host.disk().elements[usize::from(IT)].pages[..4].concat()).expect("the front copy")
+}
+
+#[test]
+fn an_image_of_a_replacement_that_was_half_rebuilt_is_rebuilt_whole() {
+    for scheme in ALL {
+        let mut host = array(scheme);
+        fill(&mut host, 1);
+        host.fail(IT);
+        host.finish();
+        let blank = vec![vec![0; 1024].into_boxed_slice(); 400];
+        host.disk().elements[usize::from(IT)] = Element { pages: blank, ..Element::default() };
+        host.rejoin(IT, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 400 });
+        let mut half = None;
+        while host.array.rebuilding().is_some() {
+            if noted(&mut host).0 == MemberState::Rebuilding {
+                half.get_or_insert_with(|| image(&mut host));
+            }
+            host.go_on();
+        }
+        host.flush();
+        returns(&mut host, half.expect("superblocks told of it"), 4);
+        check(&mut host, value(1, 4));
+    }
+}
+
+#[test]
+fn a_member_stamped_in_an_epoch_that_is_forgotten_is_rebuilt_whole() {
+    let mut host = array(LOG5);
+    fill(&mut host, 1);
+    let older = image(&mut host);
+    for epoch in 0..=ENDED_MAX as u8 + 1 {
+        host.write(5, epoch);
+        host = Host::open_as(LOG5, host.stop());
+    }
+    fill(&mut host, 3);
+    returns(&mut host, older, 4);
+    host.flush();
+    assert_eq!(noted(&mut host), (MemberState::Rebuilding, 0));
+    check(&mut host, value(3, 4));
+}
+
+#[test]
+fn a_member_of_an_array_of_version_1_has_no_stamp_and_is_rebuilt_whole() {
+    for scheme in ALL {
+        let mut host = array(scheme);
+        let elements = host.disk().elements.len();
+        for element in 0..elements {
+            for copy in [Copy::Front, Copy::Back] {
+                host.change_superblock(element, copy, &|superblock| {
+                    (superblock.version, superblock.horizon) = (1, 0);
+                    superblock.owner = Area::default();
+                });
+            }
+        }
+        let mut host = host.lose_power();
+        fill(&mut host, 1);
+        let mut host = Host::open_as(scheme, host.stop());
+        let older = image(&mut host);
+        fill(&mut host, 2);
+        returns(&mut host, older, 4);
+        assert!(matches!(host.returned(IT), Rejoining::Returned { stamp: None, .. }));
+        host.flush();
+        if scheme == LOG5 || scheme == LOG6 {
+            assert_eq!(noted(&mut host), (MemberState::Rebuilding, 0));
+        }
+        check(&mut host, value(2, 4));
+        assert_eq!(superblock_of(&mut host).version, 1);
+    }
+}
+
+#[test]
+fn after_a_clean_stop_an_older_image_of_a_member_counts_as_absent() {
+    for scheme in ALL {
+        let mut host = array(scheme);
+        fill(&mut host, 1);
+        let mut older = vec![image(&mut host)];
+        fill(&mut host, 2);
+        older.push(image(&mut host));
+        let stopped = host.stop();
+        for older in older {
+            let mut disk = stopped.clone();
+            disk.elements[usize::from(IT)] = older;
+            let mut host = Host::open_as(scheme, disk);
+            assert_eq!(host.opened.positions[usize::from(IT)], None, "{scheme}");
+            (0..chunks(&host)).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
+        }
+        let mut host = Host::open_as(scheme, stopped);
+        assert!(host.opened.positions[usize::from(IT)].is_some());
+        assert!(!superblock_of(&mut host).is_clean, "what serves is not stopped");
+    }
+}
+
+#[test]
+fn a_clean_stop_is_told_by_superblocks_on_all_members() {
+    for scheme in ALL {
+        let disk = array(scheme).stop();
+        for element in &disk.elements {
+            for first in [0, 396] {
+                let superblock =
+                    Superblock::parse(&element.pages[first..first + 4].concat()).expect("a copy");
+                assert!(superblock.is_clean, "{scheme}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_member_that_was_copied_while_the_array_served_is_as_old_as_its_first_page() {
+    let mut host = array(LOG5);
+    fill(&mut host, 1);
+    let mut copied = image(&mut host);
+    fill(&mut host, 2);
+    host.begin_checkpoint();
+    host.finish();
+    let newer = image(&mut host);
+    copied.pages[396..].clone_from_slice(&newer.pages[396..]);
+    fill(&mut host, 3);
+    returns(&mut host, copied, 4);
+    check(&mut host, value(3, 4));
+}
+
+#[test]
+fn a_member_that_is_newer_than_the_array_is_refused() {
+    for scheme in ALL {
+        let mut host = array(scheme);
+        fill(&mut host, 1);
+        let older = host.copy_of_disk();
+        let newer = {
+            let mut host = Host::open_as(scheme, Host::open_as(scheme, older.clone()).stop());
+            fill(&mut host, 2);
+            image(&mut host)
+        };
+        let mut host = Host::open_as(scheme, older);
+        host.fail(IT);
+        host.finish();
+        host.disk().elements[usize::from(IT)] = newer;
+        let refused = host.try_rejoin(IT, host.returned(IT));
+        assert!(matches!(refused, Err(RejoinError::Newer { .. })), "{scheme}: {refused:?}");
+    }
+}
+
+#[test]
+fn what_a_returned_member_kept_of_the_past_does_not_count() {
+    let mut host = array(LOG5);
+    fill(&mut host, 1);
+    host.begin_checkpoint();
+    host.finish();
+    host.flush();
+    let its = superblock_of(&mut host);
+    let older = image(&mut host);
+    let heads = [its.checkpoint.first, its.checkpoint.first + its.checkpoint.pages];
+    let areas = || heads.into_iter().chain(its.commits.first..its.commits.first + its.commits.pages);
+    let is_zero = |page: &[u8]| page.iter().all(|&byte| byte == 0);
+    let kept = |element: &Element| -> Vec<u32> {
+        areas().filter(|&page| !is_zero(&element.pages[page as usize])).collect()
+    };
+    assert!(!kept(&older).is_empty(), "it keeps checkpoints or commit records");
+    host.fail(IT);
+    host.finish();
+    host.disk().elements[usize::from(IT)] = older.clone();
+    host.rejoin(IT, host.returned(IT));
+    let mut is_told = false;
+    for _ in 0..2000 {
+        let now = image(&mut host);
+        is_told |= superblock_of(&mut host).members[usize::from(IT)].state == MemberState::Rebuilding;
+        let is_old = |page: &u32| now.pages[*page as usize] == older.pages[*page as usize];
+        assert!(!is_told || !kept(&now).iter().any(is_old), "superblocks told of it before that was void");
+        if host.array.rebuilding().is_none() {
+            break;
+        }
+        host.go_on();
+    }
+    assert!(is_told);
+}
+
+#[test]
+fn a_member_rolled_back_below_a_serving_array_is_found_by_checksums() {
+    for scheme in [LOG5, LOG6, JOURNAL] {
+        let mut host = array(scheme);
+        fill(&mut host, 1);
+        let older = image(&mut host);
+        fill(&mut host, 2);
+        host.disk().elements[usize::from(IT)] = older;
+        (0..chunks(&host)).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
+        host.flush();
+        let counts = host.scrub();
+        assert_eq!(counts.lost, 0, "{scheme}: {counts:?}");
+        host.flush();
+        host.finish();
+        assert_eq!(host.scrub().bad, 0, "{scheme}");
+        // What counts is right on all members; superblocks of the past are none of that.
+        let all = chunks(&host);
+        host.fail(0);
+        (0..all).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
+    }
+}

@@ -1,0 +1,129 @@
+//! What memory does not know of the log's slots, summaries on the elements tell: to collection, and to reads that decoded
+//! something wrong.
+
+#![allow(dead_code, reason = "each test uses what it needs of the disk")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::disk::{Disk, Host};
+use stripewise_array::format::{EntryRole, Summary};
+use stripewise_array::{Array, Elements, PageMemory, Scheme, StripeView};
+
+const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+    buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
+
+/// Pages that each copy of a summary is in: element and page.
+fn copies(disk: &Disk) -> Vec<(usize, usize)> {
+    let elements = disk.elements.iter().enumerate();
+    let pages = elements.flat_map(|(element, its)| {
+        its.pages.iter().enumerate().map(move |(page, bytes)| (element, page, bytes))
+    });
+    pages
+        .filter(|(.., bytes)| Summary::parse(bytes).is_ok())
+        .map(|(element, page, _)| (element, page))
+        .collect()
+}
+
+/// Writes over even chunks until many odd ones were moved. What each chunk has then, if all of them had 1.
+fn wear(host: &mut Host) -> Vec<u8> {
+    let chunks = host.capacity();
+    let mut values = vec![1; chunks as usize];
+    for round in 0..2000u64 {
+        let chunk = round * 7919 % chunks / 2 * 2;
+        values[chunk as usize] = (round % 250 + 2) as u8;
+        host.write(chunk, values[chunk as usize]);
+        if round % 97 == 0 {
+            host.flush();
+        }
+    }
+    host.flush();
+    assert!(host.array.elastic_counts().moved > chunks);
+    values
+}
+
+#[test]
+fn a_chunk_that_is_moved_keeps_its_birth() {
+    let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
+    (0..host.capacity()).for_each(|chunk| host.write(chunk, 1));
+    wear(&mut host);
+    let mut births: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    let disk = host.copy_of_disk();
+    for (element, page) in copies(&disk) {
+        let summary = Summary::parse(&disk.elements[element].pages[page]).unwrap();
+        for entry in summary.entries().filter(|entry| entry.role == EntryRole::Data && entry.chunk % 2 == 1) {
+            births.entry(entry.chunk).or_default().insert(entry.birth);
+        }
+    }
+    assert!(births.len() as u64 > host.capacity() / 4);
+    assert!(births.values().all(|its| its.len() == 1), "nobody wrote odd chunks twice");
+}
+
+#[test]
+fn collection_moves_what_counts_when_no_summary_can_be_read() {
+    let mut host = Host::create(RAID5, Disk::new(4, 400, 1024));
+    (0..host.capacity()).for_each(|chunk| host.write(chunk, 1));
+    host.flush();
+    for (element, page) in copies(&host.copy_of_disk()) {
+        host.disk().elements[element].pages[page].fill(0xa5);
+    }
+    let values = wear(&mut host);
+    for (chunk, value) in (0..).zip(values) {
+        assert_eq!(host.read(chunk), Some(value), "chunk {chunk}");
+    }
+}
+
+/// The stripe of a chunk on element 0 that has all members, and the chunk.
+fn stripe_on_the_first_element(host: &Host, members: usize) -> (StripeView, u64) {
+    let stripes = host.array.stripes().into_iter().filter(|stripe| stripe.members.len() == members);
+    let of_first =
+        |stripe: &StripeView| stripe.members.iter().find_map(|member| member.3.filter(|_| member.1 == 0));
+    stripes
+        .filter_map(|stripe| Some((of_first(&stripe)?, stripe)))
+        .map(|(chunk, stripe)| (stripe, chunk))
+        .next()
+        .unwrap()
+}
+
+/// Loses element 0 and damages another member of a stripe that has a chunk there; reads that chunk.
+fn read_with_damage(level: &str, elements: usize, is_flushed: bool, nth: usize) -> (Option<u8>, u8) {
+    let mut host = Host::create(&RAID5.replace("raid5", level), Disk::new(elements, 400, 1024));
+    (0..host.capacity() / 2).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
+    if is_flushed {
+        host.flush();
+    }
+    let (stripe, chunk) = stripe_on_the_first_element(&host, elements);
+    let others: Vec<(u16, u32)> =
+        stripe.members.iter().filter(|member| member.1 != 0).map(|member| (member.1, member.2)).collect();
+    let (element, page) = others[nth];
+    host.fail(0);
+    host.disk().elements[element as usize].pages[page as usize][9] ^= 4;
+    (host.read(chunk), chunk as u8 | 1)
+}
+
+#[test]
+fn what_decodes_wrong_is_decoded_again_without_what_the_summary_finds_bad() {
+    for is_flushed in [true, false] {
+        for nth in 0..4 {
+            let (read, expected) = read_with_damage("raid6", 5, is_flushed, nth);
+            assert_eq!(read, Some(expected), "flushed {is_flushed}, member {nth}");
+        }
+    }
+}
+
+#[test]
+fn what_decodes_wrong_and_cannot_be_decoded_otherwise_is_an_error() {
+    for nth in 0..3 {
+        assert_eq!(read_with_damage("raid5", 4, true, nth).0, None, "member {nth}");
+    }
+}
+
+#[test]
+fn memory_has_eight_bytes_and_a_bit_a_chunk_and_half_a_byte_a_slot() {
+    let scheme = Scheme::from_toml("kept", &RAID5.replace("segment_rows = 8", "segment_rows = 64")).unwrap();
+    let elements = Elements::opaque(5, 4096, 1 << 18);
+    let array = Array::new(&scheme, elements, PageMemory::new(4096)).unwrap();
+    let (chunks, slots) = (array.capacity() / 4096, 5u64 << 18);
+    // Segments with their lists, generations and batches; and places in memory, as without metadata.
+    let rest = slots / (5 * 64) * (24 + 4 + 16) + 8 * 257 + (2 * 256 + 65 * 4) * 64;
+    assert!(array.map_bytes() <= 8 * chunks + chunks / 8 + slots / 2 + rest, "{} bytes", array.map_bytes());
+}

@@ -1,0 +1,428 @@
+//! In which order the log writes what makes it durable, and what it flushes in between (`docs/format.md`): what stands there
+//! says after which write power may go, and which elements may be gone then.
+
+#![allow(dead_code, reason = "each test uses what it needs of the disk")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::disk::{Disk, Host};
+use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
+use stripewise_array::{Outcome, Rejoining};
+
+const PAGES: u32 = 400;
+const PAGE_BYTES: u32 = 1024;
+
+fn scheme(level: &str) -> String {
+    format!(
+        "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"{level}\"\n[placement]\npolicy = \"elastic\"\n\
+         buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n"
+    )
+}
+
+fn host(level: &str, elements: usize) -> Host {
+    Host::create(&scheme(level), Disk::new(elements, PAGES, PAGE_BYTES))
+}
+
+/// What is written to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Front,
+    Back,
+    /// In this slot.
+    Header(u32),
+    Body(u32),
+    /// To this page of the ring.
+    Commit(u32),
+    /// Stripes and summaries.
+    Data,
+}
+
+/// Where everything is.
+struct Map {
+    superblock: Superblock,
+    elements: usize,
+}
+
+impl Map {
+    fn of(host: &mut Host) -> Self {
+        let disk = host.disk();
+        let superblock = copy_of(&disk.elements[0].pages, Copy::Front);
+        Self { superblock, elements: disk.elements.len() }
+    }
+
+    fn what(&self, page: u32) -> What {
+        let Superblock { checkpoint, commits, .. } = &self.superblock;
+        let span = superblock_pages(PAGE_BYTES);
+        match page {
+            _ if page < span => What::Front,
+            _ if page >= PAGES - span => What::Back,
+            _ if (commits.first..commits.first + commits.pages).contains(&page) => What::Commit(page),
+            _ => match page
+                .checked_sub(checkpoint.first)
+                .map(|at| (at / checkpoint.pages, at % checkpoint.pages))
+            {
+                Some((slot @ 0..2, 0)) => What::Header(slot),
+                Some((slot @ 0..2, _)) => What::Body(slot),
+                _ => What::Data,
+            },
+        }
+    }
+}
+
+/// A copy of the superblock of an element with these pages.
+fn copy_of(pages: &[Box<[u8]>], copy: Copy) -> Superblock {
+    let span = superblock_pages(PAGE_BYTES) as usize;
+    let first = if copy == Copy::Front { 0 } else { pages.len() - span };
+    Superblock::parse(&pages[first..first + span].concat()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Holds what is written against the rules, write by write.
+struct Rules {
+    map: Map,
+    copies: usize,
+    /// Of each element what was written to it and not flushed since.
+    dirty: Vec<BTreeSet<What>>,
+    /// The elements that have the current body, header and commit record.
+    bodies: BTreeSet<u16>,
+    headers: BTreeSet<u16>,
+    commits: BTreeSet<u16>,
+    /// The slot of the last header, whether a record names it yet, and the page of the last record.
+    slot: Option<u32>,
+    is_named: bool,
+    record: Option<u32>,
+    /// Checkpoints, records and new superblocks.
+    counts: BTreeMap<&'static str, u32>,
+    last: Option<What>,
+}
+
+impl Rules {
+    fn new(host: &mut Host, copies: usize) -> Self {
+        let map = Map::of(host);
+        host.take_log();
+        Self {
+            dirty: vec![BTreeSet::new(); map.elements],
+            map,
+            copies,
+            bodies: BTreeSet::new(),
+            headers: BTreeSet::new(),
+            commits: BTreeSet::new(),
+            slot: None,
+            is_named: true,
+            record: None,
+            counts: BTreeMap::new(),
+            last: None,
+        }
+    }
+
+    fn is_dirty(&self, of: impl Fn(&What) -> bool) -> bool {
+        self.dirty.iter().flatten().any(of)
+    }
+
+    /// All that `host` wrote since this was called last.
+    fn take(&mut self, host: &mut Host) {
+        for (element, page) in host.take_log() {
+            if page == u32::MAX {
+                self.dirty[element as usize].clear();
+            } else if !host.disk().elements[element as usize].is_gone {
+                self.wrote(element, self.map.what(page));
+            }
+        }
+        // What is on an element that is gone counts no more.
+        for (element, dirty) in self.dirty.iter_mut().enumerate() {
+            if host.disk().elements[element].is_gone {
+                dirty.clear();
+            }
+        }
+    }
+
+    fn wrote(&mut self, element: u16, what: What) {
+        let is_begun = self.last != Some(what);
+        match what {
+            What::Front if is_begun => {
+                assert!(!self.is_dirty(|its| *its == What::Back));
+                *self.counts.entry("superblocks").or_default() += 1;
+            }
+            What::Back => {
+                assert!(!self.is_dirty(|its| *its == What::Front), "front copies come first");
+            }
+            What::Commit(page) => {
+                assert!(
+                    !self.is_dirty(|its| matches!(its, What::Front | What::Back)),
+                    "superblocks come before"
+                );
+                if is_begun {
+                    assert_ne!(self.record.replace(page), Some(page), "a record is not written over");
+                    self.commits.clear();
+                    if !self.is_named {
+                        assert!(
+                            !self.is_dirty(|its| matches!(its, What::Header(_))),
+                            "it names what is there"
+                        );
+                        self.is_named = true;
+                    }
+                    *self.counts.entry("commits").or_default() += 1;
+                }
+                self.commits.insert(element);
+            }
+            What::Body(slot) => {
+                assert!(!self.is_dirty(|its| matches!(its, What::Commit(_) | What::Header(_))));
+                assert_ne!(self.slot, Some(slot), "a checkpoint is not written over");
+                if !matches!(self.last, Some(What::Body(_))) {
+                    self.bodies.clear();
+                }
+                self.bodies.insert(element);
+            }
+            What::Header(slot) => {
+                assert!(
+                    !self.is_dirty(|its| matches!(its, What::Body(_))),
+                    "a header comes when its body is there"
+                );
+                if is_begun {
+                    self.slot = Some(slot);
+                    assert!(std::mem::take(&mut self.is_named), "the one before it was named");
+                    self.headers.clear();
+                    *self.counts.entry("checkpoints").or_default() += 1;
+                }
+                self.headers.insert(element);
+            }
+            What::Front | What::Data => {}
+        }
+        self.dirty[element as usize].insert(what);
+        self.last = Some(what);
+    }
+
+    /// Nothing is under way.
+    fn rest(&self) {
+        let is_metadata = |what: &What| *what != What::Data;
+        assert!(!self.is_dirty(is_metadata), "flushed: {:?}", self.dirty);
+        assert_eq!(self.headers, self.bodies, "a header lies where its body does");
+        assert!(self.is_named, "a record names the checkpoint");
+        for copies in [&self.headers, &self.commits].into_iter().filter(|copies| !copies.is_empty()) {
+            assert_eq!(copies.len(), self.copies, "copies on elements of their own");
+        }
+    }
+}
+
+#[test]
+fn a_flush_is_data_then_a_record_each_flushed() {
+    for (level, elements, copies) in [("raid5", 4, 2), ("raid6", 5, 3)] {
+        let mut host = host(level, elements);
+        let mut rules = Rules::new(&mut host, copies);
+        for round in 0..40 {
+            host.write(round % 7, round as u8);
+            rules.take(&mut host);
+            assert!(host.flush_while(|_, _| {}));
+            let log = host.take_log();
+            let is_record = |&(_, page): &(u16, u32)| matches!(rules.map.what(page), What::Commit(_));
+            // A checkpoint may have come before it, with a record of its own.
+            let Some(record) = log.iter().position(is_record) else { continue };
+            let before = log[..record].iter().rposition(|(_, page)| *page != u32::MAX).unwrap_or_default();
+            let flushed: BTreeSet<u16> =
+                log[before + 1..record].iter().map(|(element, _)| *element).collect();
+            assert_eq!(flushed.len(), elements, "data may be anywhere: {log:?}");
+            for (element, page) in log {
+                match page {
+                    u32::MAX => rules.dirty[element as usize].clear(),
+                    _ => rules.wrote(element, rules.map.what(page)),
+                }
+            }
+            rules.rest();
+        }
+        assert!(rules.counts["commits"] > 30, "{:?}", rules.counts);
+    }
+}
+
+#[test]
+fn a_checkpoint_is_a_body_then_a_header_each_flushed_and_leaves_the_one_before_it() {
+    for (level, elements, copies) in [("raid5", 4, 2), ("raid6", 5, 3)] {
+        let mut host = host(level, elements);
+        let chunks = host.capacity();
+        let mut rules = Rules::new(&mut host, copies);
+        for round in 0..6 * chunks {
+            host.write(round * 7919 % chunks, round as u8);
+            if round % 13 == 0 {
+                host.flush();
+            }
+            rules.take(&mut host);
+        }
+        host.finish();
+        rules.take(&mut host);
+        rules.rest();
+        assert!(rules.counts["checkpoints"] > 5, "{:?}", rules.counts);
+    }
+}
+
+/// The durable horizon of the newest commit record.
+fn newest_record(host: &mut Host) -> u64 {
+    let commits = Map::of(host).superblock.commits;
+    let disk = host.disk();
+    let ring = commits.first as usize..(commits.first + commits.pages) as usize;
+    let records = disk.elements.iter().flat_map(|element| &element.pages[ring.clone()]);
+    let records = records.filter_map(|page| Commit::parse(page).ok());
+    records.max_by_key(|record| (record.epoch, record.number)).map_or(0, |record| record.horizon)
+}
+
+/// Flushes while elements go, each before so many operations ended; then all that are left know of it.
+fn flushed_while_going(level: &str, elements: usize, going: &[(u16, u32)]) -> bool {
+    let mut host = host(level, elements);
+    (0..20).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
+    host.flush();
+    (5..15).for_each(|chunk| host.write(chunk, 99));
+    let mut rules = Rules::new(&mut host, going.len() + 1);
+    let update = rules.map.superblock.update;
+    let (mut known, mut horizon) = (0, 0);
+    let flushed = host.flush_while(|host, nth| {
+        for (element, _) in going.iter().filter(|(_, at)| *at == nth) {
+            host.disk().elements[*element as usize].is_gone = true;
+        }
+        let failed = going.iter().filter(|(element, _)| host.array.is_failed(*element)).count();
+        if failed > known {
+            // What was begun before is not to blame.
+            known = failed;
+            horizon = newest_record(host);
+            rules.counts.remove("superblocks");
+            rules.commits.clear();
+        }
+        rules.take(host);
+        let is_told = known == 0 || rules.counts.contains_key("superblocks");
+        assert!(is_told || rules.commits.is_empty(), "superblocks come before the next record");
+    });
+    assert!(flushed, "{going:?}: parity bears that");
+    rules.take(&mut host);
+    assert!(!rules.is_dirty(|what| matches!(what, What::Commit(_) | What::Front | What::Back)), "{going:?}");
+    let failed: Vec<u16> = (0..elements as u16).filter(|&element| host.array.is_failed(element)).collect();
+    for element in (0..elements).filter(|&element| !failed.contains(&(element as u16))) {
+        for copy in [Copy::Front, Copy::Back] {
+            let superblock = copy_of(&host.disk().elements[element].pages, copy);
+            for &other in &failed {
+                let member = &superblock.members[other as usize];
+                assert_eq!(
+                    member.state,
+                    MemberState::Failed,
+                    "{going:?}: {copy:?} of {element} about {other}"
+                );
+                assert!(member.failed_batch <= horizon, "what no flush covered it may lack");
+                assert!(superblock.update > update, "a version of its own");
+            }
+        }
+    }
+    (0..20).for_each(|chunk| {
+        let expected = if (5..15).contains(&chunk) { 99 } else { chunk as u8 + 1 };
+        assert_eq!(host.read(chunk), Some(expected), "{going:?}");
+    });
+    let mut host = host.lose_power();
+    (0..20).for_each(|chunk| {
+        let expected = if (5..15).contains(&chunk) { 99 } else { chunk as u8 + 1 };
+        assert_eq!(host.read(chunk), Some(expected), "{going:?}");
+    });
+    failed.len() == going.len()
+}
+
+#[test]
+fn a_flush_during_which_an_element_goes_ends_when_superblocks_tell_of_it() {
+    let told =
+        (0..4).flat_map(|element| (0..40).map(move |at| flushed_while_going("raid5", 4, &[(element, at)])));
+    assert!(told.filter(|told| *told).count() > 60);
+}
+
+#[test]
+fn a_flush_during_which_two_elements_go_ends_when_superblocks_tell_of_both() {
+    let pairs = (0..30).flat_map(|one| (0..20).step_by(2).map(move |later| (one, one + later)));
+    let told = pairs.map(|(one, other)| flushed_while_going("raid6", 5, &[(1, one), (3, other)]));
+    assert!(told.filter(|told| *told).count() > 50);
+}
+
+#[test]
+fn a_flush_during_which_more_goes_than_parity_bears_fails() {
+    for at in 0..30 {
+        let mut host = host("raid5", 4);
+        (0..20).for_each(|chunk| host.write(chunk, 7));
+        host.flush();
+        (0..20).for_each(|chunk| host.write(chunk, 8));
+        let flushed = host.flush_while(|host, nth| {
+            if nth == at {
+                (1..3).for_each(|element| host.disk().elements[element].is_gone = true);
+            }
+        });
+        let is_known = (1..3).all(|element| host.array.is_failed(element));
+        assert!(!(flushed && is_known), "after {at}");
+        if !is_known {
+            assert!(flushed, "what was gone when all was over does not count");
+        }
+    }
+}
+
+#[test]
+fn a_record_has_its_copies_on_elements_that_are_there() {
+    let mut host = host("raid6", 5);
+    (0..20).for_each(|chunk| host.write(chunk, 7));
+    host.fail(0);
+    host.fail(3);
+    host.flush();
+    let mut rules = Rules::new(&mut host, 3);
+    for round in 0..12 {
+        host.write(round, 8);
+        host.flush();
+        rules.take(&mut host);
+        assert_eq!(rules.commits, BTreeSet::from([1, 2, 4]));
+    }
+}
+
+#[test]
+fn a_flush_during_which_a_stripe_has_to_go_elsewhere_covers_it() {
+    for at in 0..30 {
+        let mut host = host("raid5", 4);
+        (0..20).for_each(|chunk| host.write(chunk, 7));
+        host.flush();
+        (4..11).for_each(|chunk| host.write(chunk, 8));
+        let element = at as usize % 4;
+        assert!(host.flush_while(|host, nth| {
+            if nth == at {
+                host.disk().elements[element].next_write = Some(Outcome::MediumError);
+            }
+        }));
+        let mut host = host.lose_power();
+        (4..11).for_each(|chunk| assert_eq!(host.read(chunk), Some(8), "chunk {chunk}, after {at}"));
+    }
+}
+
+#[test]
+fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
+    let span = superblock_pages(PAGE_BYTES) as usize;
+    let mut in_between = 0;
+    for operations in 0..60 {
+        let mut host = host("raid6", 5);
+        (0..20).for_each(|chunk| host.write(chunk, 1));
+        host.flush();
+        let before = Map::of(&mut host).superblock.members[1].element;
+        // Superblocks are told of element 0 while element 1 goes, and another comes in its place.
+        host.fail(0);
+        host.finish_within(operations);
+        host.fail(1);
+        while host.is_busy(1) {
+            host.go_on();
+        }
+        host.take_log();
+        {
+            let element = &mut host.disk().elements[1];
+            element.is_gone = false;
+            element.pages.iter_mut().for_each(|page| page.fill(0));
+        }
+        host.rejoin(1, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: PAGES });
+        let is_back = |page: u32| page != u32::MAX && page >= PAGES - span as u32;
+        for _ in 0..60 {
+            host.finish_within(1);
+            let pages = &host.disk().elements[1].pages;
+            for first in [0, pages.len() - span] {
+                let its = Superblock::parse(&pages[first..first + span].concat());
+                assert!(
+                    its.is_err() || its.is_ok_and(|its| its.element != before),
+                    "after {operations} operations"
+                );
+            }
+        }
+        let first = host.take_log().into_iter().find(|&(_, page)| page < span as u32 || is_back(page));
+        in_between += u32::from(first.is_some_and(|(_, page)| is_back(page)));
+    }
+    assert!(in_between > 3, "{in_between} times between the copies of a version");
+}

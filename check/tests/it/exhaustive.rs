@@ -1,0 +1,111 @@
+//! Small cases, all of them: one row, every set of its chunks written in whole or in part, every element lost
+//! before every event of the run, every read failed in turn, under each update policy. Nothing is drawn at
+//! random.
+
+use crate::small::{Before, POLICIES, case, check, patterns, requests};
+use stripewise_array::WindowSize;
+use stripewise_array::update::Update;
+use stripewise_base::units::Span;
+use stripewise_check::{Loss, Manner};
+
+/// Every element lost before every event, for every set of chunks.
+fn lose_each_before_each(elements: u32, update: Update, before: Before, manner: Manner) -> u64 {
+    let data = u64::from(elements) - 1;
+    let mut runs = 0;
+    for pattern in patterns(data) {
+        let mut case = case(elements, update, before);
+        case.requests = requests(before, data, pattern);
+        case.fail_each = true;
+        let whole = check(&case);
+        assert_eq!(whole.seen.failed, 0);
+        case.fail_each = false;
+        for element in 0..elements as u16 {
+            for event in 0..=whole.played {
+                case.losses = vec![Loss { event, element, manner }];
+                let summary = check(&case);
+                assert_eq!(summary.seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
+                runs += 1;
+            }
+        }
+    }
+    runs
+}
+
+#[test]
+fn any_element_may_be_lost_at_any_event_of_an_update_of_three() {
+    for before in [Before::Nothing, Before::Gathering, Before::AFullStripe] {
+        for update in POLICIES {
+            for manner in [Manner::Gone, Manner::Silent, Manner::FailedWrite] {
+                assert!(lose_each_before_each(3, update, before, manner) > 100);
+            }
+        }
+    }
+}
+
+#[test]
+fn any_element_may_be_lost_at_any_event_of_an_update_of_four() {
+    for update in POLICIES {
+        assert!(lose_each_before_each(4, update, Before::AFullStripe, Manner::Gone) > 1_000);
+    }
+    for before in [Before::Nothing, Before::Gathering] {
+        assert!(lose_each_before_each(4, POLICIES[0], before, Manner::Gone) > 1_000);
+    }
+}
+
+#[test]
+fn any_element_may_be_lost_at_any_event_of_an_update_of_five() {
+    for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
+        assert!(lose_each_before_each(5, update, Before::AFullStripe, Manner::Gone) > 5_000);
+    }
+}
+
+#[test]
+fn any_element_may_be_lost_at_any_event_while_parity_is_late() {
+    let mut runs = 0;
+    for (window, hides) in [(1, false), (2, true), (16, false), (16, true)] {
+        for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
+            for pattern in patterns(2) {
+                let mut case = case(3, update, Before::AFullStripe);
+                case.scheme.parity.window = WindowSize::Chunks(window);
+                case.scheme.parity.idle = Span(if window == 2 { 100_000 } else { 0 });
+                case.hides_old_versions = hides;
+                case.requests = requests(Before::AFullStripe, 2, pattern);
+                let whole = check(&case);
+                for element in 0..3 {
+                    for event in 0..=whole.played {
+                        case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                        assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
+                        runs += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(runs > 1_000, "{runs} runs");
+}
+
+#[test]
+fn any_read_may_fail_and_the_row_bears_it_as_long_as_no_element_is_lost() {
+    let mut failed_twice = 0;
+    for elements in [3, 4] {
+        let data = u64::from(elements) - 1;
+        for update in POLICIES {
+            for pattern in patterns(data) {
+                let mut case = case(elements, update, Before::AFullStripe);
+                case.requests = requests(Before::AFullStripe, data, pattern);
+                let reads: u64 = check(&case).operations.iter().sum();
+                for failed_read in 0..reads {
+                    case.faults.failed_reads = vec![failed_read];
+                    case.losses = Vec::new();
+                    assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
+                    // With an element lost as well some requests must fail; which of them may, the checker
+                    // knows.
+                    let element = (failed_read % u64::from(elements)) as u16;
+                    case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
+                    failed_twice += check(&case).seen.failed;
+                }
+            }
+        }
+    }
+    assert!(failed_twice > 100, "{failed_twice} requests failed");
+}

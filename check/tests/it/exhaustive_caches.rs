@@ -1,0 +1,123 @@
+//! Small cases of write caches, all of them: one row, every set of its chunks written in whole or in part, once more while that
+//! leaves the cache, and read; under each cache, volatile or persistent; power lost before every event, elements too.
+
+use crate::small::{Before, PAGE, POLICIES, ask, case, check, patterns, requests};
+use stripewise_array::cache::{CachePolicy, CacheSection};
+use stripewise_array::geometry::Level;
+use stripewise_array::placement::Persistence;
+use stripewise_base::share::Share;
+use stripewise_base::units::{Bytes, Span};
+use stripewise_check::{Case, Loss, Manner, Seen, What};
+
+const CACHES: [CachePolicy; 6] = [
+    CachePolicy::ParityCaching,
+    CachePolicy::Isc,
+    CachePolicy::Wow,
+    CachePolicy::Stow,
+    CachePolicy::Siw,
+    CachePolicy::Hybrid,
+];
+
+/// A cache of `pages` pages from which everything leaves at once, over an array of `elements`.
+fn cached(policy: CachePolicy, persistence: Persistence, level: Level, elements: u32, pages: u64) -> Case {
+    let mut case = case(elements, POLICIES[0], Before::AFullStripe);
+    case.scheme.geometry.level = level;
+    let section = CacheSection { policy, persistence, latency: Span(1_000), ..CacheSection::default() };
+    case.scheme.cache = match policy {
+        CachePolicy::ParityCaching => CacheSection { chunks: 1, ..section },
+        _ => CacheSection {
+            size: Bytes(1024 * pages),
+            low_threshold: Share(0),
+            high_threshold: Share(0),
+            sync_wait: Span(100_000),
+            ..section
+        },
+    };
+    case
+}
+
+/// Writes by `pattern`, the first chunk once more while they are on their way, a read, and perhaps a flush before it.
+fn asks(data: u64, pattern: u64, flushes: bool) -> Vec<stripewise_check::Ask> {
+    let mut asks = requests(Before::AFullStripe, data, pattern);
+    let read = asks.len() - 1;
+    let mut again = ask(What::Write, 0, PAGE - 1);
+    again.gap_ns = 150_000;
+    asks.insert(read, again);
+    if flushes {
+        asks.insert(read + 1, ask(What::Flush, 0, 0));
+    }
+    asks
+}
+
+/// Loses power before each event, and again `later` events after it. What that came to.
+fn lose_power_before_each(case: &mut Case, later: u64) -> Seen {
+    let mut sum = Seen::default();
+    case.power_losses.clear();
+    let whole = check(case);
+    for event in 0..=whole.played {
+        case.seed = event;
+        case.power_losses = if event % 3 == 0 { vec![event, event + later] } else { vec![event] };
+        let seen = check(case).seen;
+        sum.power_losses += seen.power_losses;
+        sum.failed += seen.failed;
+        sum.holes += seen.holes;
+        sum.redone += seen.redone;
+    }
+    sum
+}
+
+#[test]
+fn power_may_be_lost_at_any_event_of_a_write_cache() {
+    let mut redone = 0;
+    for policy in CACHES {
+        for persistence in [Persistence::Persistent, Persistence::Volatile] {
+            for (level, elements) in [(Level::Raid0, 2), (Level::Raid5, 3), (Level::Raid6, 4)] {
+                for pattern in patterns(2) {
+                    let mut case = cached(policy, persistence, level, elements, 6);
+                    case.requests = asks(2, pattern, pattern % 2 == 0);
+                    case.volatile_elements = pattern % 3 == 0;
+                    let seen = lose_power_before_each(&mut case, 4);
+                    assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
+                    assert!(seen.power_losses > 10, "{seen:?}");
+                    redone += seen.redone;
+                }
+            }
+        }
+    }
+    assert!(redone > 100, "{redone} interrupted updates were done again");
+}
+
+#[test]
+fn over_a_persistent_cache_a_degraded_row_loses_nothing_when_power_is_lost() {
+    for policy in CACHES {
+        for element in 0..3 {
+            for pattern in patterns(2) {
+                let mut case = cached(policy, Persistence::Persistent, Level::Raid5, 3, 6);
+                case.requests = asks(2, pattern, false);
+                case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
+                let seen = lose_power_before_each(&mut case, 3);
+                assert_eq!((seen.failed, seen.holes), (0, 0), "one loss is bearable:\n{}", case.to_toml());
+            }
+        }
+    }
+}
+
+#[test]
+fn any_element_may_be_lost_at_any_event_of_a_write_cache() {
+    for policy in CACHES {
+        for pattern in patterns(2) {
+            // Too small for a row with its parity, and not.
+            for pages in [1, 6] {
+                let mut case = cached(policy, Persistence::Volatile, Level::Raid5, 3, pages);
+                case.requests = asks(2, pattern, true);
+                let whole = check(&case);
+                for element in 0..3 {
+                    for event in 0..=whole.played {
+                        case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                        assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Small cases, all of them: one row, every set of its chunks written in whole or in part, power lost before every event of
+//! the run, and a second time while parity is made right; over whole arrays and degraded ones.
+
+use crate::small::{Before, POLICIES, ask, case, check, patterns, requests};
+use stripewise_array::Acknowledge;
+use stripewise_array::geometry::Level;
+use stripewise_array::update::Update;
+use stripewise_check::{Case, Loss, Manner, Seen, What};
+
+/// Power is lost before each event, and from every so-manieth on a second time so many events later. What all of it came to.
+fn lose_power_before_each(case: &mut Case, again: &[u64]) -> Seen {
+    let mut sum = Seen::default();
+    case.power_losses.clear();
+    let whole = check(case);
+    for event in 0..=whole.played {
+        // What is left of what was under way is another question for each event.
+        case.seed = event;
+        case.power_losses = vec![event];
+        add(&mut sum, &check(case).seen);
+        for later in again {
+            case.power_losses = vec![event, event + later];
+            add(&mut sum, &check(case).seen);
+        }
+    }
+    sum
+}
+
+fn add(sum: &mut Seen, seen: &Seen) {
+    sum.power_losses += seen.power_losses;
+    sum.failed += seen.failed;
+    sum.holes += seen.holes;
+    sum.resyncs += seen.resyncs;
+}
+
+/// A full stripe, a flush, writes by `pattern`, a flush, and a read.
+fn flushed(elements: u32, update: Update, pattern: u64, data: u64) -> Case {
+    let mut case = case(elements, update, Before::AFullStripe);
+    case.requests = requests(Before::AFullStripe, data, pattern);
+    case.requests.insert(1, ask(What::Flush, 0, 0));
+    let read = case.requests.len() - 1;
+    case.requests.insert(read, ask(What::Flush, 0, 0));
+    case
+}
+
+#[test]
+fn power_may_be_lost_at_any_event_of_an_update() {
+    for update in POLICIES {
+        for volatile in [false, true] {
+            for pattern in patterns(2) {
+                let mut case = flushed(3, update, pattern, 2);
+                case.volatile_elements = volatile;
+                let seen = lose_power_before_each(&mut case, &[3, 9]);
+                assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
+                assert!(seen.power_losses > 50 && seen.resyncs > 200, "{seen:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn power_may_be_lost_at_any_event_of_an_update_of_raid6() {
+    for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
+        for pattern in patterns(2) {
+            let mut case = flushed(4, update, pattern, 2);
+            case.scheme.geometry.level = Level::Raid6;
+            let seen = lose_power_before_each(&mut case, &[5]);
+            assert_eq!((seen.failed, seen.holes), (0, 0), "no element is lost:\n{}", case.to_toml());
+        }
+    }
+}
+
+#[test]
+fn a_degraded_row_under_update_may_lose_its_lost_chunk_and_nothing_else() {
+    let mut holes = 0;
+    for (acknowledge, update) in
+        [(Acknowledge::AfterParity, POLICIES[0]), (Acknowledge::AfterData, Update::AlwaysRmw {})]
+    {
+        for element in 0..3 {
+            for pattern in patterns(2) {
+                let mut case = flushed(3, update, pattern, 2);
+                case.scheme.parity.acknowledge = acknowledge;
+                case.losses = vec![Loss { event: 0, element, manner: Manner::Gone }];
+                let seen = lose_power_before_each(&mut case, &[]);
+                assert_eq!(seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
+                holes += seen.holes;
+            }
+        }
+    }
+    assert!(holes > 20, "{holes} chunks were lost: a checker that sees no write hole does not look");
+}
+
+#[test]
+fn without_parity_what_was_written_is_there() {
+    for volatile in [false, true] {
+        for pattern in patterns(2) {
+            let mut case = flushed(2, POLICIES[0], pattern, 2);
+            case.scheme.geometry.level = Level::Raid0;
+            case.volatile_elements = volatile;
+            let seen = lose_power_before_each(&mut case, &[2]);
+            assert_eq!((seen.failed, seen.resyncs), (0, 0));
+        }
+    }
+}

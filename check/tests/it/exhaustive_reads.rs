@@ -1,0 +1,94 @@
+//! Reads around elements against an update of the same row: every moment at which the read may come, and an element that is
+//! lost there, under each read policy.
+
+use crate::small::{Before, PAGE, ask, case, check};
+use stripewise_array::Class;
+use stripewise_array::read::{HedgeMode, ReadPolicy, ReadSection, StateSource};
+use stripewise_array::update::Update;
+use stripewise_base::units::Span;
+use stripewise_check::{Case, Loss, Manner, What};
+
+/// An update of the four-element row takes half a millisecond; from one of these moments to the next at most one operation
+/// of it ends.
+const STEP_NS: u64 = 12_000;
+const STEPS: u64 = 60;
+
+fn policies() -> Vec<ReadSection> {
+    let of = |policy| ReadSection { policy, ..ReadSection::default() };
+    let observed = |policy| ReadSection { policy, state: StateSource::Observed, ..ReadSection::default() };
+    let hedged = |hedge| ReadSection { hedge, slow: 1, ..of(ReadPolicy::Hedged) };
+    vec![
+        of(ReadPolicy::Brr),
+        observed(ReadPolicy::Brr),
+        of(ReadPolicy::GcAvoiding),
+        ReadSection { gain: Some(Span(0)), ..of(ReadPolicy::LeastFinish) },
+        hedged(HedgeMode::Proactive),
+        hedged(HedgeMode::Reactive),
+    ]
+}
+
+/// A full row, then an update of chunk `written`, and after `gap_ns` reads of each chunk on its own.
+fn race(read: ReadSection, update: Update, written: u64, gap_ns: u64) -> Case {
+    let mut case = case(4, update, Before::AFullStripe);
+    case.scheme.read = read;
+    let mut update = ask(What::Write, written * PAGE, PAGE);
+    update.gap_ns = 10_000_000;
+    case.requests = vec![ask(What::Write, 0, 3 * PAGE), update];
+    for chunk in 0..3 {
+        let mut one = ask(What::Read, chunk * PAGE, PAGE);
+        one.gap_ns = if chunk == 0 { gap_ns } else { 0 };
+        case.requests.push(one);
+    }
+    case
+}
+
+#[test]
+fn elements_may_be_reported_slow_at_any_moment_of_an_update_and_of_reads_beside_it() {
+    let mut around = 0;
+    for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
+        for written in 0..3 {
+            for step in 0..STEPS {
+                let mut case = race(ReadSection::default(), update, written, step * STEP_NS);
+                case.seed = step;
+                case.faults.slow_ppm = 300_000;
+                let summary = check(&case);
+                assert_eq!(summary.seen.failed, 0);
+                around += summary.operations[Class::Decode as usize];
+            }
+        }
+    }
+    assert!(around > 400, "{around} pages were read to decode others");
+}
+
+#[test]
+fn a_read_may_come_at_any_moment_of_an_update_and_goes_around_or_asks_others_too() {
+    for read in policies() {
+        for update in [Update::AlwaysRmw {}, Update::AlwaysRcw {}] {
+            for written in 0..3 {
+                for step in 0..STEPS {
+                    let summary = check(&race(read, update, written, step * STEP_NS));
+                    assert_eq!(summary.seen.failed, 0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_element_may_be_lost_while_a_read_goes_around_or_asks_others_too() {
+    let mut runs = 0;
+    for read in policies() {
+        for step in (0..STEPS).step_by(7) {
+            let mut case = race(read, Update::AlwaysRmw {}, 1, step * STEP_NS);
+            let whole = check(&case);
+            for element in 0..4 {
+                for event in 0..=whole.played {
+                    case.losses = vec![Loss { event, element, manner: Manner::Gone }];
+                    assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
+                    runs += 1;
+                }
+            }
+        }
+    }
+    assert!(runs > 2_000, "{runs} runs");
+}

@@ -1,0 +1,16 @@
+//! The tests of the checkers, in one program: linking one is quicker than linking 13.
+
+mod cases;
+mod composition;
+mod crashes;
+mod durable_log;
+mod elastic;
+mod exhaustive;
+mod exhaustive_caches;
+mod exhaustive_power;
+mod exhaustive_raid6;
+mod exhaustive_reads;
+mod logging;
+mod small;
+mod storm;
+mod timed;

@@ -1,0 +1,136 @@
+//! `create`, `dump` and `check`: arrays that are made of files.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use stripewise_array::Scheme;
+use stripewise_engine::{Engine, FileMedia, Options};
+use crate::support::Sandbox;
+
+/// The scheme of `create`'s arrays, with what it changes.
+const ESAP: &str = "name = \"esap\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+    buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 64\nbuffer = \"stripe\"\nwait = \"200ms\"\n\
+    acknowledge = \"trigger-waits\"\ncollect_above = \"90%\"\n";
+
+const FILES: usize = 5;
+
+fn paths(sandbox: &Sandbox) -> Vec<PathBuf> {
+    (0..FILES).map(|nth| sandbox.path().join(format!("pool/element-{nth}"))).collect()
+}
+
+/// A sandbox with an array in `pool` of which chunks 0 to 49 were written.
+fn written() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run("create --files pool --size 8MiB --name five --scheme esap").success();
+    let scheme = Scheme::from_toml("esap", ESAP).unwrap();
+    let media = FileMedia::open(&paths(&sandbox), 4096).unwrap();
+    let (mut engine, _) =
+        Engine::resume(&scheme, media, Options::default(), stripewise_array::Opening::default()).unwrap();
+    for chunk in 0..50 {
+        engine.write(chunk * 4096, &[chunk as u8 + 1; 4096]).unwrap();
+    }
+    engine.flush().unwrap();
+    sandbox
+}
+
+/// Where the content of a chunk is: the file, and the byte where it begins.
+fn content_of(sandbox: &Sandbox, chunk: u8) -> (PathBuf, usize) {
+    let holds = |path: &PathBuf| {
+        let bytes = std::fs::read(path).unwrap();
+        let page = bytes.chunks(4096).position(|page| page.iter().all(|&byte| byte == chunk + 1))?;
+        Some((path.clone(), page * 4096))
+    };
+    paths(sandbox).iter().find_map(holds).expect("it was written")
+}
+
+fn spoil(path: &PathBuf, at: usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_new_array_is_told_and_clean() {
+    let sandbox = Sandbox::new();
+    let created = sandbox.run("create --files pool --size 8MiB --name mine").success();
+    assert!(created.ends_with(", called \"mine\": 5 elements of 8MiB in pool\n"), "{created}");
+    let told = sandbox.run("dump pool").success();
+    assert!(told.starts_with("#0: pool/element-0, 8MiB\n"), "{told}");
+    assert!(told.contains(", called \"mine\", of the scheme \"durable-was\"\n"), "{told}");
+    assert!(told.contains("RAID-5 (xor) in a log, 1 group of 5, contiguous\n"), "{told}");
+    assert!(sandbox.run("check pool").success().ends_with("0 chunks can be read, 0 are lost\nclean\n"));
+}
+
+#[test]
+fn files_that_are_there_are_replaced_by_force_alone() {
+    let sandbox = Sandbox::new();
+    let create = "create --files pool --size 8MiB --count 3";
+    sandbox.run(create).success();
+    let first = std::fs::read(sandbox.path().join("pool/element-0")).unwrap();
+    let refused = sandbox.run(create).failure(1);
+    assert!(refused.contains("`pool/element-0` exists already; `--force` replaces it"), "{refused}");
+    assert!(std::fs::read(sandbox.path().join("pool/element-0")).unwrap() == first);
+    sandbox.run(&format!("{create} --force")).success();
+    assert!(
+        std::fs::read(sandbox.path().join("pool/element-0")).unwrap() != first,
+        "another array has other names"
+    );
+}
+
+#[test]
+fn what_was_written_is_told_batch_by_batch_and_clean() {
+    let sandbox = written();
+    let told = sandbox.run("check pool").success();
+    assert!(told.contains("50 chunks can be read, 0 are lost\nclean\n"), "{told}");
+    let told = sandbox.run("dump pool --segment 0").success();
+    assert!(told.contains("stripe of 4 data and P: chunks "), "{told}");
+    assert!(told.contains("commit record"), "{told}");
+    let found: Value = serde_json::from_str(&sandbox.run("dump pool --json").success()).unwrap();
+    let findings = found["findings"].as_array().unwrap();
+    let segments = findings.iter().filter(|finding| finding["found"] == "segment");
+    let chunks: u64 = segments.map(|segment| segment["chunks"].as_u64().unwrap()).sum();
+    assert_eq!((chunks, &found["problems"]), (50, &Value::from(0)));
+}
+
+#[test]
+fn damage_that_parity_bears_is_told_and_more_is_a_loss() {
+    let sandbox = written();
+    let (path, at) = content_of(&sandbox, 20);
+    spoil(&path, at);
+    let ended = sandbox.run("check pool");
+    let page = at / 4096;
+    assert!(
+        ended.stdout.contains(&format!(", page {page}: chunk 20 has another checksum")),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stdout.contains("50 chunks can be read, 0 are lost\n"), "{}", ended.stdout);
+    assert!(
+        ended
+            .failure(1)
+            .contains("not clean: 0 chunks lost, 1 damages that a scrub repairs, 0 members absent or stale")
+    );
+    // The whole of another element as well, which is not the one with chunk 20.
+    let other = paths(&sandbox).into_iter().find(|other| *other != path).unwrap();
+    std::fs::write(&other, vec![0; 8 << 20]).unwrap();
+    let ended = sandbox.run("check pool");
+    assert!(ended.stdout.contains("chunk 20 is LOST"), "{}", ended.stdout);
+    ended.failure(1);
+    let told = sandbox.run("dump pool").success();
+    assert!(told.contains("DAMAGED: superblock on page 0: no superblock here"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_opened_ends_with_code_2_and_says_why() {
+    let sandbox = written();
+    for path in &paths(&sandbox)[..2] {
+        std::fs::remove_file(path).unwrap();
+    }
+    let why = sandbox.run("check pool").failure(2);
+    assert!(why.contains("too few elements"), "{why}");
+    let why = sandbox.run("check pool --scheme raid6-esap").failure(2);
+    assert!(why.contains("RAID-5"), "{why}");
+    sandbox.write("plain", "nothing of the kind");
+    assert!(sandbox.run("dump plain").failure(1).contains("no superblock"));
+    assert!(sandbox.run("check plain").failure(2).contains("no superblock"));
+}

@@ -1,0 +1,201 @@
+//! Help texts: complete, and their examples true.
+
+use std::process::Command;
+
+use crate::support::served::Served;
+use crate::support::{Sandbox, msr_trace};
+
+/// Every command with its path, parents first.
+fn commands() -> Vec<(String, clap::Command)> {
+    fn collect(path: String, command: &clap::Command, all: &mut Vec<(String, clap::Command)>) {
+        all.push((path.clone(), command.clone()));
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            collect(format!("{path} {}", sub.get_name()), sub, all);
+        }
+    }
+    let mut command = stripewise::command();
+    command.build();
+    let mut all = Vec::new();
+    collect("stripewise".to_owned(), &command, &mut all);
+    all
+}
+
+/// The examples that a command's help shows.
+fn examples(command: &clap::Command) -> Vec<String> {
+    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    text.lines().filter_map(|line| line.strip_prefix("  stripewise ")).map(str::to_owned).collect()
+}
+
+/// The words of an example, up to where the shell takes over.
+fn words(example: &str) -> Vec<&str> {
+    example.split_whitespace().take_while(|word| !matches!(*word, ">" | "<" | "|")).collect()
+}
+
+#[test]
+fn every_command_says_what_it_does_and_shows_an_example() {
+    for (path, command) in commands() {
+        assert!(command.get_about().is_some(), "{path} has no description");
+        assert!(!examples(&command).is_empty(), "{path} has no example");
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{path}: {} has no help", argument.get_id());
+        }
+    }
+}
+
+#[test]
+fn the_options_do_not_contradict_each_other() {
+    stripewise::command().debug_assert();
+}
+
+#[test]
+fn every_example_is_understood() {
+    for (path, command) in commands() {
+        for example in examples(&command) {
+            let parsed =
+                stripewise::command().try_get_matches_from([vec!["stripewise"], words(&example)].concat());
+            assert!(parsed.is_ok(), "{path}: {example}: {}", parsed.unwrap_err());
+        }
+    }
+}
+
+#[test]
+fn the_short_help_is_shorter_than_the_long_one_and_both_show_examples() {
+    let sandbox = Sandbox::new();
+    for name in ["compare", "run", "trace gen"] {
+        let short = sandbox.run(&format!("{name} -h")).success();
+        let long = sandbox.run(&format!("{name} --help")).success();
+        assert!(short.lines().count() < long.lines().count(), "{name}");
+        for help in [short, long] {
+            assert!(help.contains("Examples:\n  # "), "{help}");
+        }
+    }
+    assert!(sandbox.run("trace gen --help").success().contains("theta"), "the generators' keys are listed");
+}
+
+/// Whether an example is about an array that is served.
+fn is_of_serving(line: &str) -> bool {
+    let command = line.split(' ').next().unwrap_or_default();
+    ["serve", "status", "fail", "replace", "spare", "scrub", "rate", "stop"].contains(&command)
+}
+
+#[test]
+fn every_example_of_serving_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    let lines: Vec<String> = commands()
+        .iter()
+        .flat_map(|(_, command)| examples(command))
+        .filter(|line| is_of_serving(line))
+        .collect();
+    let of = |command: &'static str| lines.iter().filter(move |line| line.split(' ').next() == Some(command));
+    for line in of("serve") {
+        let options = line.strip_prefix("serve pool").expect("the examples are about pool");
+        // Ports may be taken on the machine that tests.
+        let options = options.replace(":10809", ":0").replace(":9180", ":0");
+        // Any program that can be started.
+        let options = options.replace("/usr/local/bin/tell", env!("CARGO_BIN_EXE_stripewise"));
+        if options.contains("--detach") {
+            sandbox.run(&format!("serve pool {options}")).success();
+            sandbox.run("stop pool").success();
+            continue;
+        }
+        let served = Served::start(&sandbox, "pool", &options);
+        sandbox.run("stop pool").success();
+        assert_eq!(served.wait(), 0, "{line}");
+    }
+    let _served = Served::start(&sandbox, "pool", "");
+    for command in ["status", "fail", "replace", "spare", "scrub", "rate", "stop"] {
+        assert!(of(command).next().is_some(), "{command} has examples");
+        for line in of(command) {
+            if line.contains("--force --wait") {
+                sandbox.run("fail pool 2").success();
+            }
+            sandbox.run(line).success();
+        }
+    }
+}
+
+#[test]
+fn every_example_runs() {
+    let sandbox = Sandbox::new();
+    // One example takes what comes from the tenth second on.
+    let last = "128166372150000000,host,0,Write,0,4096,100\n";
+    sandbox.write("trace.csv", &(msr_trace(400) + last));
+    let spc: String =
+        (0..50).map(|n| format!("{},{},4096,{},{}.5\n", n % 3, n * 8, ["r", "W"][n % 2], n)).collect();
+    sandbox.write("trace.spc", &spc);
+    sandbox.write("mine.csv", &msr_trace(10));
+    for folder in [".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"] {
+        std::fs::create_dir_all(sandbox.path().join(folder)).unwrap();
+    }
+    // One example writes a scheme called mine.toml, another a device, a third a profile that others read:
+    // that last.
+    let mut lines: Vec<String> = commands().iter().flat_map(|(_, command)| examples(command)).collect();
+    // Arrays are created before they are looked at.
+    lines.sort_by_key(|line| {
+        let late = (line.contains("gen mine.toml"), line.contains("--profile-out"));
+        (!line.starts_with("create"), late, line.clone())
+    });
+    lines.dedup();
+    // Those that need a server, or what one wrote, or that never end, have tests of their own.
+    lines.retain(|line| !is_of_serving(line) && !line.starts_with("replay") && !line.contains("--follow"));
+    // All papers one after the other are the other examples again.
+    for line in lines.into_iter().filter(|line| !line.starts_with("paper all")) {
+        let mut line = line;
+        let is_long = ["compare", "run", "paper"].iter().any(|name| line.starts_with(name));
+        if is_long {
+            // The first of several is an error, so the number that an example gives must go.
+            let words: Vec<&str> = line.split(' ').collect();
+            let at = words.iter().position(|word| *word == "--requests");
+            let kept = words
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| at.is_none_or(|at| *index != at && *index != at + 1));
+            line = kept.map(|(_, word)| *word).collect::<Vec<_>>().join(" ") + " --requests 200";
+            // Of a whole evaluation one result, and in short: the cheapest of its paper. Paper 003's example names one.
+            if line.starts_with("paper 000") {
+                line += " --rows 0i";
+            } else if line.starts_with("paper 001") {
+                line += " --rows 1a";
+            } else if line.starts_with("paper default") {
+                line += " --rows 5e";
+            }
+        }
+        let name = line.split_whitespace().find(|word| word.ends_with(".parquet") || word.contains(".msr"));
+        if let Some(name) = name.filter(|_| line.starts_with("trace")) {
+            _ = std::fs::remove_file(sandbox.path().join(name));
+        }
+        let program = env!("CARGO_BIN_EXE_stripewise");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("'{program}' {line}")])
+            .current_dir(sandbox.path())
+            .env("HOME", sandbox.path())
+            .env("STRIPEWISE_STATE_DIR", sandbox.path().join("state"))
+            .env("STRIPEWISE_RUNTIME_DIR", sandbox.path().join("run"));
+        let output = shell.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "stripewise {line}\n{errors}");
+    }
+}
+
+#[test]
+fn help_and_version_are_answers_and_no_subcommand_is_a_question() {
+    let sandbox = Sandbox::new();
+    assert!(sandbox.run("--help").success().contains("Exit codes:"));
+    let version = sandbox.run("-V").success();
+    assert_eq!(version.trim(), format!("stripewise {}", env!("CARGO_PKG_VERSION")));
+    assert!(sandbox.run("--version").success().contains("sources "));
+    let nothing = sandbox.run("");
+    assert_eq!(nothing.code, 2);
+    assert!(nothing.stderr.contains("Usage: stripewise"), "{}", nothing.stderr);
+}
+
+#[test]
+fn completions_name_the_subcommands_in_every_shell() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = sandbox.run(&format!("completions {shell}")).success();
+        assert!(script.contains("compare") && script.contains("completions"), "{shell}");
+    }
+}

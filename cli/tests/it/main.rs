@@ -1,0 +1,30 @@
+//! The tests of the command, in one program: linking one is quicker than linking 27.
+
+mod background;
+mod clients;
+mod comparison;
+mod docs;
+mod endings;
+mod errors;
+mod events;
+mod files;
+mod help;
+mod hostile_names;
+mod kills;
+mod lists;
+mod managing;
+mod monitoring;
+mod mounted;
+mod older_copies;
+mod overhead;
+mod owner;
+mod real_traces;
+mod reliability;
+mod service;
+mod serving;
+mod status_page;
+mod stopped_member;
+mod superblocks;
+mod support;
+mod timeline;
+mod traces;

@@ -1,0 +1,281 @@
+//! What is told, remembered and left alone while an array is looked after: the real program from end to end.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use crate::support::Sandbox;
+use crate::support::served::Served;
+
+/// A sandbox with an array called `pool` over files of 16 MiB, a server of it with `options`, and some data.
+fn served(options: &str) -> (Sandbox, Served) {
+    served_as("durable-was", options)
+}
+
+/// The same, of this scheme.
+fn served_as(scheme: &str, options: &str) -> (Sandbox, Served) {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("create pool --files pool --size 16MiB --scheme {scheme}")).success();
+    let served = Served::start(&sandbox, "pool", options);
+    let mut disk = served.disk();
+    for chunk in 0..300 {
+        disk.write(chunk * 4096, &[chunk as u8 | 1; 4096]);
+    }
+    disk.flush();
+    (sandbox, served)
+}
+
+fn status(sandbox: &Sandbox) -> Value {
+    let told = sandbox.run("status pool --json").stdout;
+    serde_json::from_str::<Value>(&told).unwrap()[0].clone()
+}
+
+#[track_caller]
+fn wait_until(sandbox: &Sandbox, what: impl Fn(&Value) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let status = status(sandbox);
+        if what(&status) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{status}");
+    }
+}
+
+fn remembered(sandbox: &Sandbox) -> Value {
+    serde_json::from_slice(&std::fs::read(sandbox.path().join("state/pool.json")).unwrap()).unwrap()
+}
+
+fn spares(told: &Value) -> Vec<&Path> {
+    told["spares"].as_array().unwrap().iter().map(|path| Path::new(path.as_str().unwrap())).collect()
+}
+
+#[test]
+fn what_is_refused_as_an_element_is_left_as_it_was() {
+    let (sandbox, _served) = served("--rate 1KiB");
+    let there = |name: &str| sandbox.path().join("pool").join(name);
+    std::fs::write(there("small"), vec![1; 8 << 20]).unwrap();
+    std::fs::write(there("holds"), vec![1; 16 << 20]).unwrap();
+    sandbox.run("fail pool 2").success();
+    let before = remembered(&sandbox);
+    for command in ["replace pool 2 pool/small --force", "spare pool pool/small --force"] {
+        let refused = sandbox.run(command).failure(1);
+        assert!(refused.contains("use a larger one"), "{refused}");
+    }
+    for command in ["replace pool 2 /dev/stripewise-none", "spare pool /dev/stripewise-none"] {
+        let refused = sandbox.run(command).failure(1);
+        assert!(refused.contains("there is no device `/dev/stripewise-none`"), "{refused}");
+    }
+    assert!(!Path::new("/dev/stripewise-none").exists());
+    assert_eq!(remembered(&sandbox), before, "what is refused is forgotten");
+    sandbox.run("replace pool 2 pool/new").success();
+    assert_eq!(status(&sandbox)["health"], "rebuilding");
+    sandbox.run("fail pool 1 --force").success();
+    // Its rebuild goes on, as slowly as that; nothing else is taken until it is over.
+    for command in ["replace pool 1 pool/holds --force", "replace pool 1 pool/newer"] {
+        let refused = sandbox.run(command).failure(1);
+        assert!(refused.contains("element 2 is being rebuilt"), "{refused}");
+    }
+    assert!(!there("newer").exists(), "no file is left behind");
+    for name in ["small", "holds"] {
+        assert!(std::fs::read(there(name)).unwrap().iter().all(|&byte| byte == 1), "{name} was cleared");
+    }
+}
+
+#[test]
+fn a_spare_is_one_again_when_the_array_is_served_again_until_it_is_used() {
+    let (sandbox, served) = served("");
+    for name in ["one", "two", "three"] {
+        sandbox.run(&format!("spare pool pool/{name}")).success();
+    }
+    served.kill();
+    let [one, two, three] = ["one", "two", "three"].map(|name| sandbox.path().join("pool").join(name));
+    std::fs::write(&two, vec![1; 16 << 20]).unwrap();
+    std::fs::remove_file(&three).unwrap();
+    let served = Served::start(&sandbox, "pool", "");
+    assert_eq!(spares(&status(&sandbox)), [&one]);
+    assert!(std::fs::read(&two).unwrap().iter().all(|&byte| byte == 1), "what it holds now is somebody's");
+    assert!(!three.exists(), "no spare is made where one was");
+    assert_eq!(spares(&remembered(&sandbox)), [&one, &three], "one that is away may come again");
+    sandbox.run("fail pool 4").success();
+    wait_until(&sandbox, |status| status["health"] == "clean");
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    let served = Served::start(&sandbox, "pool", "");
+    let told = status(&sandbox);
+    assert_eq!((&told["health"], spares(&told).len()), (&Value::from("clean"), 0), "{told}");
+    assert_eq!(told["elements"][4]["path"], one.to_str().unwrap());
+    assert_eq!(spares(&remembered(&sandbox)), [&three]);
+    assert_eq!(served.disk().read(299 * 4096, 4096), [299u32 as u8 | 1; 4096]);
+}
+
+#[test]
+fn where_an_element_was_is_remembered_while_it_is_away() {
+    let (sandbox, served) = served("");
+    let in_pool = |name: &str| sandbox.path().join("pool").join(name);
+    let knows = |name: &str| remembered(&sandbox)["paths"].to_string().contains(&format!("/{name}\""));
+    let serve = |options: &str| {
+        let served = Served::start(&sandbox, "pool", options);
+        let health = status(&sandbox)["health"].as_str().unwrap().to_owned();
+        sandbox.run("stop pool").success();
+        assert_eq!(served.wait(), 0);
+        health
+    };
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    std::fs::rename(in_pool("element-1"), in_pool("away")).unwrap();
+    // Nothing is written meanwhile, so that it can serve at once when it is back.
+    assert_eq!(serve("--read-only"), "degraded");
+    std::fs::rename(in_pool("away"), in_pool("element-1")).unwrap();
+    assert_eq!(serve(""), "clean");
+    // One that was replaced has no place in the array, wherever it is.
+    std::fs::remove_file(in_pool("element-1")).unwrap();
+    let served = Served::start(&sandbox, "pool", "");
+    sandbox.run("replace pool 1 pool/new --wait").success();
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    assert!(knows("element-1") && knows("new"));
+    assert_eq!(serve(""), "clean");
+    assert!(!knows("element-1") && knows("new"));
+}
+
+#[test]
+fn an_element_of_several_names_is_found_once() {
+    let (sandbox, served) = served("");
+    std::os::unix::fs::symlink("element-0", sandbox.path().join("pool/by-id")).unwrap();
+    sandbox.run("fail pool 0").success();
+    sandbox.run("replace pool 0 pool/by-id --wait").success();
+    assert!(remembered(&sandbox)["paths"].to_string().contains("by-id"), "both names are remembered");
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    let _served = Served::start(&sandbox, "pool", "");
+    assert_eq!(status(&sandbox)["health"], "clean");
+}
+
+#[test]
+fn who_waits_for_a_rebuild_or_a_scrub_is_told_how_it_ended() {
+    let (sandbox, _served) = served("--rate 1KiB");
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| sandbox.run("scrub pool --wait").failure(1));
+        wait_until(&sandbox, |status| !status["scrub"].is_null());
+        sandbox.run("scrub pool --stop").success();
+        let told = waiting.join().unwrap();
+        assert!(told.contains("the scrub was ended before it was done"), "{told}");
+    });
+    assert_eq!(status(&sandbox)["last_scrub"]["complete"], false);
+    sandbox.run("rate pool unlimited").success();
+    let told = sandbox.run("scrub pool --wait").success();
+    assert!(told.ends_with(" 0 damaged, 0 repaired, 0 lost\n"), "{told}");
+    let complete = status(&sandbox)["last_scrub"].clone();
+    assert_eq!(complete["complete"], true);
+    sandbox.run("rate pool 1KiB").success();
+    sandbox.run("scrub pool").success();
+    let told = status(&sandbox);
+    assert!(!told["scrub"].is_null() && told["last_scrub"] == complete, "the last one that ended: {told}");
+    sandbox.run("scrub pool --stop").success();
+    sandbox.run("fail pool 2").success();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| sandbox.run("replace pool 2 pool/new --wait").failure(1));
+        wait_until(&sandbox, |status| status["health"] == "rebuilding");
+        sandbox.run("fail pool 2").success();
+        let told = waiting.join().unwrap();
+        assert!(told.contains("element 2 is failed again: it was taken out of service"), "{told}");
+    });
+}
+
+#[test]
+fn who_waits_for_a_rebuild_that_is_halted_is_told_so() {
+    let (sandbox, served) = served_as("durable-raid5", "--rate 1KiB");
+    sandbox.run("fail pool 1").success();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| sandbox.run("replace pool 1 pool/new --wait").failure(1));
+        wait_until(&sandbox, |status| status["health"] == "rebuilding");
+        sandbox.run("fail pool 2 --force").success();
+        sandbox.run("fail pool 3 --force").success();
+        let told = waiting.join().unwrap();
+        let halted =
+            "the rebuild is halted: more elements of group 0 failed than its parity bears\n  stop the server";
+        assert!(told.contains(halted), "{told}");
+    });
+    let told = sandbox.run("status pool");
+    assert!(
+        told.code == 2 && told.stdout.contains("\n  rebuild HALTED: more elements of group 0"),
+        "{told:?}"
+    );
+    // With what failed it goes on, as was said.
+    served.kill();
+    let served = Served::start(&sandbox, "pool", "");
+    wait_until(&sandbox, |status| status["health"] == "clean");
+    assert_eq!(status(&sandbox)["rebuild_halted"], Value::Null);
+    let mut disk = served.disk();
+    for chunk in 0..300 {
+        assert_eq!(disk.read(chunk * 4096, 4096), [chunk as u8 | 1; 4096]);
+    }
+}
+
+/// Answers a client at the array's control socket, one answer a request.
+fn answer(sandbox: &Sandbox, answers: Vec<Result<Value, i64>>) {
+    let listener = UnixListener::bind(sandbox.path().join("run/pool.ctl")).unwrap();
+    let (mut client, _) = listener.accept().unwrap();
+    let mut lines = BufReader::new(client.try_clone().unwrap()).lines();
+    for answer in answers {
+        let asked: Value = serde_json::from_str(&lines.next().expect("it asks").unwrap()).unwrap();
+        let (id, error) = (&asked["id"], |code| json!({ "code": code, "message": "for a test" }));
+        let told = match answer {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(code) => json!({ "jsonrpc": "2.0", "id": id, "error": error(code) }),
+        };
+        client.write_all(format!("{told}\n").as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
+    let (sandbox, server) = served("--rate 1KiB");
+    let idle = status(&sandbox);
+    let goes_on = thread::scope(|scope| {
+        let waiting = scope.spawn(|| sandbox.run("scrub pool --wait").failure(1));
+        wait_until(&sandbox, |status| !status["scrub"].is_null());
+        let goes_on = status(&sandbox);
+        server.kill();
+        let told = waiting.join().unwrap();
+        assert!(told.contains("the scrub cannot be waited for: ") && told.contains("begins anew"), "{told}");
+        goes_on
+    });
+    let wait_for = |answers| {
+        thread::scope(|scope| {
+            let path = sandbox.path().join("run/pool.ctl");
+            let _ = std::fs::remove_file(&path);
+            scope.spawn(|| answer(&sandbox, answers));
+            while !path.exists() {
+                thread::yield_now();
+            }
+            sandbox.run("scrub pool --wait")
+        })
+    };
+    let (busy, ends, refused) = (Err(2), Err(3), Err(1));
+    wait_for(vec![Ok(Value::Null), busy.clone(), Ok(goes_on.clone()), busy, Ok(idle)]).success();
+    for error in [ends, refused] {
+        let told = wait_for(vec![Ok(Value::Null), Ok(goes_on.clone()), error]).failure(1);
+        assert!(told.contains("the scrub cannot be waited for: for a test"), "{told}");
+    }
+}
+
+#[test]
+fn an_array_that_lost_something_is_not_clean() {
+    let (sandbox, _served) = served("");
+    // More than parity bears, of the same stripes.
+    for element in ["element-0", "element-1"] {
+        let path = sandbox.path().join("pool").join(element);
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
+    }
+    let told = sandbox.run("scrub pool --wait").failure(1);
+    assert!(told.contains("chunks are lost: reads of them fail until they are written again"), "{told}");
+    let told = sandbox.run("status pool");
+    assert!(told.code == 1 && told.stdout.starts_with("pool: IMPAIRED"), "{told:?}");
+}

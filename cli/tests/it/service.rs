@@ -1,0 +1,147 @@
+//! The unit for systemd, as systemd reads it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::Sandbox;
+use crate::support::served::Served;
+
+fn path() -> PathBuf {
+    packaged("stripewise@.service")
+}
+
+fn packaged(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging").join(name)
+}
+
+/// What `systemd-analyze verify` has to say of the unit, with lines of an administrator beside it; none without systemd.
+fn said(unit: &str, dropped_in: &str) -> Option<(bool, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stripewise@pool.service");
+    // The command that it starts has to be there.
+    std::fs::write(&path, unit.replace("/usr/bin/stripewise", env!("CARGO_BIN_EXE_stripewise"))).unwrap();
+    let beside = folder.path().join("stripewise@pool.service.d");
+    std::fs::create_dir(&beside).unwrap();
+    std::fs::write(beside.join("override.conf"), dropped_in).unwrap();
+    // Manual pages are not installed, and what else the machine has is none of our business.
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no", "--recursive-errors=no"]).arg(&path);
+    let output = verify.output().ok()?;
+    Some((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+#[test]
+fn systemd_finds_nothing_wrong_with_the_unit_and_the_options_that_it_suggests() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let suggested: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    assert!(suggested.iter().any(|line| line.contains("STRIPEWISE_OPTIONS=-")), "{suggested:?}");
+    let Some(found) = said(&unit, &suggested.join("\n")) else {
+        eprintln!("skipped: no systemd-analyze");
+        return;
+    };
+    assert_eq!(found, (true, String::new()));
+    let (is_right, said) = said(&unit.replace("RestartSec=", "RestartSex="), "").unwrap();
+    assert!(!is_right && said.contains("RestartSex"), "{said}");
+}
+
+/// What `systemd-analyze verify` says of the timer and the service of scrubs, with `dropped_in` for the timer; none without
+/// systemd.
+fn said_of_scrubs(service: &str, timer: &str, dropped_in: &str) -> Option<(bool, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let service = service.replace("/usr/bin/stripewise", env!("CARGO_BIN_EXE_stripewise"));
+    std::fs::write(at("stripewise-scrub@pool.service"), service).unwrap();
+    std::fs::write(at("stripewise-scrub@pool.timer"), timer).unwrap();
+    std::fs::create_dir(at("stripewise-scrub@pool.timer.d")).unwrap();
+    std::fs::write(at("stripewise-scrub@pool.timer.d/override.conf"), dropped_in).unwrap();
+    let mut verify = Command::new("systemd-analyze");
+    verify.args(["verify", "--man=no", "--recursive-errors=no"]);
+    verify.args([at("stripewise-scrub@pool.service"), at("stripewise-scrub@pool.timer")]);
+    let output = verify.output().ok()?;
+    Some((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+#[test]
+fn systemd_finds_nothing_wrong_with_the_timer_of_scrubs_and_its_service() {
+    let read = |name: &str| std::fs::read_to_string(packaged(name)).unwrap();
+    let (service, timer) = (read("stripewise-scrub@.service"), read("stripewise-scrub@.timer"));
+    let suggested: Vec<&str> = timer.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    assert!(suggested.iter().any(|line| line.starts_with("OnCalendar=Sun")), "{suggested:?}");
+    let Some(found) = said_of_scrubs(&service, &timer, &suggested.join("\n")) else {
+        eprintln!("skipped: no systemd-analyze");
+        return;
+    };
+    assert_eq!(found, (true, String::new()));
+    let wrong = timer.replace("OnCalendar=monthly", "OnCalendar=sometimes");
+    let (_, said) = said_of_scrubs(&service, &wrong, "").unwrap();
+    assert!(said.contains("sometimes"), "{said}");
+}
+
+#[test]
+fn the_service_of_scrubs_asks_the_server_and_fails_with_the_scrub() {
+    let unit = std::fs::read_to_string(packaged("stripewise-scrub@.service")).unwrap();
+    let command = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/stripewise ")).unwrap();
+    let command = command.replace("%i", "pool");
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    sandbox.run(&command).failure(1);
+    let _served = Served::start(&sandbox, "pool", "");
+    assert!(sandbox.run(&command).success().contains("0 damaged"));
+}
+
+/// The values of a setting of the unit.
+fn values(unit: &str, setting: &str) -> Vec<String> {
+    let lines = unit.lines().filter_map(|line| line.strip_prefix(setting)?.strip_prefix('='));
+    lines.flat_map(str::split_whitespace).map(str::to_owned).collect()
+}
+
+/// Targets that only order are part of a boot if a unit that is ordered by them wants them: systemd.special(7).
+#[test]
+fn targets_that_only_order_are_wanted() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let (before, wanted) = (values(&unit, "Before"), values(&unit, "Wants"));
+    assert_eq!(before, ["remote-fs-pre.target"]);
+    assert!(before.iter().all(|target| wanted.contains(target)), "{wanted:?}");
+}
+
+#[test]
+fn a_command_line_that_is_not_understood_is_not_tried_again() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let ended = Sandbox::new().run("serve pool --wait 60s --no-such-option");
+    assert_eq!(values(&unit, "RestartPreventExitStatus"), [ended.code.to_string()]);
+}
+
+/// The server with the rights of the unit, where they can be taken away: on files of somebody else.
+#[test]
+fn the_capabilities_of_the_unit_suffice() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let kept = values(&unit, "CapabilityBoundingSet").join(",+").replace("CAP_", "").to_lowercase();
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    let pool = sandbox.path().join("pool");
+    for file in std::fs::read_dir(&pool).unwrap().map(|entry| entry.unwrap().path()).chain([pool]) {
+        if let Err(error) = std::os::unix::fs::chown(file, Some(1000), None) {
+            eprintln!("skipped: {error}");
+            return;
+        }
+    }
+    let mut serve = Command::new("setpriv");
+    serve.arg(format!("--bounding-set=-all,+{kept}")).arg("--inh-caps=-all");
+    serve.arg(env!("CARGO_BIN_EXE_stripewise"));
+    let served = Served::start_by(sandbox.within(serve), &sandbox, "pool", "");
+    served.disk().write(0, &[7; 4096]);
+    assert_eq!(served.disk().read(0, 4096), [7; 4096]);
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+}
+
+#[test]
+fn the_program_understands_the_command_of_the_unit() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let command = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/stripewise ")).unwrap();
+    // Options of an administrator come behind, and may say otherwise.
+    let command = command.replace("%i", "pool").replace("$STRIPEWISE_OPTIONS", "--wait 5s");
+    let sandbox = Sandbox::new();
+    let said = sandbox.run(&command).failure(1);
+    assert!(said.contains("no array called \"pool\" is remembered"), "{said}");
+}

@@ -1,0 +1,359 @@
+//! A member whose file system stops to answer: a FUSE mount whose server is stopped and continued. Needs root, FUSE, nbdfuse and
+//! qemu-nbd, and says what is missing where it is skipped.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use crate::support::Sandbox;
+use crate::support::disk::Disk;
+use crate::support::served::Served;
+
+/// How long an operation may take, in these tests.
+const TIMEOUT: &str = "2s";
+/// Within this reads have gone around a member: it is slow when it has answered nothing for a twentieth of a second, and then
+/// one read is decoded.
+const SOON: Duration = Duration::from_millis(100);
+/// The one read that waited for that itself may take longer, as the machine may be busy: the time in which the server does not
+/// run is not counted against a member. A read that waited until the member was out would take five times as long.
+const LONGEST: Duration = Duration::from_millis(400);
+const PAGE: u64 = 4096;
+const PAGES: u64 = 512;
+
+/// What keeps these tests from being run.
+fn missing() -> Option<String> {
+    if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
+        return Some(format!("/dev/fuse: {error}"));
+    }
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |program: &&str| std::env::split_paths(&paths).any(|folder| folder.join(program).exists());
+    let programs = ["nbdfuse", "qemu-nbd", "umount", "kill"];
+    programs.iter().find(|program| !is_there(program)).map(|program| format!("{program} is not installed"))
+}
+
+/// A file in a file system of FUSE, unmounted with its handle.
+struct Fuse {
+    server: Child,
+    mount: PathBuf,
+}
+
+impl Fuse {
+    /// One of 16 MiB in folder `name` of the sandbox, called `member`; none where FUSE mounts nothing.
+    fn mount(sandbox: &Sandbox, name: &str) -> Option<Self> {
+        let mount = sandbox.path().join(name);
+        let image = format!("{name}.image");
+        std::fs::create_dir(&mount).expect("the sandbox can be written");
+        File::create(sandbox.path().join(&image))
+            .and_then(|file| file.set_len(16 << 20))
+            .expect("it has room");
+        let mut command = Command::new("nbdfuse");
+        command.arg(mount.join("member")).args([
+            "[",
+            "qemu-nbd",
+            "-f",
+            "raw",
+            "--discard=unmap",
+            &image,
+            "]",
+        ]);
+        let server =
+            command.current_dir(sandbox.path()).stdin(Stdio::null()).spawn().expect("nbdfuse starts");
+        let mut fuse = Self { server, mount };
+        let until = Instant::now() + Duration::from_secs(10);
+        while std::fs::metadata(fuse.member()).is_err() {
+            if Instant::now() > until || fuse.server.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(fuse)
+    }
+
+    fn member(&self) -> PathBuf {
+        self.mount.join("member")
+    }
+
+    #[track_caller]
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.server.id().to_string()]).status();
+        assert!(status.expect("kill starts").success());
+    }
+}
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        // Whatever waits for it ends when its server is gone: a killed server ends the connection of its file system.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = Command::new("umount").arg("-l").arg(&self.mount).stderr(Stdio::null()).status();
+    }
+}
+
+/// Kills these processes if the test has not ended in a minute: what hangs then fails.
+struct Watchdog(#[expect(dead_code, reason = "its end is what the watchdog waits for")] Sender<()>);
+
+impl Watchdog {
+    fn over(processes: Vec<u32>) -> Self {
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            if receiver.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("the test takes too long, and is ended");
+                let processes = processes.iter().map(u32::to_string);
+                let _ = Command::new("kill").arg("-KILL").args(processes).status();
+            }
+        });
+        Self(sender)
+    }
+}
+
+/// What is ended with a test, in this order: a server that has a file of a stopped file system open cannot end.
+struct Setup {
+    _watchdog: Watchdog,
+    fuse: Fuse,
+    served: Served,
+    sandbox: Sandbox,
+}
+
+fn content(page: u64) -> Vec<u8> {
+    page.to_le_bytes().repeat(PAGE as usize / 8)
+}
+
+#[track_caller]
+fn status(sandbox: &Sandbox) -> (Value, Duration) {
+    let begun = Instant::now();
+    let told = sandbox.run("status pool --json").stdout;
+    let took = begun.elapsed();
+    (serde_json::from_str::<Value>(&told).expect("it says JSON")[0].clone(), took)
+}
+
+#[track_caller]
+fn wait_until(sandbox: &Sandbox, what: impl Fn(&Value) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let (status, _) = status(sandbox);
+        if what(&status) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{status}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Reads every page once, one after the other, each of them right; how long each took, the longest last.
+#[track_caller]
+fn read_all(disk: &mut Disk) -> Vec<Duration> {
+    let mut took: Vec<Duration> = (0..PAGES)
+        .map(|page| {
+            let begun = Instant::now();
+            assert_eq!(disk.read(page * PAGE, PAGE as u32), content(page), "page {page}");
+            begun.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    took
+}
+
+/// A served array of this scheme with some data, whose third member can be stopped; none where that cannot be.
+fn setup(scheme: &str) -> Option<Setup> {
+    if let Some(missing) = missing() {
+        eprintln!("skipped: {missing}");
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    let Some(fuse) = Fuse::mount(&sandbox, "fuse") else {
+        eprintln!("skipped: nbdfuse mounts nothing here");
+        return None;
+    };
+    for name in ["a", "b", "d", "e"] {
+        File::create(sandbox.path().join(name)).and_then(|file| file.set_len(16 << 20)).expect("it has room");
+    }
+    sandbox.run(&format!("create pool a b fuse/member d e --scheme {scheme}")).success();
+    let served = Served::start(&sandbox, "pool", &format!("--timeout {TIMEOUT}"));
+    let _watchdog = Watchdog::over(vec![fuse.server.id(), served.pid()]);
+    let mut disk = served.disk();
+    for page in 0..PAGES {
+        disk.write(page * PAGE, &content(page));
+    }
+    disk.flush();
+    read_all(&mut disk);
+    Some(Setup { _watchdog, fuse, served, sandbox })
+}
+
+/// An array of this scheme whose third member is stopped while it serves.
+fn check(scheme: &str) {
+    let Some(setup) = setup(scheme) else { return };
+    let Setup { fuse, served, sandbox, .. } = &setup;
+    let mut disk = served.disk();
+
+    fuse.signal("-STOP");
+    let stopped = Instant::now();
+    let took = read_all(&mut disk);
+    let (told, answered) = status(sandbox);
+    let read = stopped.elapsed();
+    println!("{scheme}: longest read {:?}, all {read:?}; status {answered:?}", took[took.len() - 1]);
+    // Were it any later, reads may have waited for the member until it was out.
+    assert!(read < Duration::from_millis(1800), "the test came to this too late: {read:?}");
+    assert!(took[took.len() - 1] < LONGEST && took[took.len() - 2] < SOON, "{took:?}");
+    assert_eq!(
+        (&told["health"], &told["elements"][2]["state"]),
+        (&"clean".into(), &"active".into()),
+        "{told}"
+    );
+    assert_eq!(told["elements"][2]["slow"], true, "{told}");
+    assert!(answered < Duration::from_secs(1), "{answered:?}");
+
+    wait_until(sandbox, |status| status["health"] == "degraded");
+    let (told, _) = status(sandbox);
+    assert_eq!(told["elements"][2]["state"], "failed", "{told}");
+    assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
+    disk.write(0, &content(0));
+    disk.flush();
+    assert!(read_all(&mut disk)[PAGES as usize - 1] < LONGEST);
+
+    // What is named does not answer either: that is waited for aside.
+    let mut replaced = sandbox.command();
+    let replaced = replaced.args("replace pool 2 fuse/member --wait".split(' ')).spawn().expect("it starts");
+    std::thread::sleep(2 * SOON);
+    let (told, answered) = status(sandbox);
+    assert!(
+        told["elements"][2]["state"] == "failed" && answered < Duration::from_secs(1),
+        "{answered:?}: {told}"
+    );
+    assert!(read_all(&mut disk)[PAGES as usize - 1] < LONGEST);
+
+    fuse.signal("-CONT");
+    let ended = replaced.wait_with_output().expect("it ends").status;
+    assert!(ended.success(), "{ended}");
+    let (told, _) = status(sandbox);
+    assert_eq!(told["health"], "clean", "{told}");
+    read_all(&mut disk);
+    drop(disk);
+    sandbox.run("stop pool").success();
+    sandbox.run("check pool").success();
+}
+
+#[test]
+fn reads_of_a_log_go_around_a_member_that_is_stopped_and_it_returns_when_it_is_continued() {
+    check("durable-was");
+}
+
+#[test]
+fn reads_in_place_go_around_a_member_that_is_stopped_and_it_returns_when_it_is_continued() {
+    check("durable-raid5");
+}
+
+#[test]
+fn reads_of_two_parities_go_around_a_member_that_is_stopped_and_it_returns_when_it_is_continued() {
+    check("durable-raid6-was");
+}
+
+#[test]
+fn an_array_stops_without_a_member_that_does_not_answer_and_has_all_that_was_written() {
+    let Some(Setup { _watchdog, fuse, served, sandbox }) = setup("durable-was") else { return };
+    fuse.signal("-STOP");
+    let mut disk = served.disk();
+    disk.write(0, &content(7));
+    drop(disk);
+    let begun = Instant::now();
+    let stopped = sandbox.run("stop pool");
+    let took = begun.elapsed();
+    println!("stopped after {took:?}");
+    // The kernel lets the server's process end when the file system answers.
+    fuse.signal("-CONT");
+    served.wait();
+    stopped.success();
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    let served = Served::start(&sandbox, "pool", "");
+    let mut disk = served.disk();
+    assert_eq!(disk.read(0, PAGE as u32), content(7));
+    for page in 1..PAGES {
+        assert_eq!(disk.read(page * PAGE, PAGE as u32), content(page), "page {page}");
+    }
+}
+
+/// What is ended with a test, in this order.
+struct Several {
+    _watchdog: Watchdog,
+    fuses: Vec<Fuse>,
+    served: Served,
+    sandbox: Sandbox,
+}
+
+/// RAID-6 over four members, of which `hanging` are stopped while it serves, with heartbeats much shorter than the timeout.
+fn with_hanging(hanging: usize) -> Option<Several> {
+    if let Some(missing) = missing() {
+        eprintln!("skipped: {missing}");
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    let fuses: Option<Vec<Fuse>> =
+        (0..hanging).map(|nth| Fuse::mount(&sandbox, &format!("fuse{nth}"))).collect();
+    let Some(fuses) = fuses else {
+        eprintln!("skipped: nbdfuse mounts nothing here");
+        return None;
+    };
+    let plain = (hanging..4).map(|nth| format!("plain{nth}"));
+    let members: Vec<String> =
+        (0..hanging).map(|nth| format!("fuse{nth}/member")).chain(plain.clone()).collect();
+    for name in plain {
+        File::create(sandbox.path().join(name)).and_then(|file| file.set_len(16 << 20)).expect("it has room");
+    }
+    sandbox.run(&format!("create pool {} --scheme durable-raid6", members.join(" "))).success();
+    let served = Served::start(&sandbox, "pool", &format!("--timeout {TIMEOUT} --heartbeat 50ms"));
+    let processes = fuses.iter().map(|fuse| fuse.server.id()).chain([served.pid()]).collect();
+    let several = Several { _watchdog: Watchdog::over(processes), fuses, served, sandbox };
+    let mut disk = several.served.disk();
+    for page in 0..PAGES {
+        disk.write(page * PAGE, &content(page));
+    }
+    disk.flush();
+    read_all(&mut disk);
+    several.fuses.iter().for_each(|fuse| fuse.signal("-STOP"));
+    // Longer than the fence waits for heartbeats.
+    std::thread::sleep(Duration::from_millis(600));
+    Some(several)
+}
+
+/// Two of three confirmations that are needed come: the fence closes, and opens when the members that hang are out.
+#[test]
+fn with_as_many_hanging_members_as_parity_tolerates_reads_go_on_and_writes_after_the_timeout() {
+    let Some(several) = with_hanging(2) else { return };
+    let mut disk = several.served.disk();
+    let began = Instant::now();
+    read_all(&mut disk);
+    disk.write(0, &content(0));
+    disk.flush();
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+    let (told, _) = status(&several.sandbox);
+    assert_eq!(
+        (&told["elements"][0]["state"], &told["elements"][1]["state"]),
+        (&"failed".into(), &"failed".into()),
+        "{told}"
+    );
+    read_all(&mut disk);
+    drop(disk);
+    several.sandbox.run("stop pool").success();
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+}
+
+#[test]
+fn with_more_hanging_members_than_parity_tolerates_requests_fail_and_the_server_ends() {
+    let Some(several) = with_hanging(3) else { return };
+    let mut disk = several.served.disk();
+    let began = Instant::now();
+    let fails = |disk: &mut Disk| disk.answer().expect("the server answers").outcome.is_err();
+    let is_lost = |page| {
+        disk.client.read(page * PAGE, PAGE as u32);
+        fails(&mut disk)
+    };
+    assert!((0..16).any(is_lost), "three of four members hang");
+    disk.client.write(0, &content(0), false);
+    assert!(fails(&mut disk), "too much is lost");
+    drop(disk);
+    // Answered when all has ended but the process itself, which the kernel keeps as long as the file systems do not answer.
+    several.sandbox.run("stop pool").failure(1);
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+}

@@ -1,0 +1,8 @@
+//! The tests of the codes, in one program: linking one is quicker than linking 5.
+
+mod codes;
+mod levels;
+mod oracle;
+mod theory;
+mod x_code;
+mod xor;

@@ -1,0 +1,406 @@
+//! Any requests, in flight together, over any array: reads return what they may, and parity is right on the files.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use rustix::io::Errno;
+use stripewise_array::placement::Commit;
+use stripewise_array::{Scheme, SubmitError};
+use stripewise_engine::{
+    Backend, Completion, Engine, Options, Order, Rejected, Request, Ticket, Timekeeping,
+};
+use crate::support::faulty::Faults;
+use crate::support::media::Media;
+use crate::support::model::{Model, SECTOR};
+use crate::support::scheme;
+
+/// Pages of an element: few rows, on which requests meet.
+const PAGES: u32 = 8;
+
+/// How an element fails.
+#[derive(Clone, Copy, Debug)]
+enum Failing {
+    /// Somebody says so.
+    Asked,
+    /// Everything ends in this error from now on.
+    Dead(Errno),
+    /// One page cannot be written.
+    Write(u32),
+    /// It cannot be flushed.
+    Flush,
+}
+
+/// An array and how it is run.
+#[derive(Clone, Debug)]
+struct Setting {
+    scheme: String,
+    elements: u32,
+    members: u32,
+    pages: u32,
+    page_bytes: u32,
+    window: u32,
+    seed: u64,
+    /// Elements that a group may lose.
+    parity: usize,
+    gathers: bool,
+    /// The last elements, which hold a log.
+    logs: u32,
+    /// Elements from one member of a group to the next.
+    stride: u32,
+}
+
+impl Setting {
+    /// Whether the array bears the loss of `element` beside those that `failed`. A log belongs to every group.
+    fn bears(&self, failed: &[u16], element: u16) -> bool {
+        let groups = (self.elements - self.logs) / self.members;
+        let group = |element: u16| match u32::from(element) {
+            log if log >= groups * self.members => groups,
+            element if self.stride > 1 => element % groups,
+            element => element / self.members,
+        };
+        let lost = |wanted: u32| failed.iter().filter(|&&other| group(other) == wanted).count();
+        let in_log = failed.iter().filter(|&&other| group(other) >= groups).count();
+        let in_groups = match group(element) {
+            group if group < groups => lost(group),
+            _ => (0..groups).map(lost).max().unwrap_or(0),
+        };
+        in_groups + in_log < self.parity
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Read,
+    Write,
+    Trim,
+    Flush,
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    /// `at` and `sectors` are taken modulo what the array has.
+    Submit { kind: Kind, at: usize, sectors: usize },
+    /// So many operations are carried out.
+    Step(u8),
+    /// An element fails of a group that bears it.
+    Fail(u32, Failing),
+    /// Everything ends, and the whole array is read.
+    Settle,
+}
+
+fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
+    let geometry = (
+        select(vec![
+            ("raid0", 0, ""),
+            ("raid5", 1, ""),
+            ("raid5", 1, ""),
+            ("raid6", 2, ""),
+            ("raid6", 2, "[code]\nkind = \"rdp\"\n"),
+            ("raid6", 2, "[code]\nkind = \"evenodd\"\nprime = 257\n"),
+        ]),
+        4u32..7,
+        1u32..3,
+        select(vec![1u32, 2, 4]),
+        select(vec!["left-symmetric", "left-asymmetric", "right-symmetric", "right-asymmetric", "none"]),
+        1u32..3,
+    );
+    let policies = (
+        select(vec![
+            "policy = \"baseline\"",
+            "policy = \"baseline\"\ntie = \"rcw\"",
+            "policy = \"always-rmw\"",
+            "policy = \"always-rcw\"",
+            "policy = \"bpu\"",
+            "policy = \"adaptive\"",
+        ]),
+        (
+            select(vec!["arrival", "read-first", "rounds"]),
+            select(vec!["0", "0", "1", "3", "\"elements\""]),
+            any::<bool>(),
+        ),
+        1u32..4,
+        // Few plans and requests, so that both run out; the most must do too.
+        select(vec![1u32, 2, 3, 8, 64]),
+        select(vec![1u32, 2, 5, 32]),
+        select(vec!["persistent", "volatile"]),
+        select(vec!["0ns", "1us", "20us"]),
+        select(vec!["0ns", "5us"]),
+    );
+    let log = select(vec![
+        "",
+        "",
+        "row_deltas = 16\n",
+        "row_deltas = 2\ncommits = 1\n",
+        "capacity = \"2 pages\"\nhigh_watermark = \"50%\"\nlow_watermark = \"0%\"\n",
+        "capacity = \"1 pages\"\nhigh_watermark = \"100%\"\n",
+        "commit = \"never\"\n",
+    ]);
+    let dispatch = select(vec![
+        "",
+        "policy = \"sync-fifo\"\n",
+        "policy = \"sync-fifo\"\nstrict = false\n",
+        "policy = \"piq\"\n",
+        "policy = \"piq\"\nsync = true\novertake = 0\n",
+        "policy = \"piq\"\nqueue = 1\n",
+        "queue = 2\n",
+    ]);
+    // Files tell nothing of what they do: policies go by what operations took.
+    let reads = select(vec![
+        "policy = \"direct\"\n",
+        "policy = \"brr\"\nstate = \"observed\"\n",
+        "policy = \"gc-avoiding\"\nstate = \"observed\"\nslow = 1\n",
+        "policy = \"hedged\"\nhedge = \"proactive\"\n",
+        "policy = \"hedged\"\nslow = 1\n",
+        "policy = \"hedged\"\nhedge = \"adaptive\"\nslow = 1\n",
+        "policy = \"least-finish\"\nstate = \"observed\"\n",
+    ]);
+    let run =
+        (select(vec![512u32, 1024, 4096]), 1u32..5, any::<u64>(), log, any::<bool>(), (dispatch, reads));
+    let cache = (
+        // Mostly none, mostly smaller than a stripe.
+        select(vec!["none", "none", "parity-caching"]),
+        select(vec![1u32, 2, 3, 8, 100]),
+        select(vec![1u32, 3, 100]),
+        select(vec!["persistent", "volatile"]),
+        select(vec!["0ns", "5us"]),
+    );
+    (geometry, policies, cache, run).prop_map(move |(geometry, policies, cache, run)| {
+        let ((level, parity, code), members, groups, chunk_pages, rotation, rotate_every) = geometry;
+        let (update, (order, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
+            policies;
+        let (page_bytes, window, seed, log, is_apart, (dispatch, read)) = run;
+        let read = if parity > 0 { format!("[read]\n{read}") } else { String::new() };
+        let log = log
+            .replace("2 pages", &format!("{}B", 2 * page_bytes))
+            .replace("1 pages", &format!("{page_bytes}B"));
+        let (policy, chunks, destaging, survives, access) = cache;
+        // One element fewer for one parity chunk fewer.
+        let members = members - u32::from(parity < 2);
+        let is_logging = parity > 0 && !log.is_empty();
+        let logs = if is_logging { parity } else { 0 };
+        let (placement, log) =
+            if is_logging { ("parity-logging", format!("[log]\n{log}")) } else { ("in-place", String::new()) };
+        let late = if parity > 0 && !is_logging { late } else { "0" };
+        let acknowledge = if parity > 0 && after_data { "after-data" } else { "after-parity" };
+        let plans = if late == "0" { plans } else { plans.max(members) };
+        let stride = if is_apart && parity > 0 { groups } else { 1 };
+        let membership = if stride > 1 { "longest-code-interval" } else { "contiguous" };
+        let first_writes = if parity == 0 && first_writes == "encode" { "in-place" } else { first_writes };
+        let gathers = first_writes == "gather";
+        // Gathered pages find their elements when they are written: nobody can wait for those.
+        let dispatch = if gathers && !dispatch.ends_with("fifo\"\n") { "" } else { dispatch };
+        let scheme = format!(
+            "name = \"any\"\n\
+             [geometry]\nlevel = \"{level}\"\nchunk = \"{chunk}B\"\ngroups = {groups}\n\
+             membership = \"{membership}\"\nrotation = \"{rotation}\"\nrotate_every = {rotate_every}\n\
+             {code}[update]\n{update}\n\
+             {read}{log}[placement]\n\
+             policy = \"{placement}\"\nfirst_writes = \"{first_writes}\"\nbuffer_persistence = \"{persistence}\"\n\
+             gather_wait = \"{wait}\"\nencode_wait = \"{wait}\"\nbuffer_latency = \"{latency}\"\n\
+             [cache]\npolicy = \"{policy}\"\nchunks = {chunks}\ndestaging = {destaging}\n\
+             persistence = \"{survives}\"\nlatency = \"{access}\"\n\
+             [dispatch]\n{dispatch}order = \"{order}\"\nlookahead = {lookahead}\n\
+             [queues]\nplans = {plans}\nrequests = {requests}\n\
+             [parity]\nwindow = {late}\nidle = \"20us\"\nacknowledge = \"{acknowledge}\"\n",
+            chunk = chunk_pages * page_bytes,
+        );
+        let elements = members * groups + logs;
+        let parity = parity as usize;
+        Setting { scheme, elements, members, pages: PAGES, page_bytes, window, seed, parity, gathers, logs, stride }
+    })
+}
+
+fn any_actions() -> impl Strategy<Value = Vec<Action>> {
+    let kind = prop_oneof![
+        5 => Just(Kind::Read),
+        8 => Just(Kind::Write),
+        2 => Just(Kind::Trim),
+        1 => Just(Kind::Flush),
+    ];
+    // Short requests meet on few rows; long ones cover several.
+    let sectors = prop_oneof![6 => 1usize..10, 2 => 10usize..80, 1 => Just(usize::MAX)];
+    // And most begin in the same few rows.
+    let at = prop_oneof![1 => any::<usize>(), 2 => 0usize..24];
+    let failing = prop_oneof![
+        3 => Just(Failing::Asked),
+        2 => select(vec![Errno::NODEV, Errno::TIMEDOUT]).prop_map(Failing::Dead),
+        2 => (0..PAGES).prop_map(Failing::Write),
+        1 => Just(Failing::Flush),
+    ];
+    let action = prop_oneof![
+        60 => (kind, at, sectors).prop_map(|(kind, at, sectors)| Action::Submit { kind, at, sectors }),
+        40 => (0u8..12).prop_map(Action::Step),
+        2 => (any::<u32>(), failing).prop_map(|(element, how)| Action::Fail(element, how)),
+        2 => Just(Action::Settle),
+    ];
+    prop::collection::vec(action, 1..150)
+}
+
+/// An array under test, with the model of what it may answer.
+struct Bench<B: Backend> {
+    engine: Engine<B>,
+    model: Model<Ticket>,
+    faults: Faults,
+    failed: Vec<u16>,
+}
+
+impl<B: Backend> Bench<B> {
+    fn submit(&mut self, kind: Kind, at: usize, sectors: usize) {
+        let first = at % self.model.len();
+        let sectors = first..first + sectors.min(self.model.len() - first);
+        let (offset, bytes) = ((first * SECTOR) as u64, sectors.len() * SECTOR);
+        let request = match kind {
+            Kind::Read => Request::read(offset, bytes),
+            Kind::Write => Request::write(offset, &self.model.fresh(sectors.clone())),
+            Kind::Trim => Request::trim(offset, bytes as u64),
+            Kind::Flush => Request::Flush,
+        };
+        let ticket = loop {
+            match self.engine.submit(request.clone()) {
+                Ok(ticket) => break ticket,
+                Err(Rejected { error: SubmitError::Busy, .. }) => self.step(),
+                Err(rejected) => panic!("{request:?}: {rejected}"),
+            }
+        };
+        match kind {
+            Kind::Read => self.model.read_submitted(ticket, sectors),
+            Kind::Write => self.model.write_submitted(ticket, sectors),
+            Kind::Trim => self.model.trim_submitted(ticket, sectors),
+            Kind::Flush => {}
+        }
+        // What the array could answer at once.
+        self.take_completions();
+    }
+
+    fn step(&mut self) {
+        self.engine.step();
+        self.take_completions();
+    }
+
+    fn take_completions(&mut self) {
+        while let Some(completion) = self.engine.take_completion() {
+            self.completed(&completion);
+        }
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        completion.result.expect("nothing that parity can bear fails a request");
+        self.model.completed(completion.ticket, &completion.payload);
+    }
+
+    /// Lets everything end, reads everything twice, and flushes.
+    fn settle(&mut self) {
+        while let Some(completion) = self.engine.poll() {
+            self.completed(&completion);
+        }
+        assert_eq!(self.model.in_flight(), 0, "a request was never acknowledged");
+        assert!(self.engine.is_quiet());
+        let mut bytes = vec![0; self.model.len() * SECTOR];
+        for _ in 0..2 {
+            self.engine.read(0, &mut bytes).unwrap();
+            self.model.settle(&bytes);
+        }
+        self.engine.flush().unwrap();
+        if self.engine.array().log_element(0).is_some() {
+            // Commits go on in the background: what they write is not what the flush was about.
+            while self.engine.step() {}
+            self.engine.flush().unwrap();
+        }
+        for element in 0..64 {
+            if !self.failed.contains(&element) {
+                assert_eq!(self.faults.unflushed(element), 0, "element {element} was not flushed");
+            }
+        }
+    }
+}
+
+fn run(setting: &Setting, actions: &[Action]) {
+    let scheme: Scheme = scheme(&setting.scheme);
+    let media = Media::new(setting.elements, setting.pages, setting.page_bytes);
+    let options = Options {
+        page_bytes: setting.page_bytes,
+        window: setting.window,
+        order: Order::Shuffled(setting.seed),
+        time: Timekeeping::Counted(1_000),
+        ..Options::default()
+    };
+    let faults = Faults::default();
+    let engine = Engine::scratch(&scheme, faults.around(media.open()), options).unwrap();
+    let model = Model::new(engine.capacity());
+    let mut bench = Bench { engine, model, faults, failed: Vec::new() };
+    for action in actions {
+        match *action {
+            Action::Submit { kind, at, sectors } => bench.submit(kind, at, sectors),
+            Action::Step(steps) => (0..steps).for_each(|_| bench.step()),
+            Action::Fail(element, how) => {
+                let element = (element % setting.elements) as u16;
+                let is_new = !bench.failed.contains(&element);
+                if is_new && setting.bears(&bench.failed, element) {
+                    match how {
+                        Failing::Asked => bench.engine.fail(element).unwrap(),
+                        Failing::Dead(errno) => bench.faults.kill(element, errno),
+                        Failing::Write(page) => bench.faults.refuse_writes(element, page, Errno::IO),
+                        Failing::Flush => bench.faults.refuse_flushes(element, Errno::IO),
+                    }
+                    bench.failed.push(element);
+                    bench.take_completions();
+                }
+            }
+            Action::Settle => bench.settle(),
+        }
+    }
+    bench.settle();
+    let mut bytes = vec![0; bench.model.len() * SECTOR];
+    bench.engine.read(0, &mut bytes).unwrap();
+    let failed = bench.failed.clone();
+    drop(bench.engine.close().unwrap());
+    if failed.iter().all(|&element| u32::from(element) >= setting.elements - setting.logs) {
+        if setting.logs == 0 || scheme.log.commit == Commit::Watermark {
+            media.check_parity(&scheme);
+        }
+        if !setting.gathers {
+            assert!(bytes == media.assemble(&scheme), "the files hold what was read, where geometry says");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn in_place_arrays_return_what_they_may(setting in any_setting("in-place"), actions in any_actions()) {
+        run(&setting, &actions);
+    }
+
+    #[test]
+    fn encoding_arrays_return_what_they_may(setting in any_setting("encode"), actions in any_actions()) {
+        run(&setting, &actions);
+    }
+
+    #[test]
+    fn gathering_arrays_return_what_they_may(setting in any_setting("gather"), actions in any_actions()) {
+        run(&setting, &actions);
+    }
+}
+
+/// What a model with one acknowledged write and one in flight says to a read that returns what `choose` picks of
+/// zeros, the old and the new content.
+fn model_accepts(choose: impl FnOnce([Box<[u8]>; 3]) -> Box<[u8]>) -> bool {
+    let mut model = Model::new(SECTOR as u64);
+    let old = model.fresh(0..1);
+    model.write_submitted(1, 0..1);
+    model.completed(1, &[]);
+    let new = model.fresh(0..1);
+    model.write_submitted(2, 0..1);
+    model.read_submitted(3, 0..1);
+    let data = choose([vec![0; SECTOR].into(), old, new]);
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| model.completed(3, &data))).is_ok()
+}
+
+#[test]
+fn the_model_accepts_what_is_admissible_and_refuses_the_rest() {
+    assert!(model_accepts(|[_, old, _]| old));
+    assert!(model_accepts(|[_, _, new]| new));
+    assert!(!model_accepts(|[zeros, _, _]| zeros), "what an acknowledged write replaced is gone");
+    assert!(!model_accepts(|[_, mut old, new]| {
+        old[256..].copy_from_slice(&new[256..]);
+        old
+    }));
+}

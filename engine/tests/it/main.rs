@@ -1,0 +1,16 @@
+//! The tests of the engine, in one program: linking one is quicker than linking 13.
+
+mod any_requests;
+mod controller;
+mod errors;
+mod raid6;
+mod read_policies;
+mod reopen;
+mod resume;
+mod same_plans;
+mod serving;
+mod stamps;
+mod support;
+mod transcripts;
+mod ways;
+mod write_cache;

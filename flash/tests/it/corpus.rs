@@ -1,0 +1,21 @@
+//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus/device` through its check.
+
+#![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
+
+use std::fs;
+use std::path::Path;
+
+#[path = "../../../fuzz/src/device.rs"]
+mod device;
+
+#[test]
+fn devices_hold() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/device");
+    let files: Vec<_> = fs::read_dir(folder).expect("the corpus").collect();
+    assert!(!files.is_empty());
+    for file in files {
+        let path = file.expect("an entry").path();
+        println!("{}", path.display());
+        device::check(&fs::read(path).expect("a file of the corpus"));
+    }
+}

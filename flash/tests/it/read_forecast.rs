@@ -1,0 +1,153 @@
+//! What elements tell of a read is what then happens: at random instants of random runs a read is asked about, then sent,
+//! with nothing after it.
+
+use proptest::prelude::*;
+use stripewise_base::prng::Prng;
+use stripewise_base::units::Span;
+use stripewise_flash::spec::{Domain, GcSpan, GcStart, Preemption, SuspendSpec, Watermark};
+use stripewise_flash::{DeviceSpec, Flash, Level, Share, State};
+use crate::support::{Rig, read, small, write};
+
+const US: u64 = 1000;
+
+/// Dies with a bus of their own, times that never coincide, and room to collect.
+fn device() -> DeviceSpec {
+    let mut spec = small(&[("chips = 2", "chips = 1"), ("blocks = 8", "blocks = 16")]);
+    let t = &mut spec.timing;
+    (t.read.0, t.program.0, t.erase.0) = (10_013, 100_019, 1_000_027);
+    (t.read_command.0, t.program_command.0, t.erase_command.0) = (293, 367, 223);
+    spec
+}
+
+/// A run of random reads and programs up to a random instant, at which nothing waits in front of an element: what does
+/// is no part of what elements know.
+fn busy(spec: &DeviceSpec, level: Level, random: &mut Prng) -> Rig {
+    let mut flash = Flash::new(spec, level, 1, 1).unwrap_or_else(|error| panic!("{error}"));
+    flash.precondition(State::Steady, Share::ALL, random.next_u64());
+    let mut rig = Rig::over(flash);
+    let (elements, pages) = (u64::from(rig.flash.shape().elements), u64::from(rig.flash.logical_pages()));
+    for _ in 0..10 + random.below(50) {
+        let (element, page) = (random.below(elements) as u32, random.below(pages) as u32);
+        rig.submit(element, if random.chance(1, 4) { read(page) } else { write(page) });
+        while rig.waits(element) && rig.step() {}
+        let pause = if random.chance(1, 4) { 300 * US } else { 40 * US };
+        rig.run_until(rig.now + random.below(pause));
+    }
+    rig
+}
+
+/// Time to the start of a read's cells, and the part that is garbage collection's.
+#[derive(Debug, PartialEq)]
+struct Start {
+    start_ns: u64,
+    gc_ns: u64,
+}
+
+/// What was told of a read at a random instant of a random run, and what happened when it was sent.
+fn told_and_seen(spec: &DeviceSpec, level: Level, seed: u64) -> (Start, Start) {
+    let mut random = Prng::new(seed);
+    let mut rig = busy(spec, level, &mut random);
+    let element = random.below(rig.flash.shape().elements.into()) as u32;
+    let page = random.below(rig.flash.logical_pages().into()) as u32;
+    let asked = rig.now;
+    let start_ns = rig.flash.start_ns(asked, element, page);
+    let told = Start { start_ns, gc_ns: rig.flash.gc_wait_ns(asked, element, page) };
+    let before = rig.flash.gc_clock(asked, element);
+    let token = rig.submit(element, read(page));
+    while rig.waits(element) && rig.step() {}
+    let in_front = rig.flash.gc_clock(rig.now, element) - before;
+    rig.run();
+    let (done, end) = (rig.of(token).done, rig.of(token).end);
+    let start_ns = end - done.bus_ns - done.cell_ns - asked;
+    (told, Start { start_ns, gc_ns: in_front + done.gc_wait_ns })
+}
+
+fn levels() -> impl Strategy<Value = Level> {
+    prop_oneof![Just(Level::Ssd), Just(Level::Channel), Just(Level::Chip)]
+}
+
+/// Not an SSD whose planes collect apart: there, programs that wait inside go in between.
+fn levels_and_domains() -> impl Strategy<Value = (Level, Domain)> {
+    let plane = prop_oneof![Just(Level::Channel), Just(Level::Chip)].prop_map(|level| (level, Domain::Plane));
+    prop_oneof![levels().prop_map(|level| (level, Domain::Die)), plane]
+}
+
+/// Preemption, a soft watermark and suspension; what may be preempted and suspended both is told by estimate only.
+fn ways_in() -> impl Strategy<Value = (Preemption, bool, bool)> {
+    let preemption = prop_oneof![Just(Preemption::Never), Just(Preemption::Moves), Just(Preemption::Phases)];
+    prop_oneof![(preemption, any::<bool>(), Just(false)), Just((Preemption::Never, false, true))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_read_starts_when_it_was_told_where_no_die_shares_a_bus(
+        (level, blocking) in levels_and_domains(),
+        span in prop_oneof![Just(GcSpan::Steps), Just(GcSpan::Busy)],
+        start in prop_oneof![Just(GcStart::AtOnce), Just(GcStart::OnDemand)],
+        seed: u64,
+    ) {
+        let mut spec = device();
+        (spec.gc.blocking, spec.gc.span, spec.gc.start) = (blocking, span, start);
+        let (told, seen) = told_and_seen(&spec, level, seed);
+        prop_assert_eq!(told.start_ns, seen.start_ns);
+        // Where planes collect apart, the wait of a read counts the operations that a collection lets in as its own.
+        if blocking == Domain::Die || seen.gc_ns == 0 {
+            prop_assert_eq!(told.gc_ns, seen.gc_ns);
+        } else {
+            prop_assert!(told.gc_ns <= seen.gc_ns);
+        }
+    }
+
+    #[test]
+    fn a_read_that_preempts_or_suspends_is_told_how_soon(
+        level in levels(),
+        (preemption, soft, suspends) in ways_in(),
+        seed: u64,
+    ) {
+        let mut spec = device();
+        (spec.gc.blocking, spec.gc.preemption) = (Domain::Die, preemption);
+        // As many as ever wait: how many steps come between longer queues is an estimate.
+        spec.gc.preemption_batch = spec.scheduling.window;
+        spec.gc.soft_watermark = soft.then_some(Watermark::BlockCount(4));
+        let (overhead, resume) = (Span(5_003), Span(2_017));
+        spec.suspend = suspends.then_some(SuspendSpec { program: true, erase: true, overhead, resume, limit: 4, reads: 8 });
+        let (told, seen) = told_and_seen(&spec, level, seed);
+        prop_assert_eq!(told.start_ns, seen.start_ns);
+    }
+
+    #[test]
+    fn whoever_is_held_up_by_other_dies_does_not_start_before_it_was_told(level in levels(), seed: u64) {
+        let mut spec = device();
+        (spec.gc.blocking, spec.gc.erase_blocking) = (Domain::Device, Some(Domain::Die));
+        let (told, seen) = told_and_seen(&spec, level, seed);
+        prop_assert!(told.start_ns <= seen.start_ns, "{:?} {:?}", told, seen);
+    }
+}
+
+/// Chips of one channel share its bus, and collections hold it but for their erase.
+#[test]
+fn a_chip_behind_a_channel_that_collects_is_told_when_the_erase_lets_it_in() {
+    let mut spec = small(&[("planes = 2", "planes = 1"), ("channels = 2", "channels = 1")]);
+    (spec.gc.blocking, spec.gc.erase_blocking) = (Domain::Channel, Some(Domain::Die));
+    let mut rig = Rig::new(&spec, Level::Chip);
+    rig.one(1, write(3));
+    for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9]) {
+        rig.one(0, write(page));
+    }
+    // The write takes 104 us; then one move of 118 us and an erase of 1000.
+    rig.submit(0, write(10));
+    let of = |rig: &Rig, element: u32, page: u32| {
+        [rig.flash.start_ns(rig.now, element, page), rig.flash.gc_wait_ns(rig.now, element, page)]
+            .map(|ns| ns / US)
+    };
+    assert_eq!(of(&rig, 0, 1), [104 + 1118, 1118], "due as soon as the write is done");
+    assert_eq!(of(&rig, 1, 3), [0, 0]);
+    rig.run_until(rig.now + 104 * US);
+    assert_eq!([of(&rig, 0, 1), of(&rig, 1, 3)], [[1118, 1118], [118, 118]]);
+    let (asked, token) = (rig.now, rig.submit(1, read(3)));
+    rig.run();
+    assert_eq!((rig.of(token).start - asked) / US, 118);
+    assert_eq!(of(&rig, 1, 15), [0, 0], "nothing is read where nothing is mapped");
+}

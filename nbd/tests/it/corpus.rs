@@ -1,0 +1,25 @@
+//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus` that this crate reads, through its
+//! check.
+
+#![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
+
+use std::fs;
+use std::path::Path;
+
+#[path = "../../../fuzz/src/nbd.rs"]
+mod nbd;
+
+#[test]
+fn either_side_holds_whatever_the_other_sends() {
+    for (folder, check) in [("nbd-server", nbd::check_server as fn(&[u8])), ("nbd-client", nbd::check_client)]
+    {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(folder);
+        let files: Vec<_> = fs::read_dir(folder).expect("the corpus").collect();
+        assert!(!files.is_empty());
+        for file in files {
+            let path = file.expect("an entry").path();
+            println!("{}", path.display());
+            check(&fs::read(path).expect("a file of the corpus"));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The tests of the estimates, in one program: linking one is quicker than linking 2.
+
+mod common;
+mod formulas;
+mod monte_carlo;

@@ -1,0 +1,4 @@
+//! The tests of reports, in one program: linking one is quicker than linking 2.
+
+mod perfetto;
+mod report;

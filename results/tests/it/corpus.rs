@@ -1,0 +1,40 @@
+//! What fuzzing found and what it began with, held again: every file of `fuzz/corpus/tables` through its check.
+
+#![allow(unreachable_pub, reason = "the checks are a library elsewhere")]
+
+use std::fs;
+use std::path::Path;
+
+use stripewise_base::prng::Prng;
+
+#[path = "../../../fuzz/src/tables.rs"]
+mod tables;
+
+#[test]
+fn damaged_tables_are_read_as_they_were_or_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/tables");
+    let files: Vec<_> = fs::read_dir(folder).expect("the corpus").collect();
+    assert!(!files.is_empty());
+    for file in files {
+        let path = file.expect("an entry").path();
+        println!("{}", path.display());
+        tables::check(&fs::read(path).expect("a file of the corpus"));
+    }
+}
+
+#[test]
+fn random_damage_to_tables_is_noticed_or_without_effect() {
+    // Where the Parquet library panics it also says so, which is of no use here.
+    std::panic::set_hook(Box::new(|panic| {
+        let is_ours = panic.location().is_some_and(|place| place.file().ends_with("tables.rs"));
+        let _ = is_ours.then(|| eprintln!("{panic}"));
+    }));
+    let mut prng = Prng::new(26);
+    for length in 0..1_000 {
+        let mut bytes = vec![prng.next_u64() as u8];
+        // Few changes reach deeper than many.
+        bytes.extend((0..1 + length % 40).map(|_| prng.next_u64() as u8));
+        tables::check(&bytes);
+    }
+    drop(std::panic::take_hook());
+}

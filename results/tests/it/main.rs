@@ -1,0 +1,10 @@
+//! The tests of results, in one program: linking one is quicker than linking 6.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod corpus;
+mod damage;
+mod documentation;
+mod store;
+mod summary;
+mod tables;

@@ -1,0 +1,15 @@
+//! The tests of the simulator, in one program: linking one is quicker than linking 12.
+
+mod absurd;
+mod commands;
+mod device_columns;
+mod distributions;
+mod global;
+mod parity_caching;
+mod rotating;
+mod ssds;
+mod support;
+mod synchrony;
+mod timeline;
+mod waiting;
+mod write_caches;

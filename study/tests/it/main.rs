@@ -1,0 +1,6 @@
+//! The tests of studies, in one program: linking one is quicker than linking 4.
+
+mod logging;
+mod overhead;
+mod runs;
+mod span;

@@ -1,0 +1,17 @@
+//! The tests of traces, in one program: linking one is quicker than linking 13.
+
+mod binary;
+mod columns;
+#[path = "../common/mod.rs"]
+mod common;
+mod corpus;
+mod docs;
+mod folding;
+mod formats;
+mod hostile;
+mod parquet_damage;
+mod parquet_schema;
+mod plausibility;
+mod profile_of_traces;
+mod real_traces;
+mod round_trip;
