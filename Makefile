@@ -25,7 +25,6 @@ compare: ## Compare three update policies on the built-in workload, with a repor
 
 test: ## Run all tests
 	$(CARGO) test --workspace --locked --no-fail-fast
-	$(CARGO) test -p stripewise-check --features planted-bugs --locked --test planted --test planted_log --test planted_journal --test command
 	$(CARGO) test -p stripewise-sim --release --locked --test same_digest
 	$(MAKE) test-python
 

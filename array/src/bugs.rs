@@ -1,5 +1,4 @@
-//! Bugs that can be planted behind the feature `planted-bugs`, to prove that the checking simulation finds
-//! them.
+//! Bugs that can be planted where debug assertions are on, to prove that the checking simulation finds them.
 
 /// A known bug of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,6 +39,6 @@ impl Planted {
 pub struct Options {
     /// Who reads along.
     pub tracer: Option<Tracer>,
-    /// The bug that is planted. Without the feature `planted-bugs` there is none to plant.
+    /// The bug that is planted. Without debug assertions there is none to plant.
     pub bug: Option<Planted>,
 }

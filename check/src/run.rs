@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
         let mut flash =
             Flash::with_media(&case.device, case.elements.level, case.elements.devices, case.seed, media)
                 .map_err(|error| text(&error))?;
-        #[cfg(feature = "planted-bugs")]
+        #[cfg(debug_assertions)]
         if let Some(Planted::Flash(bug)) = options.bug {
             flash.plant(Some(bug));
         }
@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         #[allow(unused_mut)]
         let mut simulation = Simulation::with_elements(&case.scheme, elements, flash, memory, player)
             .map_err(|error| error.to_string())?;
-        #[cfg(feature = "planted-bugs")]
+        #[cfg(debug_assertions)]
         if let Some(Planted::Array(bug)) = options.bug {
             simulation.array.plant(Some(bug));
         }

@@ -1,4 +1,4 @@
-//! Bugs on purpose, behind the feature `planted-bugs`: checkers of content must find each of them.
+//! Bugs on purpose, where debug assertions are on: checkers of content must find each of them.
 
 /// One bug of the flash translation layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,26 +16,26 @@ impl Bug {
     pub const ALL: &[Self] = &[Self::GcFreesEarly, Self::PinSkipped, Self::GcKeepsMapping];
 }
 
-/// The bug in force: none, ever, without the feature.
+/// The bug in force: none, ever, without debug assertions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Planted {
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(debug_assertions)]
     bug: Option<Bug>,
 }
 
 impl Planted {
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(debug_assertions)]
     pub(crate) fn set(&mut self, bug: Option<Bug>) {
         self.bug = bug;
     }
 
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(debug_assertions)]
     pub(crate) fn is(self, bug: Bug) -> bool {
         self.bug == Some(bug)
     }
 
     /// False, so that the optimiser removes what asks.
-    #[cfg(not(feature = "planted-bugs"))]
+    #[cfg(not(debug_assertions))]
     #[inline(always)]
     pub(crate) fn is(self, _bug: Bug) -> bool {
         false

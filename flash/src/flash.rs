@@ -390,7 +390,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// Plants a bug, so that a checker can be checked.
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(debug_assertions)]
     pub fn plant(&mut self, bug: Option<crate::bugs::Bug>) {
         self.planted.set(bug);
     }

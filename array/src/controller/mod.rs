@@ -44,7 +44,7 @@ mod updates;
 mod walks;
 mod zones;
 
-#[cfg(feature = "planted-bugs")]
+#[cfg(debug_assertions)]
 pub(crate) use elastic::Short;
 pub use elastic::{StripeMember, StripeView};
 pub use going_on::Halt;
@@ -174,7 +174,7 @@ pub struct Array<M: Memory> {
     /// Requests submitted and not acknowledged, and when the last of either happened.
     under_way: u32,
     last_active: Nanos,
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(debug_assertions)]
     bug: Option<crate::bugs::Bug>,
 }
 
@@ -310,7 +310,7 @@ impl<M: Memory> Array<M> {
             allowance: None,
             under_way: 0,
             last_active: 0,
-            #[cfg(feature = "planted-bugs")]
+            #[cfg(debug_assertions)]
             bug: None,
             scheme: scheme.clone(),
             geometry,

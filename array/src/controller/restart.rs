@@ -97,7 +97,7 @@ impl<M: Memory> Array<M> {
             zones.restarted()
         });
         let mut array = Self::new(&self.scheme, self.elements, self.memory)?;
-        #[cfg(feature = "planted-bugs")]
+        #[cfg(debug_assertions)]
         array.plant(self.bug);
         array.any_failed = self.any_failed;
         array.failed = self.failed;

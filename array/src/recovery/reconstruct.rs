@@ -391,8 +391,8 @@ impl Remains<'_> {
         found.element(segment, slot)
     }
 
-    /// The batch that begins at a slot, in the newest generation that any copy of its summary has, on whatever device that is: one
-    /// without a superblock may be any member.
+    /// The batch that begins at a slot, in the newest generation that any copy of its summary has, on whatever device that is:
+    /// one without a superblock may be any member.
     fn batch(
         &mut self,
         model: &Superblock,

@@ -42,8 +42,8 @@ impl Testimony {
         if self.newest.0 == self.epoch { self.missing } else { 0 }
     }
 
-    /// Brings `model` up to date where every superblock that is left is outdated: `holders` are the members that have its version.
-    /// Whether that was so. Then no member that has a superblock is current.
+    /// Brings `model` up to date where every superblock that is left is outdated: `holders` are the members that have its
+    /// version. Whether that was so. Then no member that has a superblock is current.
     pub(super) fn overrule(&self, model: &mut Superblock, holders: u64) -> bool {
         // What is later than a batch knows who came back since; and nothing of an epoch is later than a clean stop.
         let is_later = model.placement == Placement::Log && self.newest.1 <= model.horizon;

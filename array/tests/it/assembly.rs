@@ -8,7 +8,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 #[path = "../../../fuzz/src/assembly.rs"]
-mod assembly;
+mod images;
 
 #[test]
 fn images_that_fuzzing_changed_end_with_an_answer() {
@@ -18,7 +18,7 @@ fn images_that_fuzzing_changed_end_with_an_answer() {
     for file in files {
         let path = file.expect("an entry").path();
         println!("{}", path.display());
-        assembly::check(&fs::read(path).expect("a file of the corpus"));
+        images::check(&fs::read(path).expect("a file of the corpus"));
     }
 }
 
@@ -31,6 +31,6 @@ proptest! {
 
     #[test]
     fn images_changed_anywhere_end_with_an_answer(bytes in prop::collection::vec(any::<u8>(), 2..40)) {
-        assembly::check(&bytes);
+        images::check(&bytes);
     }
 }

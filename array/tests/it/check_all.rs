@@ -1,6 +1,5 @@
 //! What a check of a log finds, and what a dump tells of it.
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::dump::{Dump, Finding};
 use stripewise_array::format::{
     CheckpointHeader, EntryRole, REDO_MAGIC, RedoRecord, Structure, Summary, crc32c, summary,
@@ -8,6 +7,8 @@ use stripewise_array::format::{
 use stripewise_array::{
     Array, Checked, DamagedCopy, Elements, Opening, Outcome, PageMemory, Scheme, Trouble,
 };
+
+use crate::disk::{Disk, Host};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\n\
     policy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

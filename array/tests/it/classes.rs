@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::RequestKind::{Read, Write};
+
 use crate::support::Rig;
 
 /// RAID-5 by elastic striping in segments of eight rows.

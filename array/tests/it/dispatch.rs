@@ -3,6 +3,7 @@
 use stripewise_array::RequestKind::{Flush, Read, Trim, Write};
 use stripewise_array::{OperationKind, Scheme};
 use stripewise_base::prng::Prng;
+
 use crate::support::{Rig, Seen};
 
 /// First page and number of pages of the requests of paper 002, Fig. 5, over nine chips. The text gives that R1 is on chips 1

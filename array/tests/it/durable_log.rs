@@ -2,9 +2,10 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::{Copy, MemberState, Superblock, Uuid};
 use stripewise_array::{Opening, Outcome, RejoinError, Rejoining, RequestKind, SubmitError};
+
+use crate::disk::{Disk, Host};
 
 const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\n\

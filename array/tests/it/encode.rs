@@ -3,6 +3,7 @@
 use stripewise_array::OperationKind;
 use stripewise_array::RequestKind::{Flush, Read, Write};
 use stripewise_base::prng::Prng;
+
 use crate::support::{Rig, Seen};
 
 const SCHEME: &str = "name = 'test'\n[geometry]\nlevel = 'raid5'\nrotation = 'none'\n[update]\npolicy = 'always-rmw'\n\

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::disk::{Disk, Element, Host, Recorder};
 use stripewise_array::format::{Copy, Placement, Superblock};
 use stripewise_array::{Elements, Media, OpenError, Scheme, Upgrade};
+
+use crate::disk::{Disk, Element, Host, Recorder};
 
 const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 4\nbuffer = \"stripe\"\nacknowledge = \"buffered\"\n";

@@ -1,7 +1,6 @@
 //! Elements whose structures have right checksums and say anything: opening, checking, dumping and writing them ends with an
 //! answer.
 
-use crate::disk::{Disk, Host};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use stripewise_array::format::dump::Dump;
@@ -9,6 +8,8 @@ use stripewise_array::format::{
     CheckpointHeader, MemberState, SUPERBLOCK_BYTES, SegmentEntry, Superblock, checkpoint, crc32c,
 };
 use stripewise_array::{Array, Elements, Opening, PageMemory, RequestKind, Scheme};
+
+use crate::disk::{Disk, Host};
 
 const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\n\
     policy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

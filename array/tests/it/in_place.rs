@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::{Copy, Features, IntentPage, RedoRecord, Uuid};
 use stripewise_array::{Opening, Outcome, RequestKind};
+
+use crate::disk::{Disk, Host};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =

@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::{
     CheckpointHeader, Entry, EntryRole, MemberState, Summary, SummaryHeader, Superblock, Uuid, crc32c,
 };
 use stripewise_array::{Opening, Rejoining};
+
+use crate::disk::{Disk, Host};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\n\

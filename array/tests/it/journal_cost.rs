@@ -4,6 +4,7 @@
 
 use stripewise_array::{Class, OperationKind, RequestKind};
 use stripewise_base::prng::Prng;
+
 use crate::support::Rig;
 
 /// Pages written, by what for, per page of the host.

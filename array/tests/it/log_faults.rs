@@ -2,12 +2,13 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::checkpoint::body_bytes;
 use stripewise_array::format::{
     CheckpointHeader, Commit, Entry, EntryRole, Summary, SummaryHeader, Superblock, Uuid,
 };
 use stripewise_array::{Opening, Outcome, Rejoining, RequestKind};
+
+use crate::disk::{Disk, Host};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

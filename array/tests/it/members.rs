@@ -2,9 +2,10 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
 use stripewise_array::{Halt, Opening, RejoinError, Rejoining, RequestKind};
+
+use crate::disk::{Disk, Host};
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =

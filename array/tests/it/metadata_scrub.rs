@@ -3,10 +3,11 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Host};
 use stripewise_array::Opening;
 use stripewise_array::format::{CheckpointHeader, ChecksumPage, Commit, IntentPage, RedoRecord, Superblock};
 use stripewise_array::placement::elastic::ScrubCounts;
+
+use crate::disk::{Disk, Host};
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

@@ -3,8 +3,8 @@
 //! With checksums: `check` calls a chunk lost exactly if a read of it fails, and every other read returns what was written last.
 //! With the intent bitmap the first half holds too; what a row returns of which a page was changed without an error nobody knows.
 //!
-//! A case is drawn from its seed. `ONE_ANSWER_CASES=5000 cargo test --release -p stripewise-array --test it one_answer` runs more of them,
-//! `ONE_ANSWER_SEED=17` one alone.
+//! A case is drawn from its seed. `ONE_ANSWER_SEED=17` runs one alone, and more of them run by
+//! `ONE_ANSWER_CASES=5000 cargo test --release -p stripewise-array --test it one_answer`.
 
 mod case;
 mod damage;
@@ -13,10 +13,11 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use case::{Case, check};
-use crate::disk::Host;
 use stripewise_array::format::Uuid;
 use stripewise_array::{Rejoining, Trouble};
 use stripewise_base::prng::Prng;
+
+use crate::disk::Host;
 
 /// Says which case failed.
 struct Named(u64);

@@ -2,8 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Host, Recorder};
 use stripewise_array::{Array, At, Elements, Opening, PageMemory, RequestKind, Scheme};
+
+use crate::disk::{Disk, Host, Recorder};
 
 const PAGE_BYTES: u32 = 1024;
 const CHUNKS: u64 = 20;

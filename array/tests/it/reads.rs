@@ -3,6 +3,7 @@
 use stripewise_array::OperationKind;
 use stripewise_array::RequestKind::{Flush, Read, Write};
 use stripewise_array::read::ReadCounts;
+
 use crate::support::Rig;
 
 /// Parity stays on the last elements, so page p of RAID-5 over four elements is on element p mod 3, in row p / 3.

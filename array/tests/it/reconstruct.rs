@@ -2,9 +2,10 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::{MemberState, Superblock};
 use stripewise_array::{NamedMembers, OpenError, Opening, Reconstructed, Reconstruction};
+
+use crate::disk::{Disk, Host};
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -16,7 +17,7 @@ const JOURNAL6: &str =
 const BITMAP5: &str = "name = \"kept\"\nmetadata = \"on\"\n\
     [geometry]\nlevel = \"raid5\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
-const FORCE: Opening = Opening { read_only: false, force: true, named: NamedMembers::NONE };
+const FORCE: Opening = Opening { read_only: false, force: true, named: NamedMembers::NONE, bug: None };
 
 /// Chunks that all differ, on an array that is stopped.
 fn written(scheme: &str, chunks: u64) -> Disk {

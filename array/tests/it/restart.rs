@@ -1,6 +1,7 @@
 //! Starting anew after a loss of power.
 
 use stripewise_array::{Class, OperationKind, RequestKind, Scheme};
+
 use crate::support::Rig;
 
 const RAID5: &str = "name = \"plain\"\n[geometry]\nlevel = \"raid5\"\n";

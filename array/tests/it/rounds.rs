@@ -2,11 +2,12 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::Uuid;
 use stripewise_array::{
     Array, At, Elements, Found, Identity, Media, Opened, Opening, Outcome, PageMemory, Scheme, create,
 };
+
+use crate::disk::{Disk, Host};
 
 const PAGE_BYTES: u32 = 512;
 const ELEMENTS: usize = 3;

@@ -3,9 +3,10 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use crate::disk::{Disk, Element, Host};
 use stripewise_array::format::{Area, Copy, ENDED_MAX, MemberState, Superblock, Uuid};
 use stripewise_array::{RejoinError, Rejoining};
+
+use crate::disk::{Disk, Element, Host};
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

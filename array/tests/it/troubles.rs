@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::{Summary, Uuid};
 use stripewise_array::{Array, Checked, Elements, Opening, PageMemory, Rejoining, Scheme, Trouble};
+
+use crate::disk::{Disk, Host};
 
 const PAGE: u32 = 1024;
 const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::disk::{Disk, Host};
 use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
 use stripewise_array::{Outcome, Rejoining};
+
+use crate::disk::{Disk, Host};
 
 const PAGES: u32 = 400;
 const PAGE_BYTES: u32 = 1024;

@@ -42,7 +42,7 @@ pub(crate) struct Crashes {
     /// Print the case of a failure as it is, not a smaller one
     #[arg(long)]
     no_shrink: bool,
-    /// Plant a bug, by its name in array/src/bugs.rs (needs the feature planted-bugs)
+    /// Plant a bug, by its name in array/src/bugs.rs (needs a build with debug assertions)
     #[arg(long, value_parser = runner::bug)]
     bug: Option<Planted>,
 }
@@ -121,9 +121,8 @@ impl Crashes {
     fn tell(&self, checker: &mut Checker, name: &str, broken: &Broken, replay: &str) {
         let small = if self.no_shrink { broken.clone() } else { checker.shrink(broken) };
         let profile = if cfg!(debug_assertions) { "" } else { " --release" };
-        let feature = if cfg!(feature = "planted-bugs") { " --features planted-bugs" } else { "" };
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name())).unwrap_or_default();
-        let command = format!("cargo run{profile} -p stripewise-check{feature} -- crashes {replay}{bug}");
+        let command = format!("cargo run{profile} -p stripewise-check -- crashes {replay}{bug}");
         let line = |text: &str| text.replace('\n', "\n# ");
         println!("# {}\n{}", line(&small.what), small.case.to_toml());
         println!("{name} fails: {}; replay: {command}", broken.what);

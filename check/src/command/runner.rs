@@ -52,8 +52,8 @@ fn watch() {
 
 /// The bug of a name.
 pub(crate) fn bug(name: &str) -> Result<Planted, String> {
-    if cfg!(not(feature = "planted-bugs")) {
-        return Err("needs `--features planted-bugs`".into());
+    if cfg!(not(debug_assertions)) {
+        return Err("needs debug assertions: build without `--release`, or with `--profile checking`".into());
     }
     let known = [Planted::all(), Planted::of_metadata()].concat();
     let found = known.iter().find(|(known, _)| known.as_str() == name).map(|(_, bug)| *bug);
@@ -112,9 +112,8 @@ impl Runner {
     pub(crate) fn line(&self, name: &str, failure: &Failure, replay: &str) -> String {
         // Assertions of the controller are checked in the profile that they were found in.
         let profile = if cfg!(debug_assertions) { "" } else { " --release" };
-        let feature = if cfg!(feature = "planted-bugs") { " --features planted-bugs" } else { "" };
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name())).unwrap_or_default();
-        let command = format!("cargo run{profile} -p stripewise-check{feature} -- {replay}{bug} --verbose");
+        let command = format!("cargo run{profile} -p stripewise-check -- {replay}{bug} --verbose");
         format!("{name} fails at {failure}; replay: {command}")
     }
 }

@@ -56,7 +56,7 @@ pub struct Checker {
 type Checked = Array<PageMemory>;
 
 impl Checker {
-    /// A checker of controllers in which `bug` is planted; without the feature `planted-bugs` there is none to plant.
+    /// A checker of controllers in which `bug` is planted; without debug assertions there is none to plant.
     pub fn new(bug: Option<Bug>) -> Self {
         Self { bug, ruin: None, arrays: BTreeMap::new() }
     }

@@ -105,15 +105,12 @@ impl Subject for Array<PageMemory> {
         offer: &mut Offer<'_>,
     ) -> Result<(Self, Opened), OpenError> {
         let memory = PageMemory::new(shape.page_bytes);
-        #[cfg(feature = "planted-bugs")]
         let opening = Opening { bug, force, ..Opening::default() };
-        #[cfg(not(feature = "planted-bugs"))]
-        let opening = Opening { force, ..Opening::default() };
         #[allow(unused_mut)]
         let (mut array, opened) = Self::open(&shape.scheme(), shape.elements(), memory, offer, opening)?;
-        #[cfg(feature = "planted-bugs")]
+        #[cfg(debug_assertions)]
         array.plant(bug);
-        #[cfg(not(feature = "planted-bugs"))]
+        #[cfg(not(debug_assertions))]
         let _ = bug;
         Ok((array, opened))
     }

@@ -2,11 +2,12 @@
 //! before every event of the run, every read failed in turn, under each update policy. Nothing is drawn at
 //! random.
 
-use crate::small::{Before, POLICIES, case, check, patterns, requests};
 use stripewise_array::WindowSize;
 use stripewise_array::update::Update;
 use stripewise_base::units::Span;
 use stripewise_check::{Loss, Manner};
+
+use crate::small::{Before, POLICIES, case, check, patterns, requests};
 
 /// Every element lost before every event, for every set of chunks.
 fn lose_each_before_each(elements: u32, update: Update, before: Before, manner: Manner) -> u64 {

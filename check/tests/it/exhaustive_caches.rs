@@ -1,13 +1,14 @@
 //! Small cases of write caches, all of them: one row, every set of its chunks written in whole or in part, once more while that
 //! leaves the cache, and read; under each cache, volatile or persistent; power lost before every event, elements too.
 
-use crate::small::{Before, PAGE, POLICIES, ask, case, check, patterns, requests};
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::Level;
 use stripewise_array::placement::Persistence;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_check::{Case, Loss, Manner, Seen, What};
+
+use crate::small::{Before, PAGE, POLICIES, ask, case, check, patterns, requests};
 
 const CACHES: [CachePolicy; 6] = [
     CachePolicy::ParityCaching,

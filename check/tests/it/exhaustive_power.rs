@@ -1,11 +1,12 @@
 //! Small cases, all of them: one row, every set of its chunks written in whole or in part, power lost before every event of
 //! the run, and a second time while parity is made right; over whole arrays and degraded ones.
 
-use crate::small::{Before, POLICIES, ask, case, check, patterns, requests};
 use stripewise_array::Acknowledge;
 use stripewise_array::geometry::Level;
 use stripewise_array::update::Update;
 use stripewise_check::{Case, Loss, Manner, Seen, What};
+
+use crate::small::{Before, POLICIES, ask, case, check, patterns, requests};
 
 /// Power is lost before each event, and from every so-manieth on a second time so many events later. What all of it came to.
 fn lose_power_before_each(case: &mut Case, again: &[u64]) -> Seen {

@@ -1,13 +1,14 @@
 //! Small cases of RAID-6, all of them: any two elements lost before any two events of an update, any two reads failed.
 //! What runs by default is every so-manieth of them; with `-- --ignored` they all do.
 
-use crate::small::{Before, PAGE, POLICIES, case, check, patterns, requests};
 use stripewise_array::geometry::{Level, Rotation};
 use stripewise_array::update::Update;
 use stripewise_array::{Acknowledge, Class, WindowSize};
 use stripewise_base::units::Span;
 use stripewise_check::{Case, Loss, Manner};
 use stripewise_code::Kind;
+
+use crate::small::{Before, PAGE, POLICIES, case, check, patterns, requests};
 
 const GONE: [Manner; 2] = [Manner::Gone, Manner::Gone];
 const MANNERS: [Manner; 3] = [Manner::Gone, Manner::Silent, Manner::FailedWrite];

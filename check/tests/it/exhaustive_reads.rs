@@ -1,12 +1,13 @@
 //! Reads around elements against an update of the same row: every moment at which the read may come, and an element that is
 //! lost there, under each read policy.
 
-use crate::small::{Before, PAGE, ask, case, check};
 use stripewise_array::Class;
 use stripewise_array::read::{HedgeMode, ReadPolicy, ReadSection, StateSource};
 use stripewise_array::update::Update;
 use stripewise_base::units::Span;
 use stripewise_check::{Case, Loss, Manner, What};
+
+use crate::small::{Before, PAGE, ask, case, check};
 
 /// An update of the four-element row takes half a millisecond; from one of these moments to the next at most one operation
 /// of it ends.

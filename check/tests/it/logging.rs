@@ -1,12 +1,13 @@
 //! Parity logging in small: any element lost before any event, any read failed, logs of one slot; and the counts of its
 //! steps.
 
-use crate::small::{Before, PAGE, POLICIES, ask, case, check, patterns, requests};
 use stripewise_array::geometry::Level;
 use stripewise_array::placement::{Commit, PlacementPolicy};
 use stripewise_array::{Acknowledge, Class};
 use stripewise_base::units::Bytes;
 use stripewise_check::{Ask, Case, Loss, Manner, Summary, What};
+
+use crate::small::{Before, PAGE, POLICIES, ask, case, check, patterns, requests};
 
 const PAGE_BYTES: u64 = 1024;
 

@@ -1,6 +1,7 @@
 //! The tests of the checkers, in one program: linking one is quicker than linking 13.
 
 mod cases;
+mod command;
 mod composition;
 mod crashes;
 mod durable_log;
@@ -11,6 +12,9 @@ mod exhaustive_power;
 mod exhaustive_raid6;
 mod exhaustive_reads;
 mod logging;
+mod planted;
+mod planted_journal;
+mod planted_log;
 mod small;
 mod storm;
 mod timed;

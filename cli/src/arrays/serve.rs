@@ -207,7 +207,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
     let timeout = Duration::from_nanos(args.timeout.0);
     let options = Options { page_bytes: block.page_bytes, rate, timeout, ..Options::default() };
-    let opening = Opening { read_only: args.read_only, force: args.force, named };
+    let opening = Opening { read_only: args.read_only, force: args.force, named, ..Opening::default() };
     let keeper = if args.read_only { None } else { claim(&args, &media, &block)? };
     let scribe = args.transcript.as_deref().map(Scribe::create).transpose()?;
     let (mut engine, opened) = Engine::resume_transcribed(&scheme, media, options, opening, scribe)?;

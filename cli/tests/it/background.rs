@@ -72,7 +72,13 @@ fn folders_of_state_and_sockets_are_their_users_alone() {
     assert_eq!(mode(&state), 0o700);
     let served = Served::start(&sandbox, "pool", "");
     assert_eq!(mode(&sandbox.path().join("run")), 0o700);
-    assert_eq!(mode(&state.join("pool.events.jsonl")), 0o600);
+    // The thread that writes it is not the one that serves.
+    let events = state.join("pool.events.jsonl");
+    let begun = Instant::now();
+    while !events.exists() && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(mode(&events), 0o600);
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
     for folder in ["state", "run"] {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use stripewise_results::{Store, Table};
+
 use crate::support::{Sandbox, golden, masked};
 
 /// The directories of the runs under `out`.

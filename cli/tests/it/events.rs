@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
 use crate::support::Sandbox;
 use crate::support::served::Served;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use stripewise_array::Scheme;
 use stripewise_engine::{Engine, FileMedia, Options};
+
 use crate::support::Sandbox;
 
 /// The scheme of `create`'s arrays, with what it changes.

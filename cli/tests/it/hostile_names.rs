@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use stripewise_array::format::{Copy, SUPERBLOCK_BYTES, Superblock};
+
 use crate::support::{Ended, Sandbox};
 
 /// A title, a cleared screen, one sequence in C1, a return, a line of its own, and the other way round.

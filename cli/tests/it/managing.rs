@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
 use crate::support::Sandbox;
 use crate::support::served::Served;
 

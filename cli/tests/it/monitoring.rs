@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use stripewise_nbd::Fault;
+
 use crate::support::disk::Disk;
 use crate::support::served::Served;
 use crate::support::{Ended, Sandbox};

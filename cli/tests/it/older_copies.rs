@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+
 use crate::support::Sandbox;
 use crate::support::served::Served;
 

@@ -1,6 +1,7 @@
 //! `stripewise overhead`.
 
 use serde_json::Value;
+
 use crate::support::{Sandbox, golden};
 
 #[test]

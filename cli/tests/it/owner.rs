@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stripewise_array::format::{Owner, SUPERBLOCK_BYTES, Superblock, Uuid, crc32c};
+
 use crate::support::Sandbox;
 use crate::support::served::Served;
 

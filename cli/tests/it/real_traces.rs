@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
 use crate::support::Sandbox;
 
 /// The simulators' and the oldest formats, whose traces are compared whole.

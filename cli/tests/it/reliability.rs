@@ -1,6 +1,7 @@
 //! `stripewise reliability`: numbers given, numbers from runs.
 
 use serde_json::Value;
+
 use crate::support::{Sandbox, golden};
 
 fn json(text: &str) -> Vec<Value> {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::Value;
 use stripewise_nbd::client::Found;
+
 use crate::support::Sandbox;
 use crate::support::disk::Disk;
 use crate::support::served::Served;

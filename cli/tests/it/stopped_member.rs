@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
 use crate::support::Sandbox;
 use crate::support::disk::Disk;
 use crate::support::served::Served;

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
 use crate::support::Sandbox;
 use crate::support::served::Served;
 

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::Value;
+
 use crate::support::{Sandbox, golden, msr_trace};
 
 fn statistics(sandbox: &Sandbox, name: &str) -> Value {

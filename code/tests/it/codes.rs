@@ -1,7 +1,8 @@
 //! Every code against its definition: parities, updates, every loss that it bears, and what it refuses.
 
-use crate::oracle::{decodes_every_loss, noise, parity};
 use stripewise_code::{Code, CodeError, Kind, TooManyLost};
+
+use crate::oracle::{decodes_every_loss, noise, parity};
 
 /// Every horizontal code of every width, for the primes that fields and pages suggest.
 fn codes() -> impl Iterator<Item = Code> {

@@ -1,9 +1,10 @@
 //! Every level of kernels against the definition of the code: over lengths, alignments and widths, without a byte
 //! beside the members being touched.
 
-use crate::oracle::{decodes_every_loss, parity};
 use proptest::prelude::*;
 use stripewise_code::{Code, Kind, Level, UnknownLevel, Unsupported, XCode};
+
+use crate::oracle::{decodes_every_loss, parity};
 
 /// Bytes before and after each member in its buffer.
 const MARGIN: usize = 70;
@@ -69,7 +70,9 @@ impl Row {
 }
 
 fn bytes(seed: u64, count: usize, length: usize) -> Vec<Vec<u8>> {
-    (0..count as u64).map(|member| crate::oracle::noise(seed.wrapping_add(member * 0x1_0001), length)).collect()
+    (0..count as u64)
+        .map(|member| crate::oracle::noise(seed.wrapping_add(member * 0x1_0001), length))
+        .collect()
 }
 
 proptest! {

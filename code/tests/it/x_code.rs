@@ -1,7 +1,8 @@
 //! X-Code against its two equations.
 
-use crate::oracle::{noise, x_code};
 use stripewise_code::{CodeError, TooManyLost, XCode};
+
+use crate::oracle::{noise, x_code};
 
 const PRIMES: [u32; 6] = [5, 7, 11, 13, 17, 61];
 

@@ -8,6 +8,7 @@ use stripewise_array::{Scheme, SubmitError};
 use stripewise_engine::{
     Backend, Completion, Engine, Options, Order, Rejected, Request, Ticket, Timekeeping,
 };
+
 use crate::support::faulty::Faults;
 use crate::support::media::Media;
 use crate::support::model::{Model, SECTOR};

@@ -3,6 +3,7 @@
 use rustix::io::Errno;
 use stripewise_array::Class;
 use stripewise_engine::{Engine, EngineError, Failed, Options, Order, Request, Way};
+
 use crate::support::arrays::{LOG, created, opened};
 use crate::support::faulty::Faults;
 use crate::support::media::Media;

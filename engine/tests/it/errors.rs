@@ -10,6 +10,7 @@ use stripewise_array::{Class, Operation, OperationKind};
 use stripewise_engine::{
     Backend, Engine, EngineError, Failed, Failure, Options, Order, Request, Timekeeping,
 };
+
 use crate::support::faulty::Faults;
 use crate::support::media::Media;
 use crate::support::{options, raid0, raid5, read, scheme};

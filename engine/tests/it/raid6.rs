@@ -6,6 +6,7 @@ use stripewise_array::Scheme;
 use stripewise_array::geometry::Rotation;
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Backend, Engine, EngineError, Failed, FileError, FileTrouble};
+
 use crate::support::faulty::Faults;
 use crate::support::media::Media;
 use crate::support::{options, read, scheme};

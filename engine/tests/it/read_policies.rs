@@ -1,6 +1,7 @@
 //! Read policies over real files: they go by what operations took, and really ask the others.
 
 use stripewise_engine::{Engine, Options, Order, Request};
+
 use crate::support::media::Media;
 use crate::support::{options, scheme};
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use stripewise_array::{Class, SchemeError, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Backend, ElementFile, Engine, EngineError, FileError, FileTrouble, Options};
-use crate::support::{options, raid0, raid5, read, scheme};
 use tempfile::TempDir;
+
+use crate::support::{options, raid0, raid5, read, scheme};
 
 const ELEMENT_BYTES: u64 = 16 * 4096;
 

@@ -20,6 +20,7 @@ use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, Options, PlanRecord, Request, Timekeeping};
 use stripewise_flash::{DeviceSpec, Flash, Level};
 use stripewise_sim::{Host, Next, Simulation};
+
 use crate::support::media::Media;
 use crate::support::scheme;
 

@@ -12,8 +12,9 @@ use stripewise_engine::{
     ElementFile, ElementState, Engine, EngineError, Failed, FileMedia, FileTrouble, Options, Rate, Request,
     Ticket, Timekeeping, Way,
 };
-use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
 use tempfile::TempDir;
+
+use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
 
 const ELEMENT_BYTES: u64 = 4 << 20;
 const PAGE: u64 = 4096;

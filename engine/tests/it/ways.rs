@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use stripewise_array::{Scheme, SubmitError};
 use stripewise_engine::{Completion, Engine, Rejected, Request, Ticket};
+
 use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
 use crate::support::model::{Model, SECTOR};
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use stripewise_array::SchemeError;
 use stripewise_base::prng::Prng;
 use stripewise_engine::{ElementFile, Engine, EngineError};
-use crate::support::{options, read, scheme};
 use tempfile::TempDir;
+
+use crate::support::{options, read, scheme};
 
 const PAGE: usize = 4096;
 const ELEMENT_BYTES: u64 = 16 * PAGE as u64;

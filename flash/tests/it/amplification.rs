@@ -8,6 +8,7 @@
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::Victim;
 use stripewise_flash::{DeviceSpec, Flash, Level, Share};
+
 use crate::support::spec;
 
 /// One plane of 64 Ki pages, of which `over_provisioning` is not exported, with two blocks kept free.

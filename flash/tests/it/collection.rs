@@ -5,6 +5,7 @@
 
 use stripewise_flash::spec::{Domain, GcSpan, GcStart, Preemption, Victim, Watermark};
 use stripewise_flash::{Collected, DeviceSpec, Flash, Level, Media, Share};
+
 use crate::support::{Rig, pinning, read, small, trim, write};
 
 const US: u64 = 1000;

@@ -2,6 +2,7 @@
 
 use stripewise_flash::spec::LinkUnit;
 use stripewise_flash::{DeviceSpec, Level, Op};
+
 use crate::support::{Rig, read, small, write};
 
 const US: u64 = 1000;

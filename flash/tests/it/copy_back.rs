@@ -3,6 +3,7 @@
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::Domain;
 use stripewise_flash::{Flash, Level, Share, State};
+
 use crate::support::{Rig, read, small, write};
 
 const US: u64 = 1000;

@@ -2,6 +2,7 @@
 
 use stripewise_flash::spec::{Domain, GcSpan, Pool, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Level, Share, State};
+
 use crate::support::{Rig, read, small, trim, write};
 
 const US: u64 = 1000;

@@ -6,6 +6,7 @@
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{AgeSpec, GcSpan, LEVELS, LdpcSpec};
 use stripewise_flash::{DeviceSpec, Flash, Level, Share, State};
+
 use crate::support::{Rig, read, small, write};
 
 const US: u64 = 1000;

@@ -6,6 +6,7 @@
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{MultiPlane, Pool};
 use stripewise_flash::{DeviceSpec, Flash, Level};
+
 use crate::support::{Rig, read, small, write};
 
 const US: u64 = 1000;

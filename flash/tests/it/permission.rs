@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{GcSpan, GcStart, Preemption, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, GcTurn, Level, Permit, Share, State};
+
 use crate::support::{Rig, permit, read, small, write};
 
 const US: u64 = 1000;

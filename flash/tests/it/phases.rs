@@ -5,6 +5,7 @@
 
 use stripewise_flash::spec::Pool;
 use stripewise_flash::{DeviceSpec, Level, Rate};
+
 use crate::support::{Rig, read, small, trim, write};
 
 const US: u64 = 1000;

@@ -1,11 +1,11 @@
-//! The bugs that can be planted do what they say, and content shows each of them. Run with
-//! `--features planted-bugs`.
-#![cfg(feature = "planted-bugs")]
+//! The bugs that can be planted do what they say, and content shows each of them.
+#![cfg(debug_assertions)]
 
 use std::collections::BTreeMap;
 
 use stripewise_base::prng::Prng;
 use stripewise_flash::{Bug, Flash, Level, Media, Op, OpKind};
+
 use crate::support::{Rig, pinning, read, small, write};
 
 /// Content of physical pages; 0 where there is none.

@@ -3,6 +3,7 @@
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{Choice, Isolation, Pool, Victim};
 use stripewise_flash::{DeviceSpec, Flash, Level, Share, State};
+
 use crate::support::spec;
 
 /// 8 chips of 4 planes of 512 blocks: 16384 blocks, enough for a distribution.

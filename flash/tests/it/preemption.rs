@@ -7,6 +7,7 @@ use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
 use stripewise_flash::spec::{Domain, Preemption, SuspendSpec, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Level, Op, Share, State};
+
 use crate::support::{Rig, read, small, write};
 
 const US: u64 = 1000;

@@ -11,6 +11,7 @@ use stripewise_flash::spec::{
     Pool, Preemption, SuspendSpec, Victim, Watermark, WearSpec,
 };
 use stripewise_flash::{DeviceSpec, Flash, Level, Media, Op, OpKind, Share};
+
 use crate::support::{Rig, small};
 
 /// What physical pages hold, and what reads found. Content is the token of the program that wrote it.

@@ -6,6 +6,7 @@
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{Choice, Isolation, Moves, Pool, Watermark};
 use stripewise_flash::{DeviceSpec, Flash, Level, Op};
+
 use crate::support::{Rig, small, write};
 
 const US: u64 = 1000;

@@ -8,6 +8,7 @@ use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
 use stripewise_flash::spec::{MultiPlane, SuspendSpec};
 use stripewise_flash::{DeviceSpec, Flash, Level, Media, Share, State, Stretch, Work};
+
 use crate::support::{Rig, read, small, write};
 
 /// Keeps all of it.

@@ -6,6 +6,7 @@
 use stripewise_base::prng::Prng;
 use stripewise_flash::spec::{AgeSpec, FreeBlock, Moves, Victim, Watermark, WearSpec};
 use stripewise_flash::{Counters, DeviceSpec, Flash, Level};
+
 use crate::support::{Rig, small, write};
 
 const US: u64 = 1000;

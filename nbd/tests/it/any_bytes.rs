@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use stripewise_nbd::client::{Client, Wishes};
 use stripewise_nbd::wire::*;
 use stripewise_nbd::{Limits, Violation};
+
 use crate::support::{Host, export};
 
 /// What a connection makes of bytes that come in pieces of these lengths, over and over.

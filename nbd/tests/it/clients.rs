@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use stripewise_nbd::{BlockSizes, Export};
+
 use crate::support::server::Server;
 
 /// Bytes of the disk.

@@ -3,6 +3,7 @@
 use stripewise_nbd::client::{Client, Wishes};
 use stripewise_nbd::wire::*;
 use stripewise_nbd::{BlockSizes, Export, Limits, Violation};
+
 use crate::support::{Host, export};
 
 /// Flags of a client that knows everything.

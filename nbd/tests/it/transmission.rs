@@ -3,6 +3,7 @@
 use stripewise_nbd::client::{Found, Wishes};
 use stripewise_nbd::wire::*;
 use stripewise_nbd::{Export, Extent, Fault, Limits, Violation};
+
 use crate::support::{DISK_BYTES, connected, connected_with, export, fault, found};
 
 const SIMPLE: Wishes = Wishes { structured: false, allocation: false };

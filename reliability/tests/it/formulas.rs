@@ -1,8 +1,9 @@
 //! The closed forms and the recursion against the chain solved by elimination, all in fractions; and the published table.
 
-use crate::common::{Fraction, solved};
 use proptest::prelude::*;
 use stripewise_reliability::{Model, Repair, chain, closed_forms};
+
+use crate::common::{Fraction, solved};
 
 fn fraction(limit: i128) -> impl Strategy<Value = Fraction> {
     (1..=limit, 1..=limit).prop_map(|(above, below)| Fraction::new(above, below))

@@ -1,12 +1,13 @@
 //! Runs that were damaged after they were finished: what is read is what was written, or an error that names file and remedy.
 //! What dead processes left behind goes; what living ones write stays.
 
-use crate::common::{gc, inputs, latency, request};
 use std::fs;
 use std::path::{Path, PathBuf};
 use stripewise_base::prng::Prng;
 use stripewise_results::{Error, Figure, Figures, FinishedRun, Optional, Store, Table};
 use stripewise_sim::tables::{ElementRow, Sink};
+
+use crate::common::{gc, inputs, latency, request};
 
 /// A directory of its own for each test, removed at its end.
 struct Scratch(PathBuf);

@@ -1,6 +1,5 @@
 //! The directory of results: what is found in it is finished and whole.
 
-use crate::common::{inputs, request};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +8,8 @@ use stripewise_base::prng::Prng;
 use stripewise_results::digest::TableDigest;
 use stripewise_results::{Error, Figure, Figures, FinishedRun, Optional, Store, Table};
 use stripewise_sim::tables::{ElementRow, Sink, UpdateRow};
+
+use crate::common::{inputs, request};
 
 /// A directory of its own for each test, removed at its end.
 struct Scratch(PathBuf);
@@ -147,7 +148,7 @@ fn a_killed_run_is_not_found_and_what_it_left_goes_when_the_run_is_made_again() 
     }
 
     let scratch = Scratch::new("killed");
-    let test = "a_killed_run_is_not_found_and_what_it_left_goes_when_the_run_is_made_again";
+    let test = "store::a_killed_run_is_not_found_and_what_it_left_goes_when_the_run_is_made_again";
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(CHILD, scratch.0.join("results"))

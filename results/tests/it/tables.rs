@@ -3,7 +3,6 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{RecordBatch, RecordBatchReader};
-use crate::common::{element, gc, gc_slice, inputs, latency, request, rows, sample, update};
 use proptest::prelude::*;
 use std::io::{self, Write};
 use stripewise_base::prng::Prng;
@@ -11,6 +10,8 @@ use stripewise_results::parquet::TableWriter;
 use stripewise_results::schema::{Row, Width, schema};
 use stripewise_results::{Error, Figure, Figures, MemoryRun, MemorySink, Optional, Table};
 use stripewise_sim::tables::{ElementRow, GcRow, RequestRow, SampleRow, Sink};
+
+use crate::common::{element, gc, gc_slice, inputs, latency, request, rows, sample, update};
 
 fn totals() -> Figures {
     Figures::from_list(&[("requests", Figure::Count(7)), ("response_mean_ns", Figure::Real(1.5))]).unwrap()

@@ -8,6 +8,7 @@ use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::{Domain, GcSpan, GcStart, Preemption};
 use stripewise_sim::{RunConfig, Totals, run};
 use stripewise_trace::{Kind, Request, Source, TraceError};
+
 use crate::support::Collections;
 
 /// Requests of 8 KiB at random places: so many every so often, then a pause.

@@ -7,6 +7,7 @@ use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::{Domain, Preemption};
 use stripewise_sim::tables::GcRow;
 use stripewise_sim::{RunConfig, Totals, run};
+
 use crate::support::{Collections, Mixed};
 
 /// What a run is over, and under what load.

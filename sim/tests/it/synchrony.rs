@@ -7,6 +7,7 @@ use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
 use stripewise_flash::spec::{Domain, Preemption};
 use stripewise_sim::{Figure, RunConfig, Totals, run};
+
 use crate::support::{Collections, Mixed};
 
 fn run_of(

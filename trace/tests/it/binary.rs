@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Scratch, drain, named, read};
 use stripewise_trace::{
     Disorder, FormatName, Kind, OpenOptions, ReadReport, Request, TraceError, WriteOptions, Writer, digest,
     open,
 };
+
+use crate::common::{Scratch, drain, named, read};
 
 /// Events of a blktrace, and bits of what a request is.
 const Q: u32 = 1;

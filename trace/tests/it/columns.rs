@@ -1,8 +1,9 @@
 //! Text whose columns the user names: units, words, delimiters, headers, and what a specification lacks.
 
-use crate::common::{Scratch, named, read, traces, write};
 use proptest::prelude::*;
 use stripewise_trace::{FormatName, Kind, OpenOptions, Request, TraceError, WriteOptions, open};
+
+use crate::common::{Scratch, named, read, traces, write};
 
 type Row = (u64, u32, u64, u32, Kind);
 

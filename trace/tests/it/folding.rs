@@ -1,10 +1,11 @@
 //! Folding addresses onto an array, by hand-computed cases and by what each way promises of every trace.
 
-use crate::common::{drain, traces};
 use proptest::prelude::*;
 use stripewise_trace::fold::{Fold, Folded, Folding};
 use stripewise_trace::slice::{Selection, Slice};
 use stripewise_trace::{Kind, Request, Source, TraceError};
+
+use crate::common::{drain, traces};
 
 /// A trace in memory.
 #[derive(Clone, Debug)]

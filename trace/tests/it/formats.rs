@@ -1,12 +1,13 @@
 //! Every text format: what its lines mean, by rows from its specification; that it is told from all others; that what is
 //! written in it reads back as it was.
 
-use crate::common::{Scratch, drain, named, read, traces, write};
 use proptest::prelude::*;
 use stripewise_trace::format::FORMATS;
 use stripewise_trace::{
     Disorder, FormatName, Kind, OpenOptions, ReadReport, Request, TraceError, WriteOptions, open,
 };
+
+use crate::common::{Scratch, drain, named, read, traces, write};
 
 const R: Kind = Kind::Read;
 const W: Kind = Kind::Write;

@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::common::{Scratch, named, read};
 use proptest::prelude::*;
 use stripewise_trace::format::format_names;
 use stripewise_trace::{
     Compression, Disorder, FormatName, Kind, OpenOptions, Request, TraceError, digest, open, open_stream,
 };
+
+use crate::common::{Scratch, named, read};
 
 const MSR: &str = "128166372003061629,hm,1,Read,383496192,32768,413\n";
 

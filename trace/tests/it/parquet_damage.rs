@@ -4,12 +4,13 @@
 
 use std::fs;
 
-use crate::common::other_programs::{built, made};
-use crate::common::{Scratch, drain, write};
 use parquet::basic::ZstdLevel;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use stripewise_trace::{FormatName, Kind, OpenOptions, Request, TraceError, WriteOptions, notes, open};
+
+use crate::common::other_programs::{built, made};
+use crate::common::{Scratch, drain, write};
 
 fn requests(count: u64) -> Vec<Request> {
     let kinds = [Kind::Read, Kind::Write, Kind::Trim];

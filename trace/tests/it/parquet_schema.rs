@@ -6,13 +6,14 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{Scratch, drain};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use stripewise_trace::{Kind, OpenOptions, Request, Source, TraceError, open};
+
+use crate::common::{Scratch, drain};
 
 /// Values of one column, with nulls where the column has them.
 enum Column {

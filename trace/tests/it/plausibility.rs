@@ -1,9 +1,10 @@
 //! Units that the lines of a trace do not show: a file that a detected format makes implausible is refused until a unit
 //! is named, and what is refused is named with its remedy.
 
-use crate::common::{named, read};
 use stripewise_trace::format::format_names;
 use stripewise_trace::{OpenOptions, TraceError};
+
+use crate::common::{named, read};
 
 /// The reason and the remedy of a file that fits a format, or none.
 fn refused(text: &str) -> (String, String) {

@@ -4,10 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{Scratch, write};
 use stripewise_trace::{
     FormatName, Kind, OpenOptions, ReadReport, Request, Source, WriteOptions, digest, open,
 };
+
+use crate::common::{Scratch, write};
 
 /// What the table says of a file.
 struct Known {

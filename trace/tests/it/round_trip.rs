@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use crate::common::{Scratch, drain, named, read, traces, write};
 use proptest::prelude::*;
 use stripewise_trace::format::FORMATS;
 use stripewise_trace::{
     Compression, FormatName, Kind, OpenOptions, Request, TraceError, WriteOptions, Writer, open,
 };
+
+use crate::common::{Scratch, drain, named, read, traces, write};
 
 fn format(name: &str) -> FormatName {
     name.parse().expect("a format")

@@ -27,7 +27,7 @@ impl<M: Memory> Array<M> {
         if self.free_plan == NONE || !self.can_note_triggers(stream) {
             return false;
         }
-        #[cfg(feature = "planted-bugs")]
+        #[cfg(debug_assertions)]
         if self.extend_short(stream, driver) {
             return true;
         }

@@ -42,7 +42,7 @@ impl<M: Memory> Array<M> {
         if let Some(code) = &self.code {
             self.memory.encode(code, &row[..self.geometry.members as usize]);
         }
-        #[cfg(feature = "planted-bugs")]
+        #[cfg(debug_assertions)]
         self.note_short(plan);
         self.note_checksums(plan);
     }

@@ -5,7 +5,7 @@ mod batches;
 mod bytes;
 mod collect;
 mod discard;
-#[cfg(feature = "planted-bugs")]
+#[cfg(debug_assertions)]
 mod extend;
 mod merge;
 mod read;
@@ -17,7 +17,7 @@ mod tell;
 mod throttle;
 mod view;
 
-#[cfg(feature = "planted-bugs")]
+#[cfg(debug_assertions)]
 pub(crate) use extend::Short;
 pub use view::{StripeMember, StripeView};
 

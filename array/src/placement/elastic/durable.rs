@@ -218,7 +218,7 @@ pub(crate) struct Durable {
     pub(crate) room: u32,
     /// Pages of metadata written: summaries, superblocks, commit records, checkpoints.
     pub(crate) counts: MetadataCounts,
-    #[cfg(feature = "planted-bugs")]
+    #[cfg(debug_assertions)]
     pub(crate) short: Option<crate::controller::Short>,
 }
 
@@ -309,7 +309,7 @@ impl Durable {
             room: room(superblock.page_bytes),
             superblock,
             counts: MetadataCounts::default(),
-            #[cfg(feature = "planted-bugs")]
+            #[cfg(debug_assertions)]
             short: None,
         }
     }

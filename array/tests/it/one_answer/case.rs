@@ -9,6 +9,7 @@ use stripewise_array::{
 use stripewise_base::prng::Prng;
 
 use super::damage::{self, Damage};
+
 use crate::disk::{Disk, Host};
 
 pub(crate) const PAGE: u32 = 1024;

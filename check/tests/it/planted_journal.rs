@@ -1,7 +1,7 @@
 //! The crash checker checked: every bug of the redo journal, and of members that return in place, that can be planted is found
 //! within its budget.
 
-#![cfg(feature = "planted-bugs")]
+#![cfg(debug_assertions)]
 
 use stripewise_array::Bug;
 use stripewise_check::crash::{Checker, Kind};

@@ -63,7 +63,7 @@ fn what_cannot_be_done_is_told_with_exit_code_2() {
     }
 }
 
-#[cfg(feature = "planted-bugs")]
+#[cfg(debug_assertions)]
 #[test]
 fn a_failure_is_one_line_that_replays_it_and_shrinks_to_a_case() {
     let bug = ["--bug", "OldDataForgotten"];

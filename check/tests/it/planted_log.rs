@@ -1,6 +1,6 @@
 //! The crash checker checked: every bug of the log with metadata that can be planted is found within its budget.
 
-#![cfg(feature = "planted-bugs")]
+#![cfg(debug_assertions)]
 
 use stripewise_array::Bug;
 use stripewise_check::crash::{Checker, Kind};
@@ -44,7 +44,7 @@ fn every_bug_of_the_log_is_found_within_its_budget() {
 
 #[test]
 fn the_table_of_the_documents_is_the_one_that_is_tested() {
-    let text = include_str!("../../docs/checking.md");
+    let text = include_str!("../../../docs/checking.md");
     let (_, text) = text.split_once("## Crashes").expect("the section on crashes");
     for (bug, budget) in BUDGETS {
         let row = format!("| `{bug:?}` |");
