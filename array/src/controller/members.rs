@@ -5,7 +5,7 @@ use super::Array;
 use super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::format::{Copy, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use crate::format::{Copy, Member, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 use crate::journal::{Members, NOBODY, News, Stage, Telling};
 use crate::memory::Memory;
 use crate::operation::OperationKind;
@@ -212,9 +212,11 @@ impl<M: Memory> Array<M> {
             return;
         };
         if telling.failed != now {
-            // Others failed, and the superblocks are to say so.
+            // Others failed, and the superblocks are to say so. But no front copy is written over before all back copies of the
+            // version that it has are durable: power may be lost meanwhile, and an element would have neither.
             let stage = match telling {
                 Telling { stage: Stage::Clear, .. } => Stage::Clear,
+                Telling { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
                 Telling { news: News::Again, .. } => Stage::Front,
                 _ => Stage::Settle,
             };
@@ -249,13 +251,27 @@ impl<M: Memory> Array<M> {
     }
 
     /// Superblocks tell of an element.
-    fn news_told(&mut self, Telling { element, news, .. }: Telling) {
+    fn news_told(&mut self, telling: Telling) {
+        let Telling { element, news, failed, .. } = telling;
         let (rows, all_rows) = (self.rows_of_group(), self.geometry.rows());
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = self.has_bug(Bug::ReturnBelieved);
         let Some(members) = &mut self.members else { return };
-        members.telling = None;
         members.on_elements = Some(members.superblock.clone());
+        // Those that failed while the back copies were written are told of by another version.
+        let is_untold = |(number, member): (usize, &Member)| {
+            number != usize::from(element) && failed >> number & 1 != 0 && member.state != MemberState::Failed
+        };
+        let has_more = members.superblock.members.iter().enumerate().any(is_untold);
+        members.telling = has_more.then_some(Telling {
+            news: if news == News::Stopped { news } else { News::Again },
+            stage: Stage::Front,
+            begun: 0,
+            ..telling
+        });
+        if has_more && news == News::Stopped {
+            return;
+        }
         match news {
             News::Comes { is_returned } => {
                 let done = if believes && is_returned { rows } else { 0 };
