@@ -411,7 +411,7 @@ impl Life {
     fn comes_back<S: Subject>(&mut self, server: &mut Server<S>, event: u64) {
         for one in &mut server.comebacks {
             one.is_another |= self.wiped & 1 << one.element != 0;
-            // Without checksums an older content shows only in superblocks, and those tell of a failure when the array is opened next.
+            // Without checksums an older content shows in superblocks alone, and they tell of a failure at the next opening.
             one.is_older &= self.shape.kind.has_checksums() || self.outdated & 1 << one.element != 0;
         }
         let Some(one) = server.take_comeback(event, self.counts.comebacks) else { return };
