@@ -17,7 +17,7 @@ use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::operation::Outcome;
 use crate::placement::elastic::contents::{Content, Told};
-use crate::placement::elastic::{Elastic, Home, Role};
+use crate::placement::elastic::{Elastic, Location, Role};
 
 /// Something that should not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,7 +226,7 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
         });
         check.stripe(&mut members, true);
     }
-    for chunk in (0..log.capacity).filter(|&chunk| log.home(chunk) == Home::Lost) {
+    for chunk in (0..log.capacity).filter(|&chunk| log.location(chunk) == Location::Lost) {
         check.lost(chunk);
     }
 }

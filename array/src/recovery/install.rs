@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::walk::Checkpoint;
 use crate::format::checkpoint::{is_written, segment};
 use crate::format::{Entry, EntryRole, SummaryHeader, Tombstone};
-use crate::placement::elastic::{Elastic, Home};
+use crate::placement::elastic::{Elastic, Location};
 
 /// A log that is being filled.
 pub(super) struct Install<'a> {
@@ -68,7 +68,7 @@ impl<'a> Install<'a> {
                 let newest: &mut u64 = &mut self.births[chunk as usize];
                 if *newest < grave.birth {
                     *newest = grave.birth;
-                    self.log.set_nowhere(chunk);
+                    self.log.set_unmapped(chunk);
                 }
             }
         }
@@ -77,7 +77,7 @@ impl<'a> Install<'a> {
     /// Whether nothing counts more, of what was found of its chunk so far, than this version of it in batch `number`.
     fn is_newest(&self, entry: &Entry, number: u64) -> bool {
         let newest = self.births[entry.chunk as usize];
-        let Home::Slot(slot) = self.log.home(entry.chunk) else { return entry.birth >= newest };
+        let Location::Mapped(slot) = self.log.location(entry.chunk) else { return entry.birth >= newest };
         // Of one birth the later was moved: what it was moved from may be damaged, or about to be overwritten.
         entry.birth > newest || entry.birth == newest && number >= self.batch_of(slot)
     }
@@ -94,9 +94,9 @@ impl<'a> Install<'a> {
         let mut lost: Vec<(u64, u64)> = Vec::new();
         for (chunk, &birth) in (0..).zip(&births) {
             let was_written = is_written(&checkpoint.body, segments, chunk);
-            match log.home(chunk) {
-                Home::Slot(_) if was_written || birth > checkpoint.header.birth => {}
-                Home::Slot(_) => log.set_nowhere(chunk),
+            match log.location(chunk) {
+                Location::Mapped(_) if was_written || birth > checkpoint.header.birth => {}
+                Location::Mapped(_) => log.set_unmapped(chunk),
                 // What was trimmed and written anew, and is lost, reads as zeros: that is the version before. If it failed to be
                 // read, one from before the trim would come back when the tombstone is gone.
                 _ if was_written && birth == 0 => {
@@ -121,7 +121,7 @@ fn count_valid(log: &mut Elastic) {
     // Which are not, nothing tells; it is a few, and to tell of all of them would take long.
     log.segments.assume_discarded();
     for chunk in 0..log.capacity {
-        if let Home::Slot(slot) = log.home(chunk) {
+        if let Location::Mapped(slot) = log.location(chunk) {
             let segment = log.segment_of(slot);
             log.segments.validate(segment);
         }
@@ -273,15 +273,15 @@ mod tests {
             for chunk in 0..CHUNKS {
                 let expected = expected(&batches, (chunk, written >> chunk & 1 == 1, covered), segment_slots);
                 let is_lost = lost.iter().any(|&(first, last)| (first..=last).contains(&chunk));
-                let found = match log.home(chunk) {
-                    Home::Slot(slot) => Ok((slot, log.durable().checksums[chunk as usize])),
-                    home => Err(home == Home::Lost),
+                let found = match log.location(chunk) {
+                    Location::Mapped(slot) => Ok((slot, log.durable().checksums[chunk as usize])),
+                    location => Err(location == Location::Lost),
                 };
                 prop_assert_eq!((found, is_lost), (expected, expected == Err(true)), "chunk {}", chunk);
             }
             prop_assert!(lost.windows(2).all(|two| two[0].1 + 1 < two[1].0), "runs are apart: {:?}", lost);
             for segment in 0..SEGMENTS {
-                let of = |chunk: &u64| matches!(log.home(*chunk), Home::Slot(slot) if log.segment_of(slot) == segment);
+                let of = |chunk: &u64| matches!(log.location(*chunk), Location::Mapped(slot) if log.segment_of(slot) == segment);
                 prop_assert_eq!(log.segments.valid(segment) as usize, (0..CHUNKS).filter(of).count());
                 let is_used = batches.iter().any(|batch| batch.header.segment == segment);
                 prop_assert_eq!(log.segments.is_free(segment), !is_used);

@@ -197,7 +197,7 @@ pub(super) fn open<M: Memory>(
     }
     let log = array.log_to_recover();
     if opening.has_bug(Bug::LossForgotten) {
-        lost.iter().flat_map(|&(first, last)| first..=last).for_each(|chunk| log.set_nowhere(chunk));
+        lost.iter().flat_map(|&(first, last)| first..=last).for_each(|chunk| log.set_unmapped(chunk));
     }
     // What was opened and not closed is behind: nothing of its generation may be taken for what comes.
     let mut superblock = superblock.clone();

@@ -7,7 +7,7 @@ use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::{Memory, PageId};
 use crate::placement::elastic::contents::{Content, Walker};
-use crate::placement::elastic::{Collection, Elastic, Home};
+use crate::placement::elastic::{Collection, Elastic, Location};
 use crate::plan::Purpose;
 
 /// What collection comes to next in its victim.
@@ -186,7 +186,7 @@ impl<M: Memory> Array<M> {
                 let log = self.elastic_mut();
                 let segment = log.segment_of(slot);
                 log.segments.invalidate(segment);
-                log.set_nowhere(chunk);
+                log.set_unmapped(chunk);
                 continue;
             }
             let page = self.take_content(plan, member);
@@ -204,7 +204,7 @@ impl<M: Memory> Array<M> {
         let (now, data) = (self.now, self.geometry.data);
         let newborn = self.has_bug(Bug::RelocationReborn);
         let log = self.elastic_mut();
-        if let Home::Slot(slot) = log.home(chunk) {
+        if let Location::Mapped(slot) = log.location(chunk) {
             let segment = log.segment_of(slot);
             log.segments.invalidate(segment);
         }

@@ -51,7 +51,7 @@ impl<M: Memory> Array<M> {
         walk.under_way += 1;
         let plan = self.take_plan(first, Purpose::Discard);
         let homes = self.elastic_mut().homes_mut(plan);
-        homes.iter_mut().zip(first..).for_each(|(home, slot)| *home = slot);
+        homes.iter_mut().zip(first..).for_each(|(location, slot)| *location = slot);
         self.begin(plan, driver);
         true
     }

@@ -5,7 +5,7 @@ use super::Written;
 use crate::driver::Driver;
 use crate::holds::NONE;
 use crate::memory::Memory;
-use crate::placement::elastic::Home;
+use crate::placement::elastic::Location;
 use crate::plan::{Plan, Purpose};
 
 impl<M: Memory> Array<M> {
@@ -74,19 +74,19 @@ impl<M: Memory> Array<M> {
             }
             node = self.attachments[node as usize].next;
             let sectors = self.sectors_of_page(id, chunk);
-            match self.elastic().home(chunk) {
-                Home::Slot(_) if gave_up && sectors != self.whole_page => {
+            match self.elastic().location(chunk) {
+                Location::Mapped(_) if gave_up && sectors != self.whole_page => {
                     self.requests[id as usize].failed = true;
                 }
-                Home::Slot(_) if !gave_up => {
+                Location::Mapped(_) if !gave_up => {
                     let page = self.take_content(plan, member);
                     self.load_host(page, chunk, id, sectors);
                     self.leave(chunk);
                     let place = self.elastic_mut().buffer.take(chunk, page);
                     self.enter(id, chunk, place, stream, driver);
                 }
-                Home::Lost if sectors != self.whole_page => self.requests[id as usize].failed = true,
-                Home::Slot(_) | Home::Lost | Home::Memory(_) | Home::Nowhere => {
+                Location::Lost if sectors != self.whole_page => self.requests[id as usize].failed = true,
+                Location::Mapped(_) | Location::Lost | Location::Buffered(_) | Location::Unmapped => {
                     self.put(id, chunk, sectors, stream, driver)
                 }
             }

@@ -31,7 +31,7 @@ use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::placement::elastic::buffer::Place;
-use crate::placement::elastic::{AcknowledgeWrites, Elastic, Home};
+use crate::placement::elastic::{AcknowledgeWrites, Elastic, Location};
 use crate::plan::{Attachment, Purpose};
 use crate::request::RequestKind;
 
@@ -117,8 +117,9 @@ impl<M: Memory> Array<M> {
         } else {
             self.whole_page
         };
-        let home = self.elastic().home(chunk);
-        let is_waiting = matches!(home, Home::Memory(place) if self.elastic().buffer.get(place).waits);
+        let location = self.elastic().location(chunk);
+        let is_waiting =
+            matches!(location, Location::Buffered(place) if self.elastic().buffer.get(place).waits);
         if !is_waiting && !self.elastic().has_place() {
             if !self.elastic().is_full || self.elastic().flying > 0 {
                 return Written::Waits;
@@ -127,11 +128,11 @@ impl<M: Memory> Array<M> {
             return Written::Taken;
         }
         if sectors != self.whole_page
-            && let Home::Slot(slot) = home
+            && let Location::Mapped(slot) = location
         {
             return self.merge_chunk(id, chunk, slot, driver);
         }
-        if sectors != self.whole_page && home == Home::Lost {
+        if sectors != self.whole_page && location == Location::Lost {
             self.requests[id as usize].failed = true;
             return Written::Taken;
         }
@@ -161,7 +162,7 @@ impl<M: Memory> Array<M> {
     /// Puts `sectors` of `chunk` as request `id` writes them into controller memory; the rest of it, if it has any, is there
     /// already, or zeros. The chunk belongs to `stream` from now on.
     fn put<D: Driver<M>>(&mut self, id: u32, chunk: u64, sectors: u64, stream: usize, driver: &mut D) {
-        if let Home::Memory(place) = self.elastic().home(chunk)
+        if let Location::Buffered(place) = self.elastic().location(chunk)
             && self.elastic().buffer.get(place).waits
         {
             let Place { page, stream: before, .. } = *self.elastic().buffer.get(place);
@@ -174,9 +175,9 @@ impl<M: Memory> Array<M> {
             self.elastic_mut().buffer.remove(place);
             return self.enter(id, chunk, place, stream, driver);
         }
-        let before = match self.elastic().home(chunk) {
-            Home::Memory(place) => Some(self.elastic().buffer.get(place).page),
-            Home::Nowhere | Home::Lost | Home::Slot(_) => None,
+        let before = match self.elastic().location(chunk) {
+            Location::Buffered(place) => Some(self.elastic().buffer.get(place).page),
+            Location::Unmapped | Location::Lost | Location::Mapped(_) => None,
         };
         let page = self.new_content(before, sectors);
         self.load_host(page, chunk, id, sectors);
@@ -190,11 +191,11 @@ impl<M: Memory> Array<M> {
         let keeps = self.has_bug(Bug::OldSlotStaysValid);
         let revives = self.has_bug(Bug::OlderChunkInstalled);
         let log = self.elastic_mut();
-        match log.home(chunk) {
-            Home::Nowhere | Home::Lost => {}
-            Home::Memory(_) if revives => {}
-            Home::Memory(place) => log.buffer.get_mut(place).chunk = NOWHERE,
-            Home::Slot(slot) => {
+        match log.location(chunk) {
+            Location::Unmapped | Location::Lost => {}
+            Location::Buffered(_) if revives => {}
+            Location::Buffered(place) => log.buffer.get_mut(place).chunk = NOWHERE,
+            Location::Mapped(slot) => {
                 let segment = log.segment_of(slot);
                 if !keeps {
                     log.segments.invalidate(segment);
@@ -203,7 +204,7 @@ impl<M: Memory> Array<M> {
                 log.is_full = false;
             }
         }
-        log.set_nowhere(chunk);
+        log.set_unmapped(chunk);
     }
 
     /// The stream of `chunk`, which request `id` writes: that of its class.
@@ -297,11 +298,11 @@ impl<M: Memory> Array<M> {
         if self.sectors_of_page(id, chunk) != self.whole_page {
             return;
         }
-        let waiting = match self.elastic().home(chunk) {
-            Home::Memory(place) if self.elastic().buffer.get(place).waits => Some(place),
+        let waiting = match self.elastic().location(chunk) {
+            Location::Buffered(place) if self.elastic().buffer.get(place).waits => Some(place),
             _ => None,
         };
-        let is_somewhere = self.elastic().home(chunk) != Home::Nowhere;
+        let is_somewhere = self.elastic().location(chunk) != Location::Unmapped;
         self.leave(chunk);
         if let Some(durable) = self.elastic_mut().durable.as_mut().filter(|_| is_somewhere) {
             durable.bury(chunk);

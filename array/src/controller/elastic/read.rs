@@ -9,7 +9,7 @@ use crate::format::crc32c;
 use crate::holds::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind, Outcome};
-use crate::placement::elastic::Home;
+use crate::placement::elastic::Location;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::placement::elastic::contents::{Content, Walker};
 use crate::plan::{Plan, Purpose, Step, Trust};
@@ -19,16 +19,17 @@ impl<M: Memory> Array<M> {
     /// Reads `chunk` of request `id`, and those behind it, before `end`, that lie in the same stripe. Returns how many; 0 if a
     /// plan is wanting.
     pub(super) fn read_chunks<D: Driver<M>>(&mut self, id: u32, chunk: u64, end: u64, driver: &mut D) -> u64 {
-        match self.elastic().home(chunk) {
-            Home::Slot(slot) => {
+        match self.elastic().location(chunk) {
+            Location::Mapped(slot) => {
                 if self.free_plan == NONE {
                     return 0;
                 }
                 let plan = self.read_plan(chunk, slot, Purpose::Read);
                 let mut count = 1;
                 while chunk + count < end
-                    && let Home::Slot(next) = self.elastic().home(chunk + count)
-                    && let Some(member) = self.elastic().homes(plan).iter().position(|&home| home == next)
+                    && let Location::Mapped(next) = self.elastic().location(chunk + count)
+                    && let Some(member) =
+                        self.elastic().homes(plan).iter().position(|&location| location == next)
                 {
                     self.want(plan, member as u32, chunk + count);
                     count += 1;
@@ -37,18 +38,18 @@ impl<M: Memory> Array<M> {
                 self.begin(plan, driver);
                 count
             }
-            Home::Memory(place) => {
+            Location::Buffered(place) => {
                 let page = self.elastic().buffer.get(place).page;
                 if M::CARRIES_DATA {
                     self.store_host(page, chunk, id);
                 }
                 1
             }
-            Home::Lost => {
+            Location::Lost => {
                 self.requests[id as usize].failed = true;
                 1
             }
-            Home::Nowhere => {
+            Location::Unmapped => {
                 self.store_zeros(chunk, id);
                 1
             }
@@ -59,7 +60,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn read_plan(&mut self, chunk: u64, slot: u64, purpose: Purpose) -> u32 {
         let stripe = self.elastic().directory.stripe(slot);
         let plan = self.plan_of_stripe(stripe, purpose);
-        let member = self.elastic().homes(plan).iter().position(|&home| home == slot);
+        let member = self.elastic().homes(plan).iter().position(|&location| location == slot);
         if let Some(member) = member {
             self.want(plan, member as u32, chunk);
         }

@@ -156,7 +156,7 @@ impl<M: Memory> Array<M> {
             self.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild);
             self.plans[plan as usize].unit = rebuild.turn;
-            let member = self.elastic().homes(plan).iter().position(|&home| home == its);
+            let member = self.elastic().homes(plan).iter().position(|&location| location == its);
             self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
             self.begin(plan, driver);
         }

@@ -5,7 +5,7 @@ use crate::bugs::Bug;
 use crate::format::checkpoint::{self, body_bytes};
 use crate::format::{CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c};
 use crate::memory::Memory;
-use crate::placement::elastic::Home;
+use crate::placement::elastic::Location;
 use crate::placement::elastic::durable::PageWrite;
 
 impl<M: Memory> Array<M> {
@@ -37,7 +37,9 @@ impl<M: Memory> Array<M> {
             durable.sync.frees.iter().for_each(|&segment| put(segment, true));
             checkpoint::put_all_written(&mut body, segments, &durable.written);
             let is_written = |chunk| checkpoint::is_written(&body, segments, chunk);
-            debug_assert!((0..capacity).all(|chunk| is_written(chunk) == (log.home(chunk) != Home::Nowhere)));
+            debug_assert!(
+                (0..capacity).all(|chunk| is_written(chunk) == (log.location(chunk) != Location::Unmapped))
+            );
             if forgets {
                 (0..capacity).for_each(|chunk| checkpoint::put_written(&mut body, segments, chunk, true));
             }

@@ -7,7 +7,7 @@
 use super::super::Array;
 use crate::memory::Memory;
 use crate::placement::elastic::durable::Phase;
-use crate::placement::elastic::{Elastic, Home};
+use crate::placement::elastic::{Elastic, Location};
 
 /// Whether memory takes a chunk of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl<M: Memory> Array<M> {
             return Admits::Later;
         }
         let waits = |place| log.buffer.get(place).waits;
-        let is_absorbed = matches!(log.home(chunk), Home::Memory(place) if waits(place));
+        let is_absorbed = matches!(log.location(chunk), Location::Buffered(place) if waits(place));
         if is_absorbed {
             return Admits::Yes;
         }

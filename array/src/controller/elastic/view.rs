@@ -3,7 +3,7 @@
 use super::super::Array;
 use super::throttle::Admits;
 use crate::memory::{Memory, PageId};
-use crate::placement::elastic::{Elastic, ElasticCounts, Home, MetadataCounts, StreamCounts};
+use crate::placement::elastic::{Elastic, ElasticCounts, Location, MetadataCounts, StreamCounts};
 use crate::plan::Purpose;
 
 /// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was
@@ -67,7 +67,7 @@ impl<M: Memory> Array<M> {
     /// Whether nobody wrote `page` of the array, or it was trimmed since: it reads as zeros, and takes no space. False without a
     /// log, where that is not known.
     pub fn is_hole(&self, page: u64) -> bool {
-        self.elastic.as_ref().is_some_and(|log| log.home(page) == Home::Nowhere)
+        self.elastic.as_ref().is_some_and(|log| log.location(page) == Location::Unmapped)
     }
 
     /// What each stream of the log did, those of hosts first; none without a log.
@@ -78,8 +78,8 @@ impl<M: Memory> Array<M> {
     /// The buffer with the content of `chunk`, if controller memory has it on its way to the log.
     pub fn chunk_in_memory(&self, chunk: u64) -> Option<PageId> {
         let log = self.elastic.as_ref()?;
-        match log.home(chunk) {
-            Home::Memory(place) => Some(log.buffer.get(place).page),
+        match log.location(chunk) {
+            Location::Buffered(place) => Some(log.buffer.get(place).page),
             _ => None,
         }
     }
@@ -87,15 +87,15 @@ impl<M: Memory> Array<M> {
     /// The element and page of `chunk` in the log.
     pub fn chunk_in_log(&self, chunk: u64) -> Option<(u16, u32)> {
         let log = self.elastic.as_ref()?;
-        match log.home(chunk) {
-            Home::Slot(slot) => Some(log.element(slot)),
+        match log.location(chunk) {
+            Location::Mapped(slot) => Some(log.element(slot)),
             _ => None,
         }
     }
 
     /// Whether `chunk` is lost: more of its stripe was than the code bears.
     pub fn is_chunk_lost(&self, chunk: u64) -> bool {
-        self.elastic.as_ref().is_some_and(|log| log.home(chunk) == Home::Lost)
+        self.elastic.as_ref().is_some_and(|log| log.location(chunk) == Location::Lost)
     }
 
     /// Every stripe of the log that is wholly written.

@@ -9,7 +9,7 @@
 //! Source: that collection learns from a segment's summary what lies in it is Rosenblum and Ousterhout's, SOSP 1991.
 
 use super::addresses::NOWHERE;
-use super::{Elastic, Home, Role};
+use super::{Elastic, Location, Role};
 use crate::format::{Entry, EntryRole, Summary};
 use crate::plan::Purpose;
 
@@ -102,7 +102,7 @@ impl Elastic {
 
     /// Whether the forward map names `slot` for `chunk`, which may be anything that a summary says.
     pub(crate) fn is_home(&self, chunk: u64, slot: u64) -> bool {
-        chunk < self.capacity && self.home(chunk) == Home::Slot(slot)
+        chunk < self.capacity && self.location(chunk) == Location::Mapped(slot)
     }
 
     /// `walker`, who asked for it, was told of the batch whose copies begin at `copy` by its summary in `page`, if any copy
@@ -160,7 +160,7 @@ impl Elastic {
             return;
         }
         for chunk in 0..self.capacity {
-            if let Home::Slot(slot) = self.home(chunk)
+            if let Location::Mapped(slot) = self.location(chunk)
                 && let Some(nth) = slot.checked_sub(first)
                 && let Some(content) = contents.get_mut(nth as usize)
             {

@@ -221,15 +221,15 @@ impl ElasticCounts {
 
 /// Where a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub(crate) enum Location {
     /// It was never written, or trimmed since.
-    Nowhere,
+    Unmapped,
     /// More of its stripe was lost than the code bears.
     Lost,
     /// In this place of controller memory.
-    Memory(u32),
+    Buffered(u32),
     /// In this slot.
-    Slot(u64),
+    Mapped(u64),
 }
 
 /// The segment that is being collected.
@@ -282,7 +282,7 @@ pub(crate) struct Elastic {
     places: Vec<u32>,
     /// Chunks that hosts may fill.
     pub(crate) capacity: u64,
-    /// Chunks that are [`Home::Lost`].
+    /// Chunks that are [`Location::Lost`].
     pub(crate) lost_chunks: u64,
     pub(crate) company: Company,
     pub(crate) is_volatile: bool,
@@ -437,20 +437,20 @@ impl Elastic {
 
     /// Where `chunk` is.
     #[inline]
-    pub(crate) fn home(&self, chunk: u64) -> Home {
+    pub(crate) fn location(&self, chunk: u64) -> Location {
         let address = self.map.get(chunk);
         if address < self.slots {
-            return Home::Slot(address);
+            return Location::Mapped(address);
         }
         match address.checked_sub(self.slots) {
-            _ if address == NOWHERE => Home::Nowhere,
-            Some(place) if (place as usize) < self.buffer.len() => Home::Memory(place as u32),
-            _ => Home::Lost,
+            _ if address == NOWHERE => Location::Unmapped,
+            Some(place) if (place as usize) < self.buffer.len() => Location::Buffered(place as u32),
+            _ => Location::Lost,
         }
     }
 
     /// `chunk` is nowhere.
-    pub(crate) fn set_nowhere(&mut self, chunk: u64) {
+    pub(crate) fn set_unmapped(&mut self, chunk: u64) {
         self.set_address(chunk, NOWHERE);
     }
 
@@ -474,7 +474,7 @@ impl Elastic {
 
     #[inline]
     fn set_address(&mut self, chunk: u64, address: u64) {
-        if self.lost_chunks > 0 && self.home(chunk) == Home::Lost {
+        if self.lost_chunks > 0 && self.location(chunk) == Location::Lost {
             self.lost_chunks -= 1;
         }
         self.map.set(chunk, address);
@@ -568,16 +568,16 @@ impl Elastic {
     pub(crate) fn audit(&self) -> Result<(), String> {
         let mut valid = vec![0; self.segments.count() as usize];
         for chunk in 0..self.capacity {
-            match self.home(chunk) {
-                Home::Nowhere | Home::Lost => {}
-                Home::Memory(place) if self.buffer.get(place).chunk == chunk => {}
-                Home::Memory(place) => {
+            match self.location(chunk) {
+                Location::Unmapped | Location::Lost => {}
+                Location::Buffered(place) if self.buffer.get(place).chunk == chunk => {}
+                Location::Buffered(place) => {
                     return Err(format!("chunk {chunk} is not in place {place} of memory"));
                 }
-                Home::Slot(slot) if self.holds(slot, chunk) => {
+                Location::Mapped(slot) if self.holds(slot, chunk) => {
                     valid[self.segment_of(slot) as usize] += 1;
                 }
-                Home::Slot(slot) => return Err(format!("chunk {chunk} is not in slot {slot}")),
+                Location::Mapped(slot) => return Err(format!("chunk {chunk} is not in slot {slot}")),
             }
         }
         let found = (0..).zip(&valid).find(|&(segment, &valid)| self.segments.valid(segment) != valid);
