@@ -44,23 +44,23 @@ pub enum Purpose {
     /// Making what a stripe of the log, or a row, has on an element that is being rebuilt.
     Rebuild,
     /// Writing a copy of a summary anew, from another.
-    Recopy,
-    /// Reading a summary, for who walks over the segments of the log.
-    Tell,
+    RepairSummary,
+    /// Reading a summary of the log, during a walk over its segments.
+    ReadSummary,
     /// Reading a whole stripe of the log, and moving it if a part of it is bad; or a row, and repairing it.
     Scrub,
     /// Writing the summary of a batch of stripes of the log.
     Summary,
     /// Writing metadata, or flushing, to make the log durable.
-    Sync,
+    Commit,
     /// Doing once more what a loss of power interrupted, from persistent memory.
     Redo,
     /// Writing a record of the redo journal.
-    Record,
+    JournalWrite,
     /// Freeing records of the redo journal.
-    Clean,
+    JournalReclaim,
     /// Writing superblocks that tell of an element of an array in place.
-    Members,
+    WriteSuperblocks,
     /// Reading a copy of metadata, to scrub it.
     Inspect,
 }

@@ -418,15 +418,15 @@ impl Host<PageMemory> for Player {
                 self.seen.routines[routine] += 1;
             }
             Purpose::Summary
-            | Purpose::Sync
+            | Purpose::Commit
             | Purpose::Rebuild
-            | Purpose::Recopy
-            | Purpose::Tell
+            | Purpose::RepairSummary
+            | Purpose::ReadSummary
             | Purpose::Scrub
             | Purpose::Discard
-            | Purpose::Record
-            | Purpose::Clean
-            | Purpose::Members
+            | Purpose::JournalWrite
+            | Purpose::JournalReclaim
+            | Purpose::WriteSuperblocks
             | Purpose::Inspect => {}
             Purpose::Resync => self.seen.resyncs += 1,
             Purpose::Redo => self.seen.redone += 1,

@@ -216,14 +216,14 @@ impl<M: Memory> Array<M> {
             | Purpose::Flush
             | Purpose::Destage
             | Purpose::Redo
-            | Purpose::Recopy
-            | Purpose::Tell
+            | Purpose::RepairSummary
+            | Purpose::ReadSummary
             | Purpose::Discard
             | Purpose::Summary
-            | Purpose::Sync
-            | Purpose::Record
-            | Purpose::Clean
-            | Purpose::Members
+            | Purpose::Commit
+            | Purpose::JournalWrite
+            | Purpose::JournalReclaim
+            | Purpose::WriteSuperblocks
             | Purpose::Inspect => {}
         }
     }

@@ -92,7 +92,7 @@ impl<M: Memory> Array<M> {
         let is_news = missing != intent.missing || std::mem::take(&mut intent.has_news);
         intent.next_missing = missing;
         let plan = intent.plan;
-        self.clear_own(plan, Purpose::Record);
+        self.clear_own(plan, Purpose::JournalWrite);
         let mut writes = Vec::new();
         for group in 0..intent.groups() {
             if !is_news && !intent.wants(group) {

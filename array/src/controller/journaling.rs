@@ -232,7 +232,7 @@ impl<M: Memory> Array<M> {
     /// are none.
     fn copy_record(&mut self, journal: &mut Journal) -> bool {
         let plan = journal.plan;
-        self.clear_own(plan, Purpose::Record);
+        self.clear_own(plan, Purpose::JournalWrite);
         let Copying { begun, pages, keepers } = journal.copying;
         let missing = journal.missing | self.failed_elements();
         let wanted = self.geometry.keepers(journal.layout.copies, begun.number, missing);
@@ -443,7 +443,7 @@ impl<M: Memory> Array<M> {
             if !flushes || std::mem::replace(&mut journal.freeing.is_flushing, true) {
                 return None;
             }
-            self.clear_own(plan, Purpose::Clean);
+            self.clear_own(plan, Purpose::JournalReclaim);
             let living = (0..self.elements.count as u16).filter(|&element| !self.failed[element as usize]);
             let flushes: Vec<_> = living.map(|element| (OperationKind::Flush, element, 0)).collect();
             journal.cleaning.pages.resize(flushes.len(), 0);
@@ -453,7 +453,7 @@ impl<M: Memory> Array<M> {
                 journal.freeing.pages.clear();
                 return self.make_cleaning(journal);
             }
-            self.clear_own(plan, Purpose::Clean);
+            self.clear_own(plan, Purpose::JournalReclaim);
             let mut writes = Vec::new();
             let left =
                 journal.freeing.pages.len().saturating_sub((self.stride / journal.layout.copies) as usize);

@@ -192,7 +192,7 @@ impl<M: Memory> Array<M> {
         if let Some(telling) = &mut members.telling {
             telling.begun += operations.len() as u32;
         }
-        self.clear_own(members.plan, Purpose::Members);
+        self.clear_own(members.plan, Purpose::WriteSuperblocks);
         self.plans[members.plan as usize].gave_up = false;
         self.push_own(members.plan, operations.into_iter());
         true

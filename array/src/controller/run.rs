@@ -103,8 +103,8 @@ impl<M: Memory> Array<M> {
                 self.build_scrub(plan);
                 Ok(())
             }
-            Purpose::Recopy => self.build_recopy(plan),
-            Purpose::Tell => self.build_tell(plan),
+            Purpose::RepairSummary => self.build_recopy(plan),
+            Purpose::ReadSummary => self.build_tell(plan),
             Purpose::Discard => {
                 self.build_discard(plan);
                 Ok(())
@@ -113,7 +113,7 @@ impl<M: Memory> Array<M> {
                 self.build_summary(plan);
                 Ok(())
             }
-            Purpose::Sync => {
+            Purpose::Commit => {
                 self.build_sync(plan);
                 Ok(())
             }
@@ -151,7 +151,7 @@ impl<M: Memory> Array<M> {
                 self.build_inspect(plan);
                 Ok(())
             }
-            Purpose::Record | Purpose::Clean | Purpose::Members => {
+            Purpose::JournalWrite | Purpose::JournalReclaim | Purpose::WriteSuperblocks => {
                 unreachable!("the journal makes the steps of its own plans")
             }
         };
@@ -164,8 +164,8 @@ impl<M: Memory> Array<M> {
                     purpose,
                     Purpose::Flush
                         | Purpose::Summary
-                        | Purpose::Tell
-                        | Purpose::Sync
+                        | Purpose::ReadSummary
+                        | Purpose::Commit
                         | Purpose::Discard
                         | Purpose::Inspect
                 );
@@ -219,7 +219,7 @@ impl<M: Memory> Array<M> {
                 && self.failed[operation.element as usize]
                 && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleElementRead))
                 // Superblocks go to an element that is to come before it is in the array.
-                && self.plans[plan as usize].purpose != Purpose::Members
+                && self.plans[plan as usize].purpose != Purpose::WriteSuperblocks
             {
                 // The element failed after the steps were made: only writes come to this.
                 self.plans[plan as usize].outstanding -= 1;
@@ -415,21 +415,23 @@ impl<M: Memory> Array<M> {
             }
             // What was to be written may be lost now.
             Purpose::Destage => return self.begin(plan, driver),
-            Purpose::Rebuild | Purpose::Recopy | Purpose::Members => self.gave_up_rebuild(plan),
+            Purpose::Rebuild | Purpose::RepairSummary | Purpose::WriteSuperblocks => {
+                self.gave_up_rebuild(plan)
+            }
             Purpose::Read
             | Purpose::Scrub
-            | Purpose::Tell
+            | Purpose::ReadSummary
             | Purpose::Summary
-            | Purpose::Sync
+            | Purpose::Commit
             | Purpose::Trim
             | Purpose::Discard
             | Purpose::Flush
             | Purpose::Merge
             | Purpose::Collect
             | Purpose::Redo
-            | Purpose::Record
+            | Purpose::JournalWrite
             | Purpose::Inspect
-            | Purpose::Clean => false,
+            | Purpose::JournalReclaim => false,
         };
         if is_bad {
             return self.fail_plan(plan, driver);
@@ -485,17 +487,17 @@ impl<M: Memory> Array<M> {
             Purpose::Read => self.log_read(plan),
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
             Purpose::Rebuild | Purpose::Scrub if self.members.is_some() => self.row_walked(plan),
-            Purpose::Rebuild | Purpose::Recopy => self.rebuilt(plan),
+            Purpose::Rebuild | Purpose::RepairSummary => self.rebuilt(plan),
             Purpose::Scrub => self.scrubbed(plan),
-            Purpose::Tell => self.summary_read(plan),
+            Purpose::ReadSummary => self.summary_read(plan),
             Purpose::Discard => self.discarded(),
             Purpose::Inspect => self.inspected(plan, driver),
             Purpose::Summary => self.summarised(plan),
-            Purpose::Sync => self.synced(),
-            Purpose::Record if self.intent.is_some() => return self.intent_written(),
-            Purpose::Record => return self.record_written(plan, driver),
-            Purpose::Clean => return self.cleaned(plan),
-            Purpose::Members => return self.members_told(plan),
+            Purpose::Commit => self.synced(),
+            Purpose::JournalWrite if self.intent.is_some() => return self.intent_written(),
+            Purpose::JournalWrite => return self.record_written(plan, driver),
+            Purpose::JournalReclaim => return self.cleaned(plan),
+            Purpose::WriteSuperblocks => return self.members_told(plan),
             Purpose::Flush => {
                 if let Some(intent) = &mut self.intent {
                     intent.flush_over();

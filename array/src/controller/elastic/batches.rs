@@ -204,7 +204,7 @@ impl<M: Memory> Array<M> {
     /// Whether `element` may go on though it could not do what it was to: a stripe goes elsewhere.
     pub(in super::super) fn bears_write_error(&mut self, plan: u32, element: u16) -> bool {
         let slot = &self.plans[plan as usize];
-        if slot.purpose == Purpose::Discard || slot.purpose == Purpose::Recopy && slot.carried != 0 {
+        if slot.purpose == Purpose::Discard || slot.purpose == Purpose::RepairSummary && slot.carried != 0 {
             // Nobody needs a discard. A copy that scrub was to write anew was bad before, and what it tells of moves.
             return true;
         }

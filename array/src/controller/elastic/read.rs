@@ -108,7 +108,7 @@ impl<M: Memory> Array<M> {
         if purpose == Purpose::Inspect {
             return outcome;
         }
-        if purpose == Purpose::Recopy || trust == Trust::Asks {
+        if purpose == Purpose::RepairSummary || trust == Trust::Asks {
             return self.verified_copy(id, outcome);
         }
         let checksum = self.elastic().member(plan, operation.member.into()).checksum;

@@ -195,7 +195,7 @@ impl<M: Memory> Array<M> {
 
     /// Writes the copy of a summary in `slot` anew, from another one, for the rebuild of this turn.
     fn recopy<D: Driver<M>>(&mut self, slot: u64, turn: u32, driver: &mut D) {
-        let plan = self.take_plan(slot, Purpose::Recopy);
+        let plan = self.take_plan(slot, Purpose::RepairSummary);
         self.plans[plan as usize].unit = turn;
         let log = self.elastic_mut();
         let segment = log.segment_of(slot);

@@ -91,7 +91,7 @@ impl<M: Memory> Array<M> {
 
     /// Reads a copy of a summary, and writes it anew if it is bad.
     fn look_at_copy<D: Driver<M>>(&mut self, slot: u64, driver: &mut D) {
-        let plan = self.take_plan(slot, Purpose::Recopy);
+        let plan = self.take_plan(slot, Purpose::RepairSummary);
         self.plans[plan as usize].carried = 1;
         let log = self.elastic_mut();
         let segment = log.segment_of(slot);

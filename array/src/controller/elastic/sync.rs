@@ -275,7 +275,7 @@ impl<M: Memory> Array<M> {
             let first = sync.begun;
             sync.begun = (first + width).min(sync.writes.len());
             let count = sync.begun - first;
-            let plan = self.take_plan(first as u64, Purpose::Sync);
+            let plan = self.take_plan(first as u64, Purpose::Commit);
             self.plans[plan as usize].unit = count as u32;
             self.begin(plan, driver);
             return true;

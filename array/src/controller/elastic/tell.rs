@@ -18,7 +18,7 @@ impl<M: Memory> Array<M> {
         if self.free_plan == NONE || self.elastic().durable().told[walker as usize].asked == Some(copy) {
             return false;
         }
-        let plan = self.take_plan(copy, Purpose::Tell);
+        let plan = self.take_plan(copy, Purpose::ReadSummary);
         self.plans[plan as usize].unit = walker as u32;
         self.plans[plan as usize].trust = Trust::Asks;
         let log = self.elastic_mut();
