@@ -12,7 +12,7 @@ use crate::request::RequestKind;
 impl<M: Memory> Array<M> {
     /// Whether members `mask` of `row` may be cut for a request: whether there are plans enough, or room in the cache.
     #[inline]
-    pub(super) fn may_cut(&mut self, kind: RequestKind, row: u64, mask: u64) -> bool {
+    pub(super) fn may_split(&mut self, kind: RequestKind, row: u64, mask: u64) -> bool {
         if kind != RequestKind::Write || self.cache.is_none() {
             return self.has_plans_for(kind);
         }

@@ -1,6 +1,6 @@
 //! Requests over a placement that buffers the chunks of a row until it can be encoded.
 
-use super::issue::Cut;
+use super::scheduler::Split;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
@@ -11,27 +11,27 @@ use crate::plan::Purpose;
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
-    /// [`Array::cut`] row by row: one that was never encoded is in controller memory, or nowhere.
-    pub(super) fn cut_encoding<D: Driver<M>>(
+    /// [`Array::split`] row by row: one that was never encoded is in controller memory, or nowhere.
+    pub(super) fn split_encoding<D: Driver<M>>(
         &mut self,
         id: u32,
         kind: RequestKind,
         is_bounded: bool,
         driver: &mut D,
-    ) -> Cut {
+    ) -> Split {
         loop {
             let mut cursor = self.requests[id as usize].cursor;
-            let Some(piece) = cursor.next(&self.geometry) else { return Cut::Done };
-            let (row, mask) = (piece.row, super::cut::mask_of(&piece));
-            let Some(encode) = &self.encode else { return Cut::Done };
+            let Some(piece) = cursor.next(&self.geometry) else { return Split::Done };
+            let (row, mask) = (piece.row, super::split::mask_of(&piece));
+            let Some(encode) = &self.encode else { return Split::Done };
             if encode.is_begun(row) {
                 let overlooks = self.has_bug(Bug::FreshRowRead);
                 let hold = if encode.is_fresh(row) && !overlooks { Hold::Shared } else { Hold::None };
-                if !self.may_cut(kind, row, mask) {
-                    return Cut::WantsPlans;
+                if !self.may_split(kind, row, mask) {
+                    return Split::WantsPlans;
                 }
                 if is_bounded && !self.has_room_for(kind, row, mask) {
-                    return Cut::WantsRoom;
+                    return Split::WantsRoom;
                 }
                 self.requests[id as usize].cursor = cursor;
                 match kind {
@@ -45,7 +45,7 @@ impl<M: Memory> Array<M> {
             if kind == RequestKind::Write {
                 // It may complete the row.
                 if self.free_plan == NONE {
-                    return Cut::WantsPlans;
+                    return Split::WantsPlans;
                 }
                 if !encode.has_place(row)
                     && let Some((oldest, _)) = encode.oldest()

@@ -11,8 +11,8 @@ use crate::plan::Purpose;
 use crate::request::RequestKind;
 
 impl<M: Memory> Array<M> {
-    /// [`Array::cut`] page by page: each may lie in a row of its own, in controller memory, or nowhere.
-    pub(super) fn cut_gathering<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+    /// [`Array::split`] page by page: each may lie in a row of its own, in controller memory, or nowhere.
+    pub(super) fn split_gathering<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let kind = self.requests[id as usize].host.kind;
         let overlooks = self.has_bug(Bug::FreshRowRead);
         while let Some(page) = self.requests[id as usize].cursor.first_page() {
@@ -21,7 +21,7 @@ impl<M: Memory> Array<M> {
             let run = run_of_row(gather, page, end);
             // What has no row yet takes a page of memory in one that nobody else has.
             let (row, mask) = run.map_or((u64::MAX, 1), |(row, mask, _)| (row, mask));
-            if !self.has_plans_for(kind) || !self.may_cut(kind, row, mask) {
+            if !self.has_plans_for(kind) || !self.may_split(kind, row, mask) {
                 return false;
             }
             let Some(gather) = &self.gather else { return true };

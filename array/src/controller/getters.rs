@@ -54,7 +54,7 @@ impl<M: Memory> Array<M> {
     /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
     #[inline]
     pub fn earliest_pending(&self, element: u16) -> Option<Nanos> {
-        let id = self.earliest.as_ref()?.of(element, self.cutting)?;
+        let id = self.earliest.as_ref()?.of(element, self.splitting)?;
         Some(self.requests[id as usize].host.arrival)
     }
 

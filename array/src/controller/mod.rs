@@ -11,44 +11,44 @@
 //! each row in use, one for each element.
 
 mod absorbing;
-mod allowance;
 mod bytes;
 mod caching;
+mod completion;
 mod coordinating;
-mod cut;
+mod deferred_parity;
 mod destaging;
 mod elastic;
 mod encoding;
-mod finish;
 mod gathering;
 mod getters;
-mod going_on;
 mod hedge;
 mod intent;
-mod issue;
 mod journaling;
-mod late;
 mod logging;
 mod members;
 mod metadata_pieces;
 mod metadata_scrub;
 mod planted;
+mod progress;
 mod reads;
+mod rebuild_scrub;
 mod redirect;
 mod rejoin;
-mod restart;
+mod resync;
 mod run;
+mod scheduler;
 mod slow;
+mod split;
 mod stop;
+mod throttle;
 mod updates;
-mod walks;
 mod zones;
 
 #[cfg(debug_assertions)]
 pub(crate) use elastic::Short;
 pub use elastic::{StripeMember, StripeView};
-pub use going_on::Halt;
 pub use metadata_scrub::MetadataScrubbed;
+pub use progress::Halt;
 pub use rejoin::{RejoinError, Rejoining};
 use std::collections::VecDeque;
 use zones::Internal;
@@ -79,7 +79,7 @@ use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
 use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
 use crate::window::Window;
-use restart::Resync;
+use resync::Resync;
 use slow::Slow;
 
 /// Bytes of a sector, the grain of hosts.
@@ -111,7 +111,7 @@ pub struct Array<M: Memory> {
     /// The requests that wait, by element; only where some may wait for room or company.
     earliest: Option<Earliest>,
     /// The request that is being cut, or [`NONE`].
-    cutting: u32,
+    splitting: u32,
     /// Operations queued and in flight at an element from which on no new plan is issued to it.
     queue_limit: u32,
     /// Elements that had no such room, and have it now.
@@ -246,7 +246,7 @@ impl<M: Memory> Array<M> {
             piq: (dispatch.policy == Discipline::Piq)
                 .then(|| Piq::new(dispatch.overtake, dispatch.sync, requests)),
             earliest: (dispatch.asks_targets()).then(|| Earliest::new(requests, elements.count)),
-            cutting: NONE,
+            splitting: NONE,
             queue_limit: dispatch.queue.unwrap_or(u32::MAX),
             freed: ElementSet::default(),
             buffered: VecDeque::with_capacity(requests as usize),

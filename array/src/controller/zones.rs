@@ -1,8 +1,8 @@
 //! Requests over zones: the host's pages are translated, run by run, to pages of the array; and blocks that leave a full
 //! zone are read and written by the controller itself.
 
-use super::cut::mask_of;
-use super::issue::Cut;
+use super::scheduler::Split;
+use super::split::mask_of;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
@@ -21,7 +21,7 @@ pub(super) enum Internal {
     #[default]
     Idle,
     /// It is not yet wholly cut into plans.
-    Cutting,
+    Splitting,
     /// It waits for its plans.
     UnderWay,
     /// It is over.
@@ -52,22 +52,22 @@ impl<M: Memory> Array<M> {
         zones.end(id, host.kind, pages, epoch);
     }
 
-    /// [`Array::cut`] run by run.
-    pub(super) fn cut_zones<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Cut {
+    /// [`Array::split`] run by run.
+    pub(super) fn split_zones<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Split {
         loop {
             let RequestSlot { mut extent, cursor, .. } = self.requests[id as usize];
             let Some(piece) = extent.next(&self.geometry) else {
                 if cursor.is_done() {
-                    return Cut::Done;
+                    return Split::Done;
                 }
                 if !self.translate(id, kind) {
-                    return Cut::WantsPlans;
+                    return Split::WantsPlans;
                 }
                 continue;
             };
             let mask = mask_of(&piece);
-            if !self.may_cut(kind, piece.row, mask) {
-                return Cut::WantsPlans;
+            if !self.may_split(kind, piece.row, mask) {
+                return Split::WantsPlans;
             }
             self.requests[id as usize].extent = extent;
             match kind {
@@ -185,7 +185,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn evict_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         match self.internal {
             Internal::Idle => {}
-            Internal::Cutting => return self.cut_internal(driver),
+            Internal::Splitting => return self.split_internal(driver),
             Internal::UnderWay => return false,
             Internal::Over { failed } => {
                 self.internal = Internal::Idle;
@@ -231,18 +231,18 @@ impl<M: Memory> Array<M> {
         };
         self.payloads[id as usize] = Some(payload);
         self.under_way += 1;
-        self.internal = Internal::Cutting;
-        self.cut_internal(driver);
+        self.internal = Internal::Splitting;
+        self.split_internal(driver);
     }
 
-    fn cut_internal<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+    fn split_internal<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let id = self.internal_id();
         let kind = self.requests[id as usize].host.kind;
-        if self.cut_zones(id, kind, driver) != Cut::Done {
+        if self.split_zones(id, kind, driver) != Split::Done {
             return false;
         }
         self.internal = Internal::UnderWay;
-        self.cutting_done(id, driver);
+        self.split_done(id, driver);
         true
     }
 

@@ -55,8 +55,8 @@ impl<M: Memory> Array<M> {
         self.elastic.as_mut().expect("only asked for under the elastic placement")
     }
 
-    /// [`Array::cut`] chunk by chunk: each may be in memory, in any slot, or nowhere.
-    pub(super) fn cut_elastic<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+    /// [`Array::split`] chunk by chunk: each may be in memory, in any slot, or nowhere.
+    pub(super) fn split_elastic<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         let kind = self.requests[id as usize].host.kind;
         while !self.requests[id as usize].cursor.is_done() {
             let (chunk, end) = self.requests[id as usize].cursor.remaining();

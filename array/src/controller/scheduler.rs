@@ -9,7 +9,7 @@ use crate::request::RequestKind;
 
 /// What became of the attempt to cut the rest of a request into plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum Split {
     /// It is wholly issued.
     Done,
     /// An element that it wants has as much queued as `dispatch.queue` allows.
@@ -24,8 +24,8 @@ impl<M: Memory> Array<M> {
     pub(super) fn take_request<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         match self.scheme.dispatch.policy {
             Discipline::AsyncFifo => {
-                if self.pending.is_empty() && self.cut(id, driver) == Cut::Done {
-                    return self.cutting_done(id, driver);
+                if self.pending.is_empty() && self.split(id, driver) == Split::Done {
+                    return self.split_done(id, driver);
                 }
                 self.waits(id);
                 self.pending.push_back(id);
@@ -47,8 +47,8 @@ impl<M: Memory> Array<M> {
             let is_alone = !piq.is_sync || self.under_way == 1;
             piq.waiting() == 0 && is_alone
         });
-        if may_go && self.cut(id, driver) == Cut::Done {
-            return self.cutting_done(id, driver);
+        if may_go && self.split(id, driver) == Split::Done {
+            return self.split_done(id, driver);
         }
         let targets = self.waits(id);
         let kind = match self.requests[id as usize].host.kind {
@@ -78,12 +78,12 @@ impl<M: Memory> Array<M> {
             }
         }
         self.pending.pop_front();
-        if self.cut(id, driver) != Cut::Done {
+        if self.split(id, driver) != Split::Done {
             self.pending.push_front(id);
             return false;
         }
         self.waits_no_longer(id);
-        self.cutting_done(id, driver);
+        self.split_done(id, driver);
         true
     }
 
@@ -101,12 +101,12 @@ impl<M: Memory> Array<M> {
         let mut freed = std::mem::take(&mut self.freed);
         let mut any = false;
         while let Some(id) = self.piq.as_mut().and_then(|piq| piq.next(&freed)) {
-            match self.cut(id, driver) {
-                Cut::WantsPlans => {
+            match self.split(id, driver) {
+                Split::WantsPlans => {
                     self.freed.add(&freed);
                     return any;
                 }
-                Cut::WantsRoom => {
+                Split::WantsRoom => {
                     let is_lost = self.has_bug(Bug::BatchLosesRequest);
                     if let Some(piq) = &mut self.piq {
                         if is_lost {
@@ -116,7 +116,7 @@ impl<M: Memory> Array<M> {
                         }
                     }
                 }
-                Cut::Done => {
+                Split::Done => {
                     let stays = self.has_bug(Bug::BatchRepeatsRequest);
                     let issue = |piq: &mut Piq| {
                         if stays {
@@ -132,7 +132,7 @@ impl<M: Memory> Array<M> {
                         });
                     }
                     self.waits_no_longer(id);
-                    self.cutting_done(id, driver);
+                    self.split_done(id, driver);
                     any = true;
                 }
             }
@@ -188,7 +188,7 @@ impl<M: Memory> Array<M> {
         let mut cursor = request.cursor;
         while let Some(piece) = cursor.next(&self.geometry) {
             let place = self.geometry.place(piece.row);
-            for member in members(super::cut::mask_of(&piece) | self.parity_of(kind)) {
+            for member in members(super::split::mask_of(&piece) | self.parity_of(kind)) {
                 targets.insert(self.geometry.element(place, member));
             }
         }

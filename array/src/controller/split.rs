@@ -1,6 +1,6 @@
 //! Cutting host requests into plans, one for each row they touch.
 
-use super::issue::Cut;
+use super::scheduler::Split;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
@@ -15,47 +15,47 @@ use crate::update::Decision;
 impl<M: Memory> Array<M> {
     /// Makes plans for what is left of request `id`, as far as it can.
     #[inline]
-    pub(super) fn cut<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> Cut {
+    pub(super) fn split<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> Split {
         let kind = self.requests[id as usize].host.kind;
-        let over = |is_done| if is_done { Cut::Done } else { Cut::WantsPlans };
+        let over = |is_done| if is_done { Split::Done } else { Split::WantsPlans };
         if self.resync.is_some() && !self.has_bug(Bug::ResyncNotAwaited) {
-            return Cut::WantsPlans;
+            return Split::WantsPlans;
         }
         if kind == RequestKind::Flush {
-            return over(self.cut_flush(id, driver));
+            return over(self.split_flush(id, driver));
         }
         if self.elastic.is_some() {
-            return over(self.cut_elastic(id, driver));
+            return over(self.split_elastic(id, driver));
         }
         if self.gather.is_some() {
-            return over(self.cut_gathering(id, driver));
+            return over(self.split_gathering(id, driver));
         }
         if self.zones.is_some() {
-            return self.cut_zones(id, kind, driver);
+            return self.split_zones(id, kind, driver);
         }
-        self.cutting = id;
-        let cut = self.cut_rows(id, kind, driver);
-        self.cutting = NONE;
-        cut
+        self.splitting = id;
+        let split = self.split_rows(id, kind, driver);
+        self.splitting = NONE;
+        split
     }
 
-    /// [`Self::cut`] row by row.
+    /// [`Self::split`] row by row.
     #[inline]
-    fn cut_rows<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Cut {
+    fn split_rows<D: Driver<M>>(&mut self, id: u32, kind: RequestKind, driver: &mut D) -> Split {
         // What goes to memory needs no element.
         let is_bounded = self.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
         if self.encode.is_some() {
-            return self.cut_encoding(id, kind, is_bounded, driver);
+            return self.split_encoding(id, kind, is_bounded, driver);
         }
         loop {
             let mut cursor = self.requests[id as usize].cursor;
-            let Some(piece) = cursor.next(&self.geometry) else { return Cut::Done };
+            let Some(piece) = cursor.next(&self.geometry) else { return Split::Done };
             let mask = mask_of(&piece);
-            if !self.may_cut(kind, piece.row, mask) {
-                return Cut::WantsPlans;
+            if !self.may_split(kind, piece.row, mask) {
+                return Split::WantsPlans;
             }
             if is_bounded && !self.has_room_for(kind, piece.row, mask) {
-                return Cut::WantsRoom;
+                return Split::WantsRoom;
             }
             self.requests[id as usize].cursor = cursor;
             match kind {
@@ -68,7 +68,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The request is wholly cut: it ends with its last plan, or now if it needs none.
-    pub(super) fn cutting_done<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
+    pub(super) fn split_done<D: Driver<M>>(&mut self, id: u32, driver: &mut D) {
         let slot = &mut self.requests[id as usize];
         slot.remaining -= 1;
         if slot.remaining > 0 {
@@ -220,7 +220,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// A flush first drains volatile controller memory, then flushes every element.
-    fn cut_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+    fn split_flush<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         if self.read_only {
             return true;
         }
