@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::geometry::Geometry;
-use crate::holds::Hold;
 use crate::operation::{Operation, OperationKind};
 use crate::plan::{PlanView, Purpose, Step};
+use crate::row_locks::RowLock;
 use crate::update::{Cost, Decision, Reason, Routine};
 
 /// The plan in words: its row, why its routine was chosen, and every step with its operations.
@@ -37,10 +37,10 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::WriteSuperblocks => "write superblocks",
         Purpose::Inspect => "scrub metadata",
     };
-    let hold = match plan.hold {
-        Hold::None => "not held",
-        Hold::Shared => "held shared",
-        Hold::Exclusive => "held exclusively",
+    let lock = match plan.lock {
+        RowLock::None => "not held",
+        RowLock::Shared => "held shared",
+        RowLock::Exclusive => "held exclusively",
     };
     let names = |mask: u64| -> String {
         let names: Vec<String> =
@@ -52,11 +52,11 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     if plan.purpose == Purpose::Flush {
         let _ = writeln!(text, "flush of every element");
     } else if is_commit {
-        let _ = writeln!(text, "row {}, {hold}: commit its deltas", plan.row);
+        let _ = writeln!(text, "row {}, {lock}: commit its deltas", plan.row);
     } else if plan.is_stripe {
         let _ = writeln!(text, "stripe from slot {} on: {purpose} {}", plan.row, names(written));
     } else {
-        let _ = writeln!(text, "row {}, {hold}: {purpose} {}", plan.row, names(written));
+        let _ = writeln!(text, "row {}, {lock}: {purpose} {}", plan.row, names(written));
     }
     if plan.lost != 0 {
         let _ = writeln!(text, "  lost: {}", names(plan.lost));

@@ -15,8 +15,8 @@ mod element_state;
 pub mod explain;
 pub mod format;
 pub mod geometry;
-mod holds;
 pub mod hotness;
+mod ids;
 pub mod journal;
 mod loads;
 mod media;
@@ -29,6 +29,7 @@ mod presets;
 pub mod read;
 mod recovery;
 mod request;
+mod row_locks;
 mod scheme;
 mod table;
 mod times;
@@ -42,7 +43,6 @@ pub use controller::{
 };
 pub use driver::{Acknowledgement, Admission, Driver};
 pub use element_state::ElementState;
-pub use holds::Hold;
 pub use loads::Loads;
 pub use media::{At, Found, Media};
 pub use memory::{Memory, NoMemory, PageId, PageMemory, PagePool, Payload};
@@ -55,6 +55,7 @@ pub use recovery::{
     Reconstruction, Trouble, Upgrade, create, leaves_room_for_owner,
 };
 pub use request::{HostRequest, RequestKind, SubmitError};
+pub use row_locks::RowLock;
 pub use scheme::{
     Acknowledge, CodeSection, EachElement, Elements, GeometrySection, Metadata, Parity, Scheme, SchemeError,
     WindowSize,

@@ -7,9 +7,10 @@ use stripewise_base::Nanos;
 
 use crate::dispatch::Link;
 use crate::geometry::Place;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::operation::{Operation, Timing};
 use crate::read::Way;
+use crate::row_locks::RowLock;
 use crate::update::Decision;
 
 /// The most steps of a plan.
@@ -106,7 +107,7 @@ pub(crate) struct Plan {
     pub(crate) purpose: Purpose,
     /// Whether it is taken, and not finished.
     pub(crate) is_under_way: bool,
-    pub(crate) hold: Hold,
+    pub(crate) lock: RowLock,
     /// Data members that hosts read or write.
     pub(crate) wanted: u64,
     /// Of those written: the ones that are covered only in part.
@@ -287,7 +288,7 @@ impl Plan {
             place: Place::default(),
             purpose: Purpose::Read,
             is_under_way: false,
-            hold: Hold::None,
+            lock: RowLock::None,
             wanted: 0,
             partial: 0,
             lost: 0,
@@ -394,7 +395,7 @@ impl Plan {
     /// Whether a read of what is not its row's content may have met a write, because nothing holds the row.
     #[inline]
     pub(crate) fn may_doubt(&self) -> bool {
-        self.hold == Hold::None && self.path.race <= Race::Armed
+        self.lock == RowLock::None && self.path.race <= Race::Armed
     }
 
     /// It need not know the checksums of its whole stripe.
@@ -468,7 +469,7 @@ pub struct PlanView<'a> {
     /// What it is for.
     pub purpose: Purpose,
     /// How it holds its row.
-    pub hold: Hold,
+    pub lock: RowLock,
     /// Data members read or written for hosts.
     pub wanted: u64,
     /// Data members that parity does not cover though they are written, and that this plan makes it cover.
@@ -502,7 +503,7 @@ impl<'a> PlanView<'a> {
             id,
             row: plan.row,
             purpose: plan.purpose,
-            hold: plan.hold,
+            lock: plan.lock,
             wanted: plan.wanted,
             dirty: plan.dirty,
             lost: plan.missing & !plan.path.avoided(),

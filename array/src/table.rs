@@ -1,6 +1,6 @@
 //! A small hash table from numbers to numbers: open addressing, gaps closed on removal, so that searches need no tombstones.
 
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// A table of values by key; [`NONE`] is no value.
 #[derive(Debug)]

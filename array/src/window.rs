@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use stripewise_base::Nanos;
 
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::PageId;
 
 /// Data of a row that its parity does not cover.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use stripewise_array::geometry::Geometry;
 use stripewise_array::update::{Choice, ElementState, Routine};
 use stripewise_array::{
-    Acknowledgement, Hold, HostRequest, Operation, OperationKind, PageMemory, PlanView, Purpose, RequestKind,
-    SubmitError, explain,
+    Acknowledgement, HostRequest, Operation, OperationKind, PageMemory, PlanView, Purpose, RequestKind,
+    RowLock, SubmitError, explain,
 };
 use stripewise_base::Nanos;
 use stripewise_sim::{Host, Next};
@@ -394,17 +394,17 @@ impl Host<PageMemory> for Player {
     }
 
     fn planned(&mut self, plan: &PlanView<'_>) {
-        if plan.hold == Hold::Exclusive {
+        if plan.lock == RowLock::Exclusive {
             self.begun.insert(plan.row, self.changes);
         }
         match plan.purpose {
             Purpose::Read => {
-                let hold = match plan.hold {
-                    Hold::None => 0,
-                    Hold::Shared => 1,
-                    Hold::Exclusive => 2,
+                let lock = match plan.lock {
+                    RowLock::None => 0,
+                    RowLock::Shared => 1,
+                    RowLock::Exclusive => 2,
                 };
-                self.seen.reads[hold] += 1;
+                self.seen.reads[lock] += 1;
             }
             Purpose::Write | Purpose::Parity => {
                 let routine = match plan.decision.routine {

@@ -1,7 +1,7 @@
 //! Plans as values, to be kept and compared: those of two drivers for the same requests must be equal.
 
 use stripewise_array::update::Decision;
-use stripewise_array::{Hold, Operation, PlanView, Purpose, Step};
+use stripewise_array::{Operation, PlanView, Purpose, RowLock, Step};
 
 /// A plan, step by step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct PlanRecord {
     /// What it is for.
     pub purpose: Purpose,
     /// How it holds its row.
-    pub hold: Hold,
+    pub lock: RowLock,
     /// Data members read or written for hosts.
     pub wanted: u64,
     /// Data members that parity did not cover before, and does after it.
@@ -50,7 +50,7 @@ impl From<&PlanView<'_>> for PlanRecord {
         Self {
             row: plan.row,
             purpose: plan.purpose,
-            hold: plan.hold,
+            lock: plan.lock,
             wanted: plan.wanted,
             dirty: plan.dirty,
             lost: plan.lost,

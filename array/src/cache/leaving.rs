@@ -9,7 +9,7 @@ use super::rings::Unit;
 use super::store::{Stage, Store};
 use super::{Cache, Departure, Outgoing, Policy};
 use crate::controller_members;
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 impl Cache {
     /// Lets go what is due. True if anything is; else, perhaps, when to ask again.

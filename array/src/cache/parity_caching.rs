@@ -6,7 +6,7 @@
 //! our choice, and so is the row as the unit that leaves.
 
 use super::store::{List, Store};
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// The chunks that stay, by age.
 #[derive(Debug)]

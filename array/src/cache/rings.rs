@@ -8,7 +8,7 @@ use stripewise_base::Nanos;
 
 use super::store::List;
 use crate::bits::Bits;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::table::Table;
 
 /// Chunks that leave together: a write group, a strip, or a page.

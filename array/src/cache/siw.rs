@@ -12,7 +12,7 @@ use stripewise_base::Nanos;
 use super::law::Filling;
 use super::rings::Rings;
 use super::{CacheCounts, CacheSection, Departure};
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// The pointer of one ring.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 //!
 //! Source: paper 003, section 3 (hits on strips and on write groups), figures 1 and 3.
 
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::PageId;
 use crate::table::Table;
 

@@ -47,7 +47,7 @@ impl Stow {
 
     /// The ring that a write of `group` by `writer` belongs to, if the group is in neither.
     pub(super) fn ring(&mut self, rings: &Rings, group: u64, writer: Writer) -> u32 {
-        let is_in = |ring| rings.find(ring, group) != crate::holds::NONE;
+        let is_in = |ring| rings.find(ring, group) != crate::ids::NONE;
         match (is_in(RANDOM), is_in(SEQUENTIAL)) {
             (true, _) => RANDOM,
             (false, true) => SEQUENTIAL,

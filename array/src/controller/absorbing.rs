@@ -53,7 +53,7 @@ impl<M: Memory> Array<M> {
         let parity = self.geometry.parity_members();
         self.unreserve(plan);
         let first = self.plans[plan as usize].first_request;
-        let id = if first == crate::holds::NONE { 0 } else { self.attachments[first as usize].request };
+        let id = if first == crate::ids::NONE { 0 } else { self.attachments[first as usize].request };
         let writer = self.writer(id);
         for member in members(wanted | parity) {
             let is_parity = parity >> member & 1 != 0;

@@ -4,7 +4,7 @@ use super::{Array, SECTOR_BYTES, members};
 use crate::bugs::Bug;
 use crate::cache::Put;
 use crate::geometry::MEMBERS_MAX;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::{Memory, PageId};
 use crate::operation::{Class, OperationKind};
 use crate::placement::parity_logging::ParityLog;
@@ -348,7 +348,7 @@ impl<M: Memory> Array<M> {
     /// Members that are late while `plan` reads their row.
     fn late_of_read(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
-        if slot.purpose == Purpose::Read && slot.hold != crate::holds::Hold::None {
+        if slot.purpose == Purpose::Read && slot.lock != crate::row_locks::RowLock::None {
             self.window.dirty(slot.row)
         } else {
             0

@@ -72,7 +72,7 @@ impl<M: Memory> Array<M> {
     }
 
     fn cached_page(&self, chunk: u32) -> PageId {
-        self.cache.as_ref().map_or(crate::holds::NONE, |cache| cache.store.get(chunk).page)
+        self.cache.as_ref().map_or(crate::ids::NONE, |cache| cache.store.get(chunk).page)
     }
 
     /// Serves what the cache has of members `mask` of `row` to request `id`. Returns the members of which an element is
@@ -173,7 +173,7 @@ impl<M: Memory> Array<M> {
             let cache = self.cache.as_ref();
             let chunk = cache.and_then(|cache| cache.store.find(row, member).map(|id| *cache.store.get(id)));
             if chunk.is_some_and(|chunk| chunk.stage == Stage::Carried(plan)) {
-                self.adopt_buffer(plan, member, crate::holds::NONE);
+                self.adopt_buffer(plan, member, crate::ids::NONE);
             }
         }
     }

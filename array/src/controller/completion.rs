@@ -4,7 +4,7 @@ use super::zones::Internal;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::plan::{Attachment, Plan, Purpose};
 use crate::request::RequestKind;

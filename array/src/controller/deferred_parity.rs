@@ -7,10 +7,11 @@
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::plan::{Plan, Purpose, Step};
+use crate::row_locks::RowLock;
 use crate::scheme::Acknowledge;
 use crate::update::{Decision, Reason, Routine};
 use crate::window::Held;
@@ -55,7 +56,7 @@ impl<M: Memory> Array<M> {
         if id != NONE {
             self.attach(plan, id);
         }
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
     }
 
     /// Empties one slot of the window, if it is to be emptied and a plan is free. False when there is nothing to do.
@@ -96,8 +97,8 @@ impl<M: Memory> Array<M> {
     fn owes_parity(&self, plan: u32) -> bool {
         let slot = &self.plans[plan as usize];
         match slot.purpose {
-            Purpose::Parity => slot.hold != Hold::None,
-            Purpose::Write => slot.hold != Hold::None && slot.current > slot.ack_after && !slot.defers,
+            Purpose::Parity => slot.lock != RowLock::None,
+            Purpose::Write => slot.lock != RowLock::None && slot.current > slot.ack_after && !slot.defers,
             _ => false,
         }
     }

@@ -6,11 +6,12 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::cache::store::Stage;
 use crate::driver::Driver;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::plan::{Plan, Purpose, Step};
 use crate::request::RequestKind;
+use crate::row_locks::RowLock;
 use crate::update::{Decision, Reason, Routine};
 
 impl<M: Memory> Array<M> {
@@ -85,7 +86,7 @@ impl<M: Memory> Array<M> {
             self.begin(plan, driver);
             return true;
         }
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
         if self.window.is_open() {
             self.enter_window(NONE, out.row, wanted, driver);
             self.window.settling |= self.cache.as_ref().is_some_and(|cache| cache.draining);

@@ -4,11 +4,12 @@ use super::scheduler::Split;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::placement::Persistence;
 use crate::plan::Purpose;
 use crate::request::RequestKind;
+use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
     /// [`Array::split`] row by row: one that was never encoded is in controller memory, or nowhere.
@@ -26,7 +27,7 @@ impl<M: Memory> Array<M> {
             let Some(encode) = &self.encode else { return Split::Done };
             if encode.is_begun(row) {
                 let overlooks = self.has_bug(Bug::FreshRowRead);
-                let hold = if encode.is_fresh(row) && !overlooks { Hold::Shared } else { Hold::None };
+                let lock = if encode.is_fresh(row) && !overlooks { RowLock::Shared } else { RowLock::None };
                 if !self.may_split(kind, row, mask) {
                     return Split::WantsPlans;
                 }
@@ -35,7 +36,7 @@ impl<M: Memory> Array<M> {
                 }
                 self.requests[id as usize].cursor = cursor;
                 match kind {
-                    RequestKind::Read => self.read_row(id, row, mask, hold, driver),
+                    RequestKind::Read => self.read_row(id, row, mask, lock, driver),
                     RequestKind::Write => self.write_row(id, row, mask, driver),
                     RequestKind::Trim => self.trim_row(id, row, mask, driver),
                     RequestKind::Flush => unreachable!("flushes touch no rows"),
@@ -120,7 +121,7 @@ impl<M: Memory> Array<M> {
     /// Writes what waits of `row`, with its parity; there must be a free plan.
     fn encode_row(&mut self, row: u64) {
         // Nobody reads or updates a row before: its reads are served from memory.
-        let taken = self.holds.try_take(row, true);
+        let taken = self.row_locks.try_take(row, true);
         debug_assert!(taken, "nobody knows row {row} yet");
         let plan = self.take_plan(row, Purpose::Write);
         let Some(encode) = &self.encode else { return };
@@ -137,7 +138,7 @@ impl<M: Memory> Array<M> {
         }
         let slot = &mut self.plans[plan as usize];
         slot.wanted = mask;
-        slot.hold = Hold::Exclusive;
+        slot.lock = RowLock::Exclusive;
         self.woken.push_back(plan);
     }
 
@@ -187,7 +188,7 @@ impl<M: Memory> Array<M> {
             let plan = &array.plans[plan as usize];
             plan.is_under_way
                 && plan.purpose == Purpose::Write
-                && plan.hold == Hold::Exclusive
+                && plan.lock == RowLock::Exclusive
                 && array.encode.as_ref().is_some_and(|encode| encode.is_fresh(plan.row))
         };
         if !self.wait_for_all(id, is_first_write) {

@@ -4,11 +4,12 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::placement::gather::Waiting;
 use crate::plan::Purpose;
 use crate::request::RequestKind;
+use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
     /// [`Array::split`] page by page: each may lie in a row of its own, in controller memory, or nowhere.
@@ -26,10 +27,10 @@ impl<M: Memory> Array<M> {
             }
             let Some(gather) = &self.gather else { return true };
             if let Some((row, mask, pages)) = run {
-                let hold = if gather.is_fresh(row) && !overlooks { Hold::Shared } else { Hold::None };
+                let lock = if gather.is_fresh(row) && !overlooks { RowLock::Shared } else { RowLock::None };
                 self.requests[id as usize].cursor = self.requests[id as usize].cursor.skip(pages);
                 match kind {
-                    RequestKind::Read => self.read_row(id, row, mask, hold, driver),
+                    RequestKind::Read => self.read_row(id, row, mask, lock, driver),
                     RequestKind::Write => self.write_row(id, row, mask, driver),
                     RequestKind::Trim => self.trim_row(id, row, mask, driver),
                     RequestKind::Flush => unreachable!("flushes touch no rows"),
@@ -96,7 +97,7 @@ impl<M: Memory> Array<M> {
         let Some(gather) = &mut self.gather else { return };
         let row = gather.close();
         let count = gather.waiting.len() as u32;
-        let taken = self.holds.try_take(row, true);
+        let taken = self.row_locks.try_take(row, true);
         debug_assert!(taken, "nobody knows row {row} yet");
         let plan = self.take_plan(row, Purpose::Write);
         for member in 0..count {
@@ -112,7 +113,7 @@ impl<M: Memory> Array<M> {
         }
         let slot = &mut self.plans[plan as usize];
         slot.wanted = u64::MAX >> (64 - count);
-        slot.hold = Hold::Exclusive;
+        slot.lock = RowLock::Exclusive;
         self.woken.push_back(plan);
     }
 

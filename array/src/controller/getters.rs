@@ -125,13 +125,13 @@ impl<M: Memory> Array<M> {
             && self.buffered.is_empty()
             && self.internal == Internal::Idle
             && self.woken.is_empty()
-            && self.holds.len() == 0
+            && self.row_locks.len() == 0
             && (0..self.elements.count as usize).all(|element| self.loads.total(element) == 0)
     }
 
     /// Whether an update holds `row`: only then may its parity differ from what it covers.
     pub fn is_updating(&self, row: u64) -> bool {
-        self.holds.is_exclusive(row)
+        self.row_locks.is_exclusive(row)
     }
 
     /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. What was never written is

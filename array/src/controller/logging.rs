@@ -6,11 +6,12 @@
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::placement::parity_logging::ParityLog;
 use crate::plan::{Plan, Purpose, Step};
+use crate::row_locks::RowLock;
 use crate::scheme::Acknowledge;
 use crate::update::{Decision, Reason, Routine};
 
@@ -188,7 +189,7 @@ impl<M: Memory> Array<M> {
         }
         let Some(row) = self.log.as_mut().and_then(ParityLog::next_due) else { return false };
         let plan = self.take_plan(row, Purpose::Parity);
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
         true
     }
 

@@ -5,7 +5,7 @@
 use super::Array;
 use super::metadata_pieces::{KINDS, Kind, Piece, Place, Run};
 use crate::driver::Driver;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::journal::{NOBODY, News, Stage, Telling};
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};

@@ -61,7 +61,7 @@ use crate::coordination::Coordination;
 use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, SyncFifo};
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
-use crate::holds::{Holds, NONE};
+use crate::ids::NONE;
 use crate::journal::{Intent, Journal, Members};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
@@ -76,6 +76,7 @@ use crate::plan::{Attachment, Plan, Slot};
 use crate::read::Reads;
 use crate::recovery::{Identity, superblock_in_place, superblock_of_log};
 use crate::request::{HostRequest, RequestKind, RequestSlot, SubmitError};
+use crate::row_locks::RowLocks;
 use crate::scheme::{Elements, Scheme, SchemeError};
 use crate::times::CellTimes;
 use crate::window::Window;
@@ -133,7 +134,7 @@ pub struct Array<M: Memory> {
     /// Sectors that a plan's write covers, for each data member.
     covers: Vec<u64>,
 
-    holds: Holds,
+    row_locks: RowLocks,
     queues: Queues,
     loads: Loads,
     times: CellTimes,
@@ -261,7 +262,7 @@ impl<M: Memory> Array<M> {
             buffers: vec![NONE; buffers],
             buffers_each,
             covers: vec![0; all_plans as usize * geometry.data as usize],
-            holds: Holds::new(plans),
+            row_locks: RowLocks::new(plans),
             queues: Queues::new(elements.count, scheme.dispatch.order),
             loads: Loads::new(elements.count),
             times: CellTimes::new(elements.count),

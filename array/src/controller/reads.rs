@@ -4,17 +4,17 @@ use super::updates::TooManyLost;
 use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::holds::Hold;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::plan::Step;
+use crate::row_locks::RowLock;
 
 /// What became of the attempt to make the steps of a read.
 pub(super) enum Built {
     /// They are there.
     Ready,
     /// The plan must first hold its row so.
-    Needs(Hold),
+    Needs(RowLock),
 }
 
 impl<M: Memory> Array<M> {
@@ -26,12 +26,12 @@ impl<M: Memory> Array<M> {
     ) -> Result<Built, TooManyLost> {
         self.note_cached(plan);
         self.fail_lost_cached(plan);
-        if self.plans[plan as usize].doubts && self.plans[plan as usize].hold == Hold::None {
+        if self.plans[plan as usize].doubts && self.plans[plan as usize].lock == RowLock::None {
             // What still has another checksum when nobody writes is bad.
-            return Ok(Built::Needs(Hold::Shared));
+            return Ok(Built::Needs(RowLock::Shared));
         }
         let slot = &self.plans[plan as usize];
-        let (place, wanted, hold) = (slot.place, slot.wanted, slot.hold);
+        let (place, wanted, lock) = (slot.place, slot.wanted, slot.lock);
         // What the write cache has of a row and parity covers need not be read to decode the rest.
         let held = self.covered_in_cache(self.plans[plan as usize].row);
         let unreadable = self.lost_members(plan);
@@ -51,8 +51,8 @@ impl<M: Memory> Array<M> {
             // that does not hold the row. Before it gives up it looks again, alone.
             slot.looked_again = true;
             slot.lost = 0;
-            if hold == Hold::None {
-                return Ok(Built::Needs(Hold::Exclusive));
+            if lock == RowLock::None {
+                return Ok(Built::Needs(RowLock::Exclusive));
             }
             return self.build_read(plan, driver);
         }
@@ -76,8 +76,8 @@ impl<M: Memory> Array<M> {
         let slot = &self.plans[plan as usize];
         let unreadable = slot.lost & !self.members_on_failed(plan);
         let repair = if self.read_only { 0 } else { unreadable };
-        let needed = if repair != 0 { Hold::Exclusive } else { Hold::Shared };
-        let held = slot.hold == needed || slot.hold == Hold::Exclusive;
+        let needed = if repair != 0 { RowLock::Exclusive } else { RowLock::Shared };
+        let held = slot.lock == needed || slot.lock == RowLock::Exclusive;
         let skips = slot.path.avoided() != 0 && self.has_bug(Bug::RedirectNotHeld);
         if !held && !skips && !self.has_bug(Bug::DecodeWithoutHold) {
             return Ok(Built::Needs(needed));

@@ -5,11 +5,12 @@ use super::updates::TooManyLost;
 use super::{Array, members};
 use crate::driver::Driver;
 use crate::format::crc32c;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::journal::Rebuild;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::plan::{Plan, Purpose, Step};
+use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
     /// Goes one step on with what goes on by itself. False if there is nothing to be done now.
@@ -66,7 +67,7 @@ impl<M: Memory> Array<M> {
         let (group, _) = self.geometry.position_of(element.into());
         let plan = self.take_plan(self.geometry.row_of(group, page as u32), Purpose::Rebuild);
         self.plans[plan as usize].wanted = self.members_on(plan, element);
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
         true
     }
 
@@ -96,7 +97,7 @@ impl<M: Memory> Array<M> {
         self.spend(self.geometry.members);
         let plan = self.take_plan(row, Purpose::Scrub);
         self.plans[plan as usize].unit = u32::from(reread.is_some());
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
         true
     }
 

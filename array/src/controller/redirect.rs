@@ -7,12 +7,12 @@ use crate::bugs::Bug;
 use crate::dispatch::QueueOrder;
 use crate::driver::Driver;
 use crate::geometry::MEMBERS_MAX;
-use crate::holds::Hold;
 use crate::memory::Memory;
 use crate::plan::Purpose;
 use crate::read::brr::{self, Estimate};
 use crate::read::{NextArrival, ReadCounts, ReadPolicy, StateSource, Way, Ways, gc_avoiding, least_finish};
 use crate::request::HostRequest;
+use crate::row_locks::RowLock;
 
 /// A read may be counted on to take no longer, however it is predicted: sums of predictions stay far from overflow.
 const FOREVER: Nanos = Nanos::MAX / 8;
@@ -58,16 +58,16 @@ impl<M: Memory> Array<M> {
     /// Holds the plan's row for decoding, if nobody updates it; stripes of the log never change.
     pub(super) fn hold_to_decode(&mut self, plan: u32) -> bool {
         let slot = &mut self.plans[plan as usize];
-        if self.elastic.is_some() || slot.hold != Hold::None {
+        if self.elastic.is_some() || slot.lock != RowLock::None {
             return true;
         }
         let row = slot.row;
         if self.has_bug(Bug::RedirectNotHeld) {
             return true;
         }
-        let is_held = self.holds.try_take(row, false);
+        let is_held = self.row_locks.try_take(row, false);
         if is_held {
-            self.plans[plan as usize].hold = Hold::Shared;
+            self.plans[plan as usize].lock = RowLock::Shared;
         }
         is_held
     }

@@ -9,11 +9,11 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::cache::Cache;
 use crate::driver::Driver;
-use crate::holds::Hold;
 use crate::memory::{Memory, PageId};
 use crate::operation::{Class, OperationKind};
 use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
 use crate::plan::{Plan, Purpose, Step};
+use crate::row_locks::RowLock;
 use crate::scheme::{Metadata, Scheme, SchemeError};
 use crate::update::{Decision, Reason, Routine};
 
@@ -123,7 +123,7 @@ impl<M: Memory> Array<M> {
             let is_meant =
                 slot.purpose == Purpose::Trim || slot.purpose == Purpose::Write && slot.carried != 0;
             let is_again = slot.purpose == Purpose::Redo;
-            if !slot.is_under_way || slot.hold != Hold::Exclusive || !(is_meant || is_again) {
+            if !slot.is_under_way || slot.lock != RowLock::Exclusive || !(is_meant || is_again) {
                 continue;
             }
             if slot.gave_up && self.geometry.parity() > 0 {
@@ -192,7 +192,7 @@ impl<M: Memory> Array<M> {
     /// Goes on with the next row, if a plan is free. False when there is nothing to do.
     pub(super) fn resync_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let Some(resync) = &mut self.resync else { return false };
-        if self.free_plan == crate::holds::NONE {
+        if self.free_plan == crate::ids::NONE {
             return false;
         }
         if let Some(redo) = resync.redo.pop() {
@@ -216,7 +216,7 @@ impl<M: Memory> Array<M> {
         resync.next += 1;
         resync.under_way += 1;
         let plan = self.take_plan(row, Purpose::Resync);
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
         true
     }
 
@@ -225,7 +225,7 @@ impl<M: Memory> Array<M> {
         let slot = &mut self.plans[plan as usize];
         (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
         redo.pages.iter().for_each(|&(member, page)| self.adopt_buffer(plan, member, page));
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
     }
 
     /// The step of a plan that does again what was interrupted.

@@ -6,17 +6,18 @@ use super::Array;
 use super::reads::Built;
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{OperationKind, Outcome, Timing};
 use crate::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step, Trust};
+use crate::row_locks::RowLock;
 
 impl<M: Memory> Array<M> {
     /// Begins `plan` with its row held so, now or when the row is free.
-    pub(super) fn acquire<D: Driver<M>>(&mut self, plan: u32, hold: Hold, driver: &mut D) {
+    pub(super) fn acquire<D: Driver<M>>(&mut self, plan: u32, lock: RowLock, driver: &mut D) {
         let row = self.plans[plan as usize].row;
-        self.plans[plan as usize].hold = hold;
-        if hold == Hold::None || self.holds.try_take(row, hold == Hold::Exclusive) {
+        self.plans[plan as usize].lock = lock;
+        if lock == RowLock::None || self.row_locks.try_take(row, lock == RowLock::Exclusive) {
             self.begin(plan, driver);
         } else {
             self.wait(plan);
@@ -28,7 +29,7 @@ impl<M: Memory> Array<M> {
         let row = self.plans[plan as usize].row;
         self.plans[plan as usize].next = NONE;
         self.plans[plan as usize].step_begun_at = self.now;
-        let entry = self.holds.entry_mut(row).expect("a row that cannot be taken is in use");
+        let entry = self.row_locks.entry_mut(row).expect("a row that cannot be taken is in use");
         let last = std::mem::replace(&mut entry.last_waiter, plan);
         if last == NONE {
             entry.first_waiter = plan;
@@ -40,22 +41,22 @@ impl<M: Memory> Array<M> {
     /// Gives the plan's row back, and wakes those that wait for it.
     pub(super) fn release(&mut self, plan: u32) {
         let row = self.plans[plan as usize].row;
-        if self.plans[plan as usize].hold == Hold::None {
+        if self.plans[plan as usize].lock == RowLock::None {
             return;
         }
-        self.plans[plan as usize].hold = Hold::None;
-        if !self.holds.give_back(row) {
+        self.plans[plan as usize].lock = RowLock::None;
+        if !self.row_locks.give_back(row) {
             return;
         }
         let forgets = self.has_bug(Bug::WaiterForgotten);
-        let entry = self.holds.entry_mut(row).expect("somebody waits for this row");
+        let entry = self.row_locks.entry_mut(row).expect("somebody waits for this row");
         // The first that waits goes on; if it shares, so do those right behind it that share.
         let mut holders = 0;
         let mut next = entry.first_waiter;
-        let exclusive = self.plans[next as usize].hold == Hold::Exclusive;
+        let exclusive = self.plans[next as usize].lock == RowLock::Exclusive;
         while next != NONE {
             let waiting = &mut self.plans[next as usize];
-            if holders > 0 && (exclusive || waiting.hold == Hold::Exclusive) {
+            if holders > 0 && (exclusive || waiting.lock == RowLock::Exclusive) {
                 break;
             }
             holders += 1;
@@ -69,7 +70,7 @@ impl<M: Memory> Array<M> {
         if next == NONE {
             entry.last_waiter = NONE;
         }
-        self.holds.pass_on(row, holders, exclusive);
+        self.row_locks.pass_on(row, holders, exclusive);
     }
 
     /// Makes the plan's steps and starts the first.
@@ -119,10 +120,10 @@ impl<M: Memory> Array<M> {
             }
             Purpose::Read => match self.build_read(plan, driver) {
                 Ok(Built::Ready) => Ok(()),
-                Ok(Built::Needs(hold)) => {
+                Ok(Built::Needs(lock)) => {
                     self.release(plan);
                     self.plans[plan as usize].step_begun_at = self.now;
-                    return self.acquire(plan, hold, driver);
+                    return self.acquire(plan, lock, driver);
                 }
                 Err(lost) => Err(lost),
             },

@@ -5,11 +5,12 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
 use crate::geometry::RowPiece;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::plan::{Attachment, Path, Plan, PreReadTimes, Purpose, Step, Trust};
 use crate::request::{RequestKind, RequestSlot};
+use crate::row_locks::RowLock;
 use crate::update::Decision;
 
 impl<M: Memory> Array<M> {
@@ -59,7 +60,7 @@ impl<M: Memory> Array<M> {
             }
             self.requests[id as usize].cursor = cursor;
             match kind {
-                RequestKind::Read => self.read_row(id, piece.row, mask, Hold::None, driver),
+                RequestKind::Read => self.read_row(id, piece.row, mask, RowLock::None, driver),
                 RequestKind::Write => self.write_row(id, piece.row, mask, driver),
                 RequestKind::Trim => self.trim_row(id, piece.row, mask, driver),
                 RequestKind::Flush => unreachable!("flushes touch no rows"),
@@ -112,7 +113,7 @@ impl<M: Memory> Array<M> {
         id: u32,
         row: u64,
         mask: u64,
-        hold: Hold,
+        lock: RowLock,
         driver: &mut D,
     ) {
         let mask = self.read_cached(id, row, mask);
@@ -122,11 +123,11 @@ impl<M: Memory> Array<M> {
         let plan = self.take_plan(row, Purpose::Read);
         self.plans[plan as usize].wanted = mask;
         self.attach(plan, id);
-        if hold != Hold::None {
+        if lock != RowLock::None {
             // What leaves the cache while the read waits would come behind it.
             self.note_cached(plan);
         }
-        self.acquire(plan, hold, driver);
+        self.acquire(plan, lock, driver);
     }
 
     /// Writes members `mask` of `row` for request `id`: joins an update that waits for the row, or makes one.
@@ -147,7 +148,7 @@ impl<M: Memory> Array<M> {
             self.begin(plan, driver);
             return;
         }
-        let taken = self.holds.try_take(row, true);
+        let taken = self.row_locks.try_take(row, true);
         if taken || !self.merge(id, row, mask) {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
@@ -157,7 +158,7 @@ impl<M: Memory> Array<M> {
             if absorbs {
                 self.absorbs(plan);
             }
-            self.plans[plan as usize].hold = Hold::Exclusive;
+            self.plans[plan as usize].lock = RowLock::Exclusive;
             if taken { self.begin(plan, driver) } else { self.wait(plan) }
         }
         if self.window.is_open() {
@@ -185,7 +186,7 @@ impl<M: Memory> Array<M> {
 
     /// Merges a write into the last update that waits for `row`, if there is one.
     fn merge(&mut self, id: u32, row: u64, mask: u64) -> bool {
-        let Some(entry) = self.holds.entry_mut(row) else { return false };
+        let Some(entry) = self.row_locks.entry_mut(row) else { return false };
         let waiting = entry.last_waiter;
         if waiting == NONE
             || self.plans[waiting as usize].purpose != Purpose::Write
@@ -216,7 +217,7 @@ impl<M: Memory> Array<M> {
         let plan = self.take_plan(row, Purpose::Trim);
         self.plans[plan as usize].wanted = mask;
         self.attach(plan, id);
-        self.acquire(plan, Hold::Exclusive, driver);
+        self.acquire(plan, RowLock::Exclusive, driver);
     }
 
     /// A flush first drains volatile controller memory, then flushes every element.
@@ -332,7 +333,7 @@ impl<M: Memory> Array<M> {
         plan.place = place;
         plan.purpose = purpose;
         plan.is_under_way = true;
-        plan.hold = Hold::None;
+        plan.lock = RowLock::None;
         plan.wanted = 0;
         plan.partial = 0;
         plan.lost = 0;

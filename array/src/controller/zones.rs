@@ -7,12 +7,13 @@ use super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
-use crate::holds::{Hold, NONE};
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::Class;
 use crate::placement::mc_rais::{Run, ZoneCounts, Zones};
 use crate::plan::{Plan, Purpose};
 use crate::request::{HostRequest, RequestKind, RequestSlot};
+use crate::row_locks::RowLock;
 
 /// Where the controller is with its own request, of which there is at most one at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl<M: Memory> Array<M> {
             }
             self.requests[id as usize].extent = extent;
             match kind {
-                RequestKind::Read => self.read_row(id, piece.row, mask, Hold::None, driver),
+                RequestKind::Read => self.read_row(id, piece.row, mask, RowLock::None, driver),
                 RequestKind::Write => self.write_row(id, piece.row, mask, driver),
                 RequestKind::Trim => self.trim_row(id, piece.row, mask, driver),
                 RequestKind::Flush => unreachable!("flushes touch no rows"),

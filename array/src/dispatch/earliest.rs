@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::elements::ElementSet;
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// No place in the order of arrival.
 const NOWHERE: u64 = u64::MAX;

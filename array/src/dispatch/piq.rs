@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use super::elements::ElementSet;
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// Which batches a request may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds).
 
 use super::QueueOrder;
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// What an operation carries to be a member of a list.
 #[derive(Clone, Copy, Debug)]

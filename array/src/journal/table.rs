@@ -2,7 +2,7 @@
 
 use crate::format::in_place::InPlaceLayout;
 use crate::format::{ChecksumPage, Uuid, crc32c};
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// The CRC-32C of every page of data and parity.
 #[derive(Debug)]

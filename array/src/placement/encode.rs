@@ -8,7 +8,7 @@
 
 use stripewise_base::Nanos;
 
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::PageId;
 
 /// A row of which nothing was ever written.

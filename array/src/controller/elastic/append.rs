@@ -3,7 +3,7 @@
 use super::super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
 use crate::placement::elastic::addresses::NOWHERE;

@@ -5,7 +5,7 @@ use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::summary::encode;
 use crate::format::{Entry, EntryRole, SummaryHeader};
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::placement::elastic::contents::Content;

@@ -4,7 +4,7 @@ use super::super::{Array, members};
 use crate::bugs::Bug;
 use crate::format::crc32c;
 use crate::geometry::MEMBERS_MAX;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::{Memory, PageId};
 use crate::plan::{Path, Plan, Trust};
 

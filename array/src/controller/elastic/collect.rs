@@ -4,7 +4,7 @@
 use super::super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::{Memory, PageId};
 use crate::placement::elastic::contents::{Content, Walker};
 use crate::placement::elastic::{Collection, Elastic, Location};

@@ -3,7 +3,7 @@
 use super::super::Array;
 use super::Written;
 use crate::driver::Driver;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::placement::elastic::Location;
 use crate::plan::{Plan, Purpose};

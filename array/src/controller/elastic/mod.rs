@@ -27,7 +27,7 @@ use throttle::Admits;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::placement::elastic::addresses::NOWHERE;
 use crate::placement::elastic::buffer::Place;

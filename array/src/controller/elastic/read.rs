@@ -6,7 +6,7 @@ use super::super::{Array, members};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::crc32c;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind, Outcome};
 use crate::placement::elastic::Location;
@@ -82,7 +82,7 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         if is_held {
             let segment = log.segment_of(stripe.0);
-            log.segments.hold(segment);
+            log.segments.lock(segment);
         }
         plan
     }

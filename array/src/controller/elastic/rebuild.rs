@@ -9,7 +9,7 @@ use super::super::updates::TooManyLost;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::MemberState;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind, Outcome};
 use crate::placement::elastic::contents::Walker;
@@ -199,7 +199,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].unit = turn;
         let log = self.elastic_mut();
         let segment = log.segment_of(slot);
-        log.segments.hold(segment);
+        log.segments.lock(segment);
         self.begin(plan, driver);
     }
 

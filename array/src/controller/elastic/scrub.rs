@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].carried = 1;
         let log = self.elastic_mut();
         let segment = log.segment_of(slot);
-        log.segments.hold(segment);
+        log.segments.lock(segment);
         self.begin(plan, driver);
     }
 

@@ -9,7 +9,7 @@ use super::super::Array;
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::Copy;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::placement::elastic::durable::{PageWrite, Phase, Stage};

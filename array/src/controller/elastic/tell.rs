@@ -4,7 +4,7 @@
 use super::super::updates::TooManyLost;
 use super::super::{Array, members};
 use crate::driver::Driver;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::Memory;
 use crate::operation::{Class, Operation, OperationKind};
 use crate::placement::elastic::contents::{Content, Walker};
@@ -24,7 +24,7 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         log.durable_mut().told[walker as usize].asked = Some(copy);
         let segment = log.segment_of(copy);
-        log.segments.hold(segment);
+        log.segments.lock(segment);
         self.begin(plan, driver);
         true
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use stripewise_base::Nanos;
 
 use super::addresses::NOWHERE;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::memory::PageId;
 
 /// A place of the pool.

@@ -360,7 +360,7 @@ impl Elastic {
             flying_survivors: 0,
             homes: vec![NOWHERE; members_of_plans],
             contents: vec![Content::UNKNOWN; if has_summaries { members_of_plans } else { 0 }],
-            places: vec![crate::holds::NONE; plans as usize * geometry.data as usize],
+            places: vec![crate::ids::NONE; plans as usize * geometry.data as usize],
             capacity,
             lost_chunks: 0,
             company,

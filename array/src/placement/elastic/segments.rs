@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::bits::Bits;
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 /// What a segment is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,7 +286,7 @@ impl Segments {
 
     /// A read holds `segment`: its slots stay as they are.
     #[inline]
-    pub(crate) fn hold(&mut self, segment: u32) {
+    pub(crate) fn lock(&mut self, segment: u32) {
         self.segments[segment as usize].readers += 1;
     }
 

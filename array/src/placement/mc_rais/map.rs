@@ -5,7 +5,7 @@
 //! tells most of them without a look at the table.
 
 use super::filter::Filter;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::mix::Mix;
 use crate::table::Table;
 

@@ -30,7 +30,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::geometry::Geometry;
-use crate::holds::NONE;
+use crate::ids::NONE;
 use crate::mix::MixSection;
 use crate::request::RequestKind;
 use crate::scheme::Scheme;

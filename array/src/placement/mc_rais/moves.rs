@@ -5,7 +5,7 @@
 
 use super::map::HOME;
 use super::{Move, Unflushed, Zones};
-use crate::holds::NONE;
+use crate::ids::NONE;
 
 impl Zones {
     /// Something that began in `epoch` is over: a request, or what the controller does by itself.

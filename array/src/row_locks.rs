@@ -1,14 +1,13 @@
-//! Holds on rows: an update holds its row exclusively, a decoding read shares it.
+//! Locks of rows: an update locks its row exclusively, a decoding read shares it.
 //!
 //! Only rows in use have an entry, in a small open-addressed table that stays in the processor's cache however large
 //! the array is. Its size is fixed from the bound on plans, so nothing is allocated after the start.
 
-/// Marks the absence of a plan in a list.
-pub(crate) const NONE: u32 = u32::MAX;
+use crate::ids::NONE;
 
-/// How a plan holds its row.
+/// How a plan locks its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hold {
+pub enum RowLock {
     /// Not at all: a direct read.
     #[default]
     None,
@@ -40,12 +39,12 @@ const VACANT: Entry = Entry { row: 0, holders: 0, exclusive: false, first_waiter
 
 /// The rows in use.
 #[derive(Debug)]
-pub(crate) struct Holds {
+pub(crate) struct RowLocks {
     entries: Vec<Entry>,
     mask: usize,
 }
 
-impl Holds {
+impl RowLocks {
     /// A table for at most `rows` rows in use at once.
     pub(crate) fn new(rows: u32) -> Self {
         let size = (rows as usize * 2).next_power_of_two();
@@ -158,40 +157,40 @@ mod tests {
 
     #[test]
     fn readers_share_and_updates_exclude() {
-        let mut holds = Holds::new(4);
-        assert!(holds.try_take(7, false));
-        assert!(holds.try_take(7, false));
-        assert!(!holds.try_take(7, true));
-        assert!(!holds.give_back(7));
-        assert!(!holds.give_back(7));
-        assert!(holds.try_take(7, true));
-        assert!(!holds.try_take(7, false));
+        let mut row_locks = RowLocks::new(4);
+        assert!(row_locks.try_take(7, false));
+        assert!(row_locks.try_take(7, false));
+        assert!(!row_locks.try_take(7, true));
+        assert!(!row_locks.give_back(7));
+        assert!(!row_locks.give_back(7));
+        assert!(row_locks.try_take(7, true));
+        assert!(!row_locks.try_take(7, false));
     }
 
     #[test]
     fn a_reader_does_not_overtake_a_waiting_update() {
-        let mut holds = Holds::new(4);
-        assert!(holds.try_take(7, false));
-        holds.entry_mut(7).unwrap().first_waiter = 3;
-        assert!(!holds.try_take(7, false));
-        assert!(holds.give_back(7), "the row is now free for the plan that waits");
+        let mut row_locks = RowLocks::new(4);
+        assert!(row_locks.try_take(7, false));
+        row_locks.entry_mut(7).unwrap().first_waiter = 3;
+        assert!(!row_locks.try_take(7, false));
+        assert!(row_locks.give_back(7), "the row is now free for the plan that waits");
     }
 
     proptest! {
         #[test]
         fn the_table_agrees_with_a_map(steps in prop::collection::vec((0u64..40, any::<bool>()), 1..300)) {
-            let mut holds = Holds::new(32);
+            let mut row_locks = RowLocks::new(32);
             let mut model = std::collections::BTreeMap::new();
             for (row, take) in steps {
                 let row = row * 0x1_0000_0001;
                 if take && model.len() < 32 {
                     let free = !model.contains_key(&row);
-                    prop_assert_eq!(holds.try_take(row, true), free);
+                    prop_assert_eq!(row_locks.try_take(row, true), free);
                     model.insert(row, ());
                 } else if model.remove(&row).is_some() {
-                    prop_assert!(!holds.give_back(row));
+                    prop_assert!(!row_locks.give_back(row));
                 }
-                prop_assert_eq!(holds.len(), model.len());
+                prop_assert_eq!(row_locks.len(), model.len());
             }
         }
     }
