@@ -88,7 +88,7 @@ pub(crate) struct RequestSlot {
     /// A flush that waits, or waited, for what was in a volatile write cache.
     pub(crate) emptied: bool,
     /// A flush that waits, or waited, for late parity.
-    pub(crate) settled: bool,
+    pub(crate) deferred_flushed: bool,
     /// A flush whose element flushes were issued.
     pub(crate) flushed: bool,
     /// Next free slot.

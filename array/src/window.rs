@@ -51,7 +51,7 @@ pub(crate) struct Window {
     /// Rows whose parity could not be computed because too much was lost: what it covers is nothing any more.
     stale: BTreeSet<u64>,
     /// The whole window is being emptied.
-    pub(crate) settling: bool,
+    pub(crate) flushes_deferred: bool,
     /// When the idle timer is due, if it is set.
     pub(crate) timer: Option<Nanos>,
 }
@@ -82,7 +82,7 @@ impl Window {
             pins: vec![0; elements as usize],
             pins_max,
             stale: BTreeSet::new(),
-            settling: false,
+            flushes_deferred: false,
             timer: None,
         }
     }

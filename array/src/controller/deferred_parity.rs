@@ -60,23 +60,23 @@ impl<M: Memory> Array<M> {
     }
 
     /// Empties one slot of the window, if it is to be emptied and a plan is free. False when there is nothing to do.
-    pub(super) fn settle_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        if !self.window.settling || self.free_plan == NONE {
+    pub(super) fn flush_one_deferred<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
+        if !self.window.flushes_deferred || self.free_plan == NONE {
             return false;
         }
         match self.window.oldest() {
             Some(row) => self.update_parity(row, NONE, driver),
-            None => self.window.settling = false,
+            None => self.window.flushes_deferred = false,
         }
         true
     }
 
     /// A flush waits for all parity that is late or under way, because what it covers must bear the loss of an element.
     /// False when a plan or an attachment is wanting; it goes on later.
-    pub(super) fn settle_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
+    pub(super) fn flush_deferred_for<D: Driver<M>>(&mut self, id: u32, driver: &mut D) -> bool {
         // What a journal has, with what parity covers, needs no parity to be durable.
         let is_durable = self.journal.is_some();
-        if self.requests[id as usize].settled || is_durable || self.has_bug(Bug::LateParityKept) {
+        if self.requests[id as usize].deferred_flushed || is_durable || self.has_bug(Bug::LateParityKept) {
             return true;
         }
         while let Some(row) = self.window.oldest() {
@@ -89,7 +89,7 @@ impl<M: Memory> Array<M> {
         if may_owe && !self.wait_for_all(id, Self::owes_parity) {
             return false;
         }
-        self.requests[id as usize].settled = true;
+        self.requests[id as usize].deferred_flushed = true;
         true
     }
 
@@ -115,7 +115,7 @@ impl<M: Memory> Array<M> {
         let idle = self.scheme.parity.idle.0;
         let idle_at = if self.under_way > 0 { self.now + idle } else { self.last_active + idle };
         if idle_at <= self.now {
-            self.window.settling = true;
+            self.window.flushes_deferred = true;
         } else {
             self.window.timer = Some(idle_at);
             driver.set_timer(idle_at);
@@ -275,7 +275,7 @@ impl<M: Memory> Array<M> {
         let Some(journal) = self.journal.as_ref().filter(|journal| journal.late > 0) else { return false };
         let Some(row) = self.window.oldest() else { return false };
         if journal.is_full {
-            return !std::mem::replace(&mut self.window.settling, true);
+            return !std::mem::replace(&mut self.window.flushes_deferred, true);
         }
         let middle = journal.ring.middle();
         let record = self.window.record(row);
@@ -288,13 +288,13 @@ impl<M: Memory> Array<M> {
 
     /// A walk over rows waits until their parity is that of their data. Nothing if it need not; else whether making it so is
     /// begun now.
-    pub(super) fn settle_for_walk(&mut self) -> Option<bool> {
+    pub(super) fn flush_deferred_for_walk(&mut self) -> Option<bool> {
         let is_leaving = |plan: &Plan| plan.is_under_way && plan.defers;
         let is_late = |array: &Self| array.window.late_rows() > 0 || array.plans.iter().any(is_leaving);
         if !self.window.is_open() || !self.is_walking() || !is_late(self) {
             return None;
         }
-        Some(!self.window.is_empty() && !std::mem::replace(&mut self.window.settling, true))
+        Some(!self.window.is_empty() && !std::mem::replace(&mut self.window.flushes_deferred, true))
     }
 
     /// The plan's row has its parity, or never will: elements need not keep what it covered.

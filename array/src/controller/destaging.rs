@@ -89,7 +89,7 @@ impl<M: Memory> Array<M> {
         self.acquire(plan, RowLock::Exclusive, driver);
         if self.window.is_open() {
             self.enter_window(NONE, out.row, wanted, driver);
-            self.window.settling |= self.cache.as_ref().is_some_and(|cache| cache.draining);
+            self.window.flushes_deferred |= self.cache.as_ref().is_some_and(|cache| cache.draining);
         }
         true
     }

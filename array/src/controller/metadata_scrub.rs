@@ -121,7 +121,7 @@ impl<M: Memory> Array<M> {
         if M::CARRIES_DATA && self.superblock_on_elements().is_some() {
             self.stop_scrub();
             self.metadata.begin(true);
-            self.settle(driver);
+            self.poll(driver);
         }
     }
 
@@ -388,7 +388,7 @@ impl<M: Memory> Array<M> {
                 has_journal = false;
                 journal.leave_behind(record + 1);
                 // Records with what late parity covers are finished when that parity is written.
-                self.window.settling = !self.window.is_empty();
+                self.window.flushes_deferred = !self.window.is_empty();
             }
         }
         has_superblocks && has_checkpoint && has_intent && has_journal

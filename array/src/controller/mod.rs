@@ -361,7 +361,7 @@ impl<M: Memory> Array<M> {
         self.under_way += 1;
         self.last_active = now;
         self.take_request(id, driver);
-        self.settle(driver);
+        self.poll(driver);
         Ok(())
     }
 
@@ -410,7 +410,7 @@ impl<M: Memory> Array<M> {
     ) {
         self.advance(now);
         self.operation_over(id, outcome, timing, driver);
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// When operation `id`, which is under way, was put into its element's queue.
@@ -436,7 +436,7 @@ impl<M: Memory> Array<M> {
     pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
         self.advance(now);
         self.computation_over(plan, driver);
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// A time that the controller asked for has come.
@@ -453,7 +453,7 @@ impl<M: Memory> Array<M> {
         if let Some(coordination) = &mut self.coordination {
             coordination.timer(now, activity, driver);
         }
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// An element is gone: what is queued for it ends, rows on it are degraded from now on. Operations in flight on it
@@ -461,7 +461,7 @@ impl<M: Memory> Array<M> {
     pub fn element_failed<D: Driver<M>>(&mut self, now: Nanos, element: u16, driver: &mut D) {
         self.advance(now);
         self.fail(element, driver);
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// An element that refused an operation may take one now.
@@ -476,10 +476,10 @@ impl<M: Memory> Array<M> {
         self.gather_flush();
         self.drain_encode();
         self.drain_cache();
-        self.window.settling = !self.window.is_empty();
+        self.window.flushes_deferred = !self.window.is_empty();
         self.drain_log();
         self.drain_elastic();
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// Offers queued operations to every element that may take one.
@@ -530,9 +530,9 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The plans that were given their row go on, then requests that wait for plans are cut.
+    /// Does all work that has become possible: plans that were given their row continue, then waiting requests are split.
     #[inline]
-    fn settle<D: Driver<M>>(&mut self, driver: &mut D) {
+    fn poll<D: Driver<M>>(&mut self, driver: &mut D) {
         loop {
             if let Some(plan) = self.woken.pop_front() {
                 self.begin(plan, driver);
@@ -551,7 +551,7 @@ impl<M: Memory> Array<M> {
                 && !self.append_one(driver)
                 && !self.summarise_one(driver)
                 && !self.collect_one(driver)
-                && !self.settle_one(driver)
+                && !self.flush_one_deferred(driver)
                 && !self.commit_one(driver)
                 && !self.sync_one(driver)
                 && !self.walk_one(driver)

@@ -94,7 +94,7 @@ impl<M: Memory> Array<M> {
             self.elastic_mut().durable_mut().begin_scrub();
         }
         self.begin_metadata_scrub();
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// How far a scrub is: segments (log) or rows (in place) that were looked at, and those that there are. Nothing if none
@@ -139,7 +139,7 @@ impl<M: Memory> Array<M> {
         if let Some(log) = &mut self.elastic {
             log.is_starved = is_starved;
         }
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// Whether an element is being rebuilt, or a scrub goes on.

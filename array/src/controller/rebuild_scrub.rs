@@ -19,7 +19,7 @@ impl<M: Memory> Array<M> {
             if self.resync.is_some() {
                 return false;
             }
-            if let Some(begins) = self.settle_for_walk() {
+            if let Some(begins) = self.flush_deferred_for_walk() {
                 return begins;
             }
             let rebuilds =

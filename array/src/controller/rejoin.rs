@@ -114,7 +114,7 @@ impl<M: Memory> Array<M> {
         } else {
             self.rejoin_in_place(element, how);
         }
-        self.settle(driver);
+        self.poll(driver);
         Ok(())
     }
 

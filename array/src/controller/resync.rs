@@ -181,7 +181,7 @@ impl<M: Memory> Array<M> {
     /// Begins to make right what a loss of power left: the first call after [`Self::restart`] or [`Self::open`].
     pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.advance(now);
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// Whether parity is still being made right after a loss of power. Requests wait for the end of that.

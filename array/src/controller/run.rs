@@ -449,7 +449,7 @@ impl<M: Memory> Array<M> {
         self.any_failed = true;
         self.slow.set(element, false);
         // Rows on the element bear no other loss: none of them is left late.
-        self.window.settling = !self.window.is_empty();
+        self.window.flushes_deferred = !self.window.is_empty();
         if let Some(log) = &mut self.log {
             log.lose(element);
         }

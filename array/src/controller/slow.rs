@@ -45,7 +45,7 @@ impl<M: Memory> Array<M> {
             }
             self.reads.is_active = true;
         }
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// Whether an element was last reported slow.

@@ -233,7 +233,7 @@ impl<M: Memory> Array<M> {
             && self.encode_flush_for(id)
             && self.cache_flush_for(id, driver)
             && self.elastic_flush_for(id, driver)
-            && self.settle_for(id, driver);
+            && self.flush_deferred_for(id, driver);
         if !is_drained {
             return false;
         }

@@ -22,6 +22,6 @@ impl<M: Memory> Array<M> {
             durable.superblock.is_clean = durable.superblock.version > 1;
             durable.is_news = true;
         }
-        self.settle(driver);
+        self.poll(driver);
     }
 }

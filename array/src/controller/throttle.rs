@@ -16,7 +16,7 @@ impl<M: Memory> Array<M> {
             let left = self.allowance.unwrap_or(0).min(0);
             left.saturating_add(pages.try_into().unwrap_or(i64::MAX))
         });
-        self.settle(driver);
+        self.poll(driver);
     }
 
     /// Whether an element is being rebuilt, or a scrub goes on, and nothing more is allowed.

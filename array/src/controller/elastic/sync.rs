@@ -63,7 +63,7 @@ impl<M: Memory> Array<M> {
         self.advance(now);
         if self.is_kept() && !self.read_only && self.elastic.is_some() {
             self.elastic_mut().durable_mut().sync.is_asked = true;
-            self.settle(driver);
+            self.poll(driver);
         }
     }
 
