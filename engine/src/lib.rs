@@ -35,7 +35,6 @@
 
 mod backend;
 mod clock;
-mod desk;
 mod discards;
 mod engine;
 mod error;
@@ -44,6 +43,7 @@ mod handle;
 mod incidents;
 mod jobs;
 mod media;
+mod member_io;
 pub mod owner;
 mod plain;
 mod record;
@@ -58,7 +58,6 @@ mod ways;
 
 pub use backend::{Backend, Ended, Pages, Payload};
 pub use clock::Timekeeping;
-pub use desk::{Counts, ElementCounts, Failure, Observer};
 pub use discards::Trims;
 pub use engine::{
     ElementState, ElementStatus, Engine, Options, Progress, Rate, ScrubStatus, Status, Way, capabilities,
@@ -69,6 +68,7 @@ pub use files::ElementFile;
 pub use incidents::Incident;
 pub use jobs::{Completion, Request, Ticket};
 pub use media::{FileMedia, Returning, superblocks_of};
+pub use member_io::{Counts, ElementCounts, Failure, Observer};
 pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;

@@ -29,7 +29,7 @@ impl<B: Backend> Engine<B> {
         let settled = self.settle();
         if settled.is_err() {
             // What stands still must not keep the program from ending.
-            self.desk.backend.let_go(self.array.memory());
+            self.member_io.backend.let_go(self.array.memory());
         }
         settled.map(|()| self.array.metadata_scrubbed().0)
     }
@@ -42,21 +42,21 @@ impl<B: Backend> Engine<B> {
             return Ok(());
         }
         let now = self.clock.now();
-        self.desk.told(|| Event::Drained { now });
-        self.array.drain(now, &mut self.desk);
-        self.desk.told(|| Event::Checkpoint { now });
-        self.array.checkpoint(now, &mut self.desk);
+        self.member_io.told(|| Event::Drained { now });
+        self.array.drain(now, &mut self.member_io);
+        self.member_io.told(|| Event::Checkpoint { now });
+        self.array.checkpoint(now, &mut self.member_io);
         self.finish()?;
         self.flush()?;
         // What a flush leads to may go on behind it.
         self.finish()?;
         let now = self.clock.now();
-        self.desk.told(|| Event::VerifySuperblocks { now });
-        self.array.verify_superblocks(now, &mut self.desk);
+        self.member_io.told(|| Event::VerifySuperblocks { now });
+        self.array.verify_superblocks(now, &mut self.member_io);
         self.finish()?;
         let now = self.clock.now();
-        self.desk.told(|| Event::Stopped { now });
-        self.array.stop(now, &mut self.desk);
+        self.member_io.told(|| Event::Stopped { now });
+        self.array.stop(now, &mut self.member_io);
         self.finish()
     }
 
@@ -65,10 +65,10 @@ impl<B: Backend> Engine<B> {
     /// # Errors
     /// When a transcript could not be written to its end.
     pub fn end(mut self) -> Result<Vec<B::Element>, EngineError> {
-        self.desk.told(|| Event::Closed);
-        let written = self.desk.scribe.take().map_or(Ok(()), |scribe| scribe.finish());
-        self.desk.backend.let_go(self.array.memory());
+        self.member_io.told(|| Event::Closed);
+        let written = self.member_io.scribe.take().map_or(Ok(()), |scribe| scribe.finish());
+        self.member_io.backend.let_go(self.array.memory());
         written?;
-        Ok(self.desk.backend.into_elements().into_iter().flatten().collect())
+        Ok(self.member_io.backend.into_elements().into_iter().flatten().collect())
     }
 }

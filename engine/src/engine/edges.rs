@@ -8,9 +8,9 @@ use stripewise_array::format::Uuid;
 
 use super::Engine;
 use crate::backend::Backend;
-use crate::desk::Failure;
 use crate::error::EngineError;
 use crate::incidents::Incident;
+use crate::member_io::Failure;
 use crate::troubles::Troubles;
 
 /// What was seen last.
@@ -32,12 +32,12 @@ pub(super) struct Edges {
 impl<B: Backend> Engine<B> {
     /// The first incident that was not taken yet.
     pub fn take_incident(&mut self) -> Option<Incident> {
-        self.desk.incidents.take()
+        self.member_io.incidents.take()
     }
 
     /// Incidents that were not taken in time, so that there was no room for them.
     pub fn incidents_left_out(&self) -> u64 {
-        self.desk.incidents.left_out()
+        self.member_io.incidents.left_out()
     }
 
     /// Whether the array takes no writes.
@@ -47,7 +47,7 @@ impl<B: Backend> Engine<B> {
 
     /// Where an element is, or was before it failed.
     pub fn element_path(&self, element: u16) -> Option<&Path> {
-        self.desk.backend.path(element)
+        self.member_io.backend.path(element)
     }
 
     /// What its superblocks call the array and `element`; none where the array has no metadata.
@@ -58,19 +58,20 @@ impl<B: Backend> Engine<B> {
 
     /// What went wrong on `element` since the array is served.
     pub fn troubles(&self, element: u16) -> Troubles {
-        self.desk.troubles_of(element)
+        self.member_io.troubles_of(element)
     }
 
     /// How often something went wrong on any element, in a number that only grows; it is a cheap sign that there is something
     /// to look at.
     pub fn trouble_count(&self) -> u64 {
-        self.desk.trouble_count
+        self.member_io.trouble_count
     }
 
     /// Pages that a log could not read and wrote again elsewhere, and what scrubs repaired; in place the repairs of its
     /// elements; copies of metadata in both.
     pub fn repairs(&self) -> u64 {
-        let in_place = (0..self.desk.backend.count()).map(|element| self.troubles(element).repairs).sum();
+        let in_place =
+            (0..self.member_io.backend.count()).map(|element| self.troubles(element).repairs).sum();
         let log =
             self.array.elastic_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
         let metadata = self.edges.metadata_repairs.0 + self.edges.metadata_repairs.1;
@@ -94,7 +95,7 @@ impl<B: Backend> Engine<B> {
     #[inline]
     pub(super) fn watch_edges(&mut self) {
         let rebuild = self.array.rebuilding();
-        self.desk.rebuilt = rebuild.map(|(element, ..)| element);
+        self.member_io.rebuilt = rebuild.map(|(element, ..)| element);
         if rebuild.map(|(element, ..)| element) != self.edges.rebuild || rebuild.is_some() {
             self.watch_rebuild(rebuild);
         }
@@ -102,17 +103,17 @@ impl<B: Backend> Engine<B> {
         if is_scrubbing || self.edges.is_scrubbing {
             self.watch_scrub(is_scrubbing);
         }
-        let starved = self.desk.is_starved().then(|| self.desk.is_starved_beyond_parity());
+        let starved = self.member_io.is_starved().then(|| self.member_io.is_starved_beyond_parity());
         if starved != self.edges.starved {
             self.edges.starved = starved;
-            self.desk.incidents.note(match starved {
+            self.member_io.incidents.note(match starved {
                 Some(is_beyond_parity) => Incident::OutOfSpace { is_beyond_parity },
                 None => Incident::SpaceBack,
             });
         }
         if !self.edges.is_epoch_ending && self.array.is_epoch_ending() {
             self.edges.is_epoch_ending = true;
-            self.desk.incidents.note(Incident::ReadOnly);
+            self.member_io.incidents.note(Incident::ReadOnly);
         }
     }
 
@@ -121,16 +122,16 @@ impl<B: Backend> Engine<B> {
         if let Some(before) = self.edges.rebuild.filter(|_| element != self.edges.rebuild) {
             let is_complete = !self.array.is_failed(before);
             let lost = self.array.rebuild_lost();
-            self.desk.incidents.note(Incident::RebuildEnded { element: before, lost, is_complete });
+            self.member_io.incidents.note(Incident::RebuildEnded { element: before, lost, is_complete });
             self.edges.halted = None;
         }
         if let Some((element, _, total)) = rebuild.filter(|_| element != self.edges.rebuild) {
-            self.desk.incidents.note(Incident::RebuildBegan { element, total: total.into() });
+            self.member_io.incidents.note(Incident::RebuildBegan { element, total: total.into() });
         }
         self.edges.rebuild = element;
         let halted = self.array.rebuild_halted();
         if let (Some(element), Some(why)) = (element, halted.filter(|_| self.edges.halted.is_none())) {
-            self.desk.incidents.note(Incident::RebuildHalted { element, reason: why.to_string() });
+            self.member_io.incidents.note(Incident::RebuildHalted { element, reason: why.to_string() });
         }
         self.edges.halted = halted;
     }
@@ -150,7 +151,7 @@ impl<B: Backend> Engine<B> {
         }
         if self.edges.is_scrubbing && !is_scrubbing {
             let is_complete = !std::mem::take(&mut self.edges.is_scrub_stopped);
-            self.desk.incidents.note(Incident::ScrubEnded {
+            self.member_io.incidents.note(Incident::ScrubEnded {
                 pages: counts.pages,
                 bad: counts.bad,
                 repaired: counts.repaired,

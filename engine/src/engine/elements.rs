@@ -8,11 +8,11 @@ use stripewise_array::{RejoinError, Rejoining};
 
 use super::Engine;
 use crate::backend::Backend;
-use crate::desk::Failure;
 use crate::error::EngineError;
 use crate::files::ElementFile;
 use crate::incidents::Incident;
 use crate::media::{FileMedia, Returning};
+use crate::member_io::Failure;
 use crate::store::Store;
 use crate::transcript::Event;
 use crate::ways::Files;
@@ -46,10 +46,10 @@ impl<B: Backend> Engine<B> {
 
     pub(super) fn fail_because(&mut self, element: u16, why: Failure) -> Result<(), EngineError> {
         self.exists(element)?;
-        self.desk.fail(element, why);
+        self.member_io.fail(element, why);
         let now = self.clock.now();
-        self.desk.told(|| Event::Failed { now, element });
-        self.array.element_failed(now, element, &mut self.desk);
+        self.member_io.told(|| Event::Failed { now, element });
+        self.array.element_failed(now, element, &mut self.member_io);
         self.pump();
         self.watch_edges();
         Ok(())
@@ -61,7 +61,7 @@ impl<B: Backend> Engine<B> {
     /// When there is no such element.
     pub fn failure(&self, element: u16) -> Result<Option<&Failure>, EngineError> {
         self.exists(element)?;
-        Ok(self.desk.failure(element))
+        Ok(self.member_io.failure(element))
     }
 
     /// Begins to read everything that the array holds and to repair what is bad, at the rate that is set.
@@ -71,39 +71,39 @@ impl<B: Backend> Engine<B> {
     pub fn scrub(&mut self) {
         self.fail_shrunk();
         let now = self.clock.now();
-        self.desk.told(|| Event::Scrub { now });
-        self.array.scrub(now, &mut self.desk);
+        self.member_io.told(|| Event::Scrub { now });
+        self.array.scrub(now, &mut self.member_io);
         self.watch_edges();
     }
 
     /// Takes files out of service that have become smaller than what the array uses of them.
     fn fail_shrunk(&mut self) {
         let needed = u64::from(self.array.element_pages()) * u64::from(self.page_bytes());
-        for element in 0..self.desk.backend.count() {
+        for element in 0..self.member_io.backend.count() {
             let is_there = !self.array.is_failed(element) && self.array.bears_loss_of(element);
-            let path = self.desk.backend.path(element).filter(|_| is_there);
+            let path = self.member_io.backend.path(element).filter(|_| is_there);
             let found = path.and_then(|path| std::fs::metadata(path).ok()).filter(std::fs::Metadata::is_file);
             let Some(bytes) = found.map(|found| found.len()).filter(|&bytes| bytes < needed) else {
                 continue;
             };
-            self.desk.fail(element, Failure::Shrunk { bytes, needed });
+            self.member_io.fail(element, Failure::Shrunk { bytes, needed });
             let now = self.clock.now();
-            self.desk.told(|| Event::Failed { now, element });
-            self.array.element_failed(now, element, &mut self.desk);
+            self.member_io.told(|| Event::Failed { now, element });
+            self.array.element_failed(now, element, &mut self.member_io);
             self.has_news = true;
         }
     }
 
     /// Stops a scrub; what it found stays counted.
     pub fn stop_scrub(&mut self) {
-        self.desk.told(|| Event::StopScrub);
+        self.member_io.told(|| Event::StopScrub);
         self.note_stopped_scrub();
         self.array.stop_scrub();
         self.watch_edges();
     }
 
     pub(super) fn exists(&self, element: u16) -> Result<(), EngineError> {
-        let elements = self.desk.backend.count();
+        let elements = self.member_io.backend.count();
         if element < elements {
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl<B: Backend> Engine<B> {
         self.exists(element)?;
         self.array.check_rejoin(element, how)?;
         // Whatever these bring is about the one that was there before.
-        match self.desk.in_flight(element) {
+        match self.member_io.in_flight(element) {
             0 => Ok(()),
             operations => Err(EngineError::InFlight { element, operations }),
         }
@@ -161,13 +161,13 @@ impl<B: Backend> Engine<B> {
         incident: Incident,
     ) -> Result<(), EngineError> {
         self.check_rejoin(element, how)?;
-        self.desk.restore(element, store);
-        self.desk.incidents.note(incident);
+        self.member_io.restore(element, store);
+        self.member_io.incidents.note(incident);
         let now = self.clock.now();
-        if let Some(scribe) = &mut self.desk.scribe {
+        if let Some(scribe) = &mut self.member_io.scribe {
             scribe.rejoin(now, element, how);
         }
-        self.array.rejoin(now, element, how, &mut self.desk)?;
+        self.array.rejoin(now, element, how, &mut self.member_io)?;
         self.pump();
         self.watch_edges();
         Ok(())
@@ -178,7 +178,7 @@ impl<B: Backend> Engine<B> {
         if self.spares.waiting.is_empty() || self.is_read_only {
             return;
         }
-        for element in 0..self.desk.backend.count() {
+        for element in 0..self.member_io.backend.count() {
             let Some(&(_, pages)) = self.spares.waiting.front() else { return };
             let uuid = Uuid([0; 16]);
             let how = Rejoining::Replacement { element: uuid, pages };

@@ -20,9 +20,9 @@ use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
 use crate::clock::{Clock, Timekeeping};
-use crate::desk::{Counts, Desk, Failure, Over};
 use crate::error::{EngineError, Failed, Rejected};
 use crate::jobs::{Completion, Jobs, Request, Ticket};
+use crate::member_io::{Counts, Failure, MemberIo, Over};
 use crate::owner::Keeper;
 use crate::plain::Order;
 use crate::starved::{GRACE, Waiting, bits};
@@ -102,7 +102,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Engine<B: Backend = Files> {
     // Before the memory whose pages it was given: it is dropped first, and waits for them.
-    desk: Desk<B>,
+    member_io: MemberIo<B>,
     array: Array<Pages>,
     clock: Clock,
     pace: Pace,
@@ -127,7 +127,7 @@ impl<B: Backend> Engine<B> {
         let watch = Watch::new(backend.count(), options.slow);
         let starved = Waiting::new(options.timeout, borne);
         Self {
-            desk: Desk::new(backend, options.window, jobs, starved, watch, options.timeout),
+            member_io: MemberIo::new(backend, options.window, jobs, starved, watch, options.timeout),
             array,
             clock: Clock::new(options.time),
             pace: Pace::new(options.rate),
@@ -149,7 +149,7 @@ impl<B: Backend> Engine<B> {
 
     /// Bytes of a page: requests that are made of whole ones cost least.
     pub fn page_bytes(&self) -> u32 {
-        self.desk.jobs.page_bytes()
+        self.member_io.jobs.page_bytes()
     }
 
     /// The controller.
@@ -164,12 +164,12 @@ impl<B: Backend> Engine<B> {
 
     /// Operations done so far.
     pub fn counts(&self) -> Counts {
-        self.desk.counts()
+        self.member_io.counts()
     }
 
     /// Shows every plan to `observer` from now on.
     pub fn observe(&mut self, observer: impl FnMut(&PlanView<'_>) + Send + 'static) {
-        self.desk.observer = Some(Box::new(observer));
+        self.member_io.observer = Some(Box::new(observer));
     }
 
     /// Fills `into` from the array's bytes at `offset`.
@@ -217,13 +217,13 @@ impl<B: Backend> Engine<B> {
         }
         let now = self.clock.now();
         let wants_space = matches!(request, Request::Write { .. } | Request::Zero { .. } | Request::Flush);
-        if wants_space && self.desk.is_starved_beyond_parity() {
-            return Ok(self.desk.jobs.refuse(request));
+        if wants_space && self.member_io.is_starved_beyond_parity() {
+            return Ok(self.member_io.jobs.refuse(request));
         }
-        if self.desk.jobs.is_full(&request) {
+        if self.member_io.jobs.is_full(&request) {
             return Err(Rejected { error: SubmitError::Busy, request });
         }
-        let ticket = self.desk.jobs.push(now, request, self.erases());
+        let ticket = self.member_io.jobs.push(now, request, self.erases());
         self.pump();
         Ok(ticket)
     }
@@ -242,13 +242,13 @@ impl<B: Backend> Engine<B> {
 
     /// The request that was done first of those not yet returned, without working for it.
     pub fn take_completion(&mut self) -> Option<Completion> {
-        self.desk.jobs.take_done()
+        self.member_io.jobs.take_done()
     }
 
     /// Does what can be done without waiting. False when there was nothing, and when another host took the array over. While
     /// this host cannot confirm that it owns the array, reads, completions and timeouts go on, and members get no writes.
     pub fn turn(&mut self) -> bool {
-        if self.desk.taken_over().is_some() {
+        if self.member_io.taken_over().is_some() {
             return false;
         }
         let mut is_anything = std::mem::take(&mut self.has_news);
@@ -256,9 +256,10 @@ impl<B: Backend> Engine<B> {
         is_anything |= self.exchange();
         is_anything |= self.fail_unconfirmed();
         is_anything |= self.tell_of_space();
-        if self.desk.is_starved_for_long() {
+        if self.member_io.is_starved_for_long() {
             let now = self.clock.now();
-            is_anything |= self.desk.jobs.refuse_stuck(now, now.saturating_sub(GRACE.as_nanos() as Nanos));
+            is_anything |=
+                self.member_io.jobs.refuse_stuck(now, now.saturating_sub(GRACE.as_nanos() as Nanos));
         }
         is_anything |= self.fire_timers();
         is_anything |= self.keep_pace();
@@ -273,28 +274,28 @@ impl<B: Backend> Engine<B> {
 
     /// Hands on to elements what waits for them, and tells the controller what is over. Whether anything is.
     fn exchange(&mut self) -> bool {
-        for element in self.desk.look_at_fence() {
-            self.desk.told(|| Event::Ready { element });
+        for element in self.member_io.look_at_fence() {
+            self.member_io.told(|| Event::Ready { element });
             self.array.element_ready(element);
         }
         self.dispatch();
-        self.desk.wait_at_fence();
-        self.desk.retry(self.array.memory());
-        self.desk.backend.submit(self.array.memory());
+        self.member_io.wait_at_fence();
+        self.member_io.retry(self.array.memory());
+        self.member_io.backend.submit(self.array.memory());
         let mut is_anything = false;
         let mut now = self.clock.now();
         for _ in 0..B::BATCH {
-            let Some(over) = self.desk.take(self.array.memory()) else { break };
+            let Some(over) = self.member_io.take(self.array.memory()) else { break };
             let took_ns = self.clock.tick(over.took_ns);
-            if self.clock.is_counted() || !self.desk.backend.is_over_before_taken() {
+            if self.clock.is_counted() || !self.member_io.backend.is_over_before_taken() {
                 now = self.clock.now();
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
             let Over { id, element, outcome, .. } = over;
-            self.desk.told(|| Event::Completed { now, id, outcome, took_ns });
-            self.array.completed(now, id, outcome, timing, &mut self.desk);
-            if self.desk.take_refusal(element) {
-                self.desk.told(|| Event::Ready { element });
+            self.member_io.told(|| Event::Completed { now, id, outcome, took_ns });
+            self.array.completed(now, id, outcome, timing, &mut self.member_io);
+            if self.member_io.take_refusal(element) {
+                self.member_io.told(|| Event::Ready { element });
                 self.array.element_ready(element);
             }
             is_anything = true;
@@ -307,13 +308,13 @@ impl<B: Backend> Engine<B> {
         if self.turn() {
             return true;
         }
-        if self.desk.taken_over().is_some() {
+        if self.member_io.taken_over().is_some() {
             return false;
         }
         let at = self.next_wake();
-        if self.desk.backend.in_flight() > 0 {
+        if self.member_io.backend.in_flight() > 0 {
             let now = self.clock.now();
-            self.desk.backend.wait(at.map(|at| Duration::from_nanos(at.saturating_sub(now))));
+            self.member_io.backend.wait(at.map(|at| Duration::from_nanos(at.saturating_sub(now))));
             return true;
         }
         let Some(at) = at else { return false };
@@ -326,29 +327,29 @@ impl<B: Backend> Engine<B> {
         let now = self.clock.now();
         let at = self.next_wake().map(|at| Duration::from_nanos(at.saturating_sub(now)));
         // Nothing else wakes this thread when another host takes the array over.
-        let heartbeat = self.desk.keeper.as_ref().map(|(keeper, _)| keeper.interval());
-        [at, heartbeat, self.desk.backend.patience()].into_iter().flatten().min()
+        let heartbeat = self.member_io.keeper.as_ref().map(|(keeper, _)| keeper.interval());
+        [at, heartbeat, self.member_io.backend.patience()].into_iter().flatten().min()
     }
 
     /// What becomes readable when an element has done something; none where [`Engine::turn`] itself waits for elements.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.desk.backend.fd()
+        self.member_io.backend.fd()
     }
 
     /// Keeps the array for this host: what `keeper` claimed before the array was assembled.
     pub fn keep(&mut self, mut keeper: Keeper, superblock: &Superblock) {
         keeper.assembled(&self.opened.positions);
-        self.desk.keeper = Some((keeper, Box::new(superblock.clone())));
+        self.member_io.keeper = Some((keeper, Box::new(superblock.clone())));
     }
 
     #[cfg(test)]
     pub(crate) fn keeper(&self) -> &Keeper {
-        &self.desk.keeper.as_ref().expect("it is kept").0
+        &self.member_io.keeper.as_ref().expect("it is kept").0
     }
 
     /// Which host owns the array; none where it has no page for that.
     pub fn owner(&self) -> Option<&Owner> {
-        self.desk.keeper.as_ref().map(|(keeper, _)| keeper.owner())
+        self.member_io.keeper.as_ref().map(|(keeper, _)| keeper.owner())
     }
 
     /// Whether this host still owns the array, or it has no owner.
@@ -356,13 +357,13 @@ impl<B: Backend> Engine<B> {
     /// # Errors
     /// Which host took it over. Nothing is written any more then; the engine is to be dropped.
     pub fn is_owner(&self) -> Result<(), EngineError> {
-        self.desk.taken_over().map_or(Ok(()), |error| Err(error.into()))
+        self.member_io.taken_over().map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// Does what is left to do.
     fn finish(&mut self) -> Result<(), EngineError> {
         while self.step() {
-            if self.desk.is_starved_beyond_parity() {
+            if self.member_io.is_starved_beyond_parity() {
                 return Err(Failed::NoSpace.into());
             }
         }
@@ -371,17 +372,17 @@ impl<B: Backend> Engine<B> {
 
     /// Tells the controller when elements have no space, and when they have some again. Whether it is news.
     fn tell_of_space(&mut self) -> bool {
-        if self.desk.is_starved() {
+        if self.member_io.is_starved() {
             let rebuilt = self.array.rebuilding().map(|(element, ..)| element);
             let is_gone = |&element: &u16| self.array.is_failed(element) || rebuilt == Some(element);
-            self.desk.note_gone(bits((0..self.desk.backend.count()).filter(is_gone)));
+            self.member_io.note_gone(bits((0..self.member_io.backend.count()).filter(is_gone)));
         }
-        let is_starved = self.desk.is_starved_beyond_parity();
+        let is_starved = self.member_io.is_starved_beyond_parity();
         let is_news = std::mem::replace(&mut self.was_starved, is_starved) != is_starved;
         if is_news {
             let now = self.clock.now();
-            self.desk.told(|| Event::Starved { now, is_starved });
-            self.array.starve(now, is_starved, &mut self.desk);
+            self.member_io.told(|| Event::Starved { now, is_starved });
+            self.array.starve(now, is_starved, &mut self.member_io);
         }
         is_news
     }
@@ -392,52 +393,52 @@ impl<B: Backend> Engine<B> {
             return false;
         }
         let now = self.clock.now();
-        let Desk { watch, .. } = &self.desk;
+        let MemberIo { watch, .. } = &self.member_io;
         if now < watch.next_look() {
             return false;
         }
         let awaited: Vec<bool> =
-            (0..self.desk.backend.count()).map(|element| self.desk.is_awaited(element)).collect();
-        let seen = self.desk.watch.look(now, |element| awaited[usize::from(element)]);
+            (0..self.member_io.backend.count()).map(|element| self.member_io.is_awaited(element)).collect();
+        let seen = self.member_io.watch.look(now, |element| awaited[usize::from(element)]);
         for &(element, what) in &seen {
             if let Seen::Long(still_ns) = what {
-                self.desk.note_slow(element, still_ns);
+                self.member_io.note_slow(element, still_ns);
                 continue;
             }
             let is_slow = what == Seen::Slow;
-            self.desk.told(|| Event::Slow { now, element, is_slow });
-            self.array.element_slow(now, element, is_slow, &mut self.desk);
+            self.member_io.told(|| Event::Slow { now, element, is_slow });
+            self.array.element_slow(now, element, is_slow, &mut self.member_io);
         }
         !seen.is_empty()
     }
 
     /// Whether elements can be seen to stand still: not where this thread itself waits for each, or where time is counted.
     fn watches(&self) -> bool {
-        self.desk.backend.is_over_before_taken() && !self.clock.is_counted()
+        self.member_io.backend.is_over_before_taken() && !self.clock.is_counted()
     }
 
     /// Fails members whose page of the owner was not confirmed for as long as an operation may take, while writes wait for that:
     /// a member that hangs is given no operation that could time out, and without it the others may be enough. Whether any is.
     fn fail_unconfirmed(&mut self) -> bool {
-        let unconfirmed = self.desk.unconfirmed();
+        let unconfirmed = self.member_io.unconfirmed();
         for &element in &unconfirmed {
             // There is such a member.
-            let _ = self.fail_because(element, Failure::Unconfirmed { waited: self.desk.timeout });
+            let _ = self.fail_because(element, Failure::Unconfirmed { waited: self.member_io.timeout });
         }
         !unconfirmed.is_empty()
     }
 
     /// Offers operations that wait to their elements.
     fn dispatch(&mut self) {
-        if let Some(scribe) = &mut self.desk.scribe {
+        if let Some(scribe) = &mut self.member_io.scribe {
             scribe.dispatch();
         }
-        self.array.dispatch(&mut self.desk);
+        self.array.dispatch(&mut self.member_io);
     }
 
     /// Whether nothing is in flight.
     pub fn is_quiet(&self) -> bool {
-        self.array.is_quiet() && self.desk.jobs.is_idle()
+        self.array.is_quiet() && self.member_io.jobs.is_idle()
     }
 
     /// Runs one request to its end.
@@ -454,7 +455,7 @@ impl<B: Backend> Engine<B> {
             assert!(is_anything, "an array that is busy has something to do");
         };
         loop {
-            if let Some(completion) = self.desk.jobs.take_done_of(ticket) {
+            if let Some(completion) = self.member_io.jobs.take_done_of(ticket) {
                 completion.result?;
                 return Ok(completion.payload);
             }
@@ -474,7 +475,7 @@ impl<B: Backend> Engine<B> {
             }
             Request::Flush => (0, SECTOR_BYTES.into(), false),
         };
-        if changes && (self.is_read_only || self.desk.taken_over().is_some()) {
+        if changes && (self.is_read_only || self.member_io.taken_over().is_some()) {
             return Err(SubmitError::ReadOnly);
         }
         if changes && self.array.is_epoch_ending() {
@@ -501,16 +502,16 @@ impl<B: Backend> Engine<B> {
     fn pump(&mut self) {
         let mut written = 0;
         while self.trimmed_bytes < TURN_TRIM_BYTES {
-            let Some((host, payload)) = self.desk.jobs.next_part() else { return };
+            let Some((host, payload)) = self.member_io.jobs.next_part() else { return };
             if let Err((host, payload)) = self.offer(host, payload) {
-                return self.desk.jobs.hold(host, payload);
+                return self.member_io.jobs.hold(host, payload);
             }
             match host.kind {
                 RequestKind::Write => written += u64::from(host.bytes),
                 RequestKind::Trim => self.trimmed_bytes += u64::from(host.bytes),
                 RequestKind::Read | RequestKind::Flush => {}
             }
-            if written >= self.desk.jobs.write_bytes() {
+            if written >= self.member_io.jobs.write_bytes() {
                 written = 0;
                 self.has_news |= self.exchange();
             }
@@ -520,11 +521,11 @@ impl<B: Backend> Engine<B> {
 
     fn offer(&mut self, host: HostRequest, payload: Payload) -> Result<(), (HostRequest, Payload)> {
         let now = self.clock.now();
-        self.desk.told(|| Event::Submitted { now, host });
-        match self.array.submit(now, host, payload, &mut self.desk) {
+        self.member_io.told(|| Event::Submitted { now, host });
+        match self.array.submit(now, host, payload, &mut self.member_io) {
             Ok(()) => Ok(()),
             Err((SubmitError::Busy, payload)) => {
-                self.desk.told(|| Event::Busy);
+                self.member_io.told(|| Event::Busy);
                 Err((host, payload))
             }
             Err((error, _)) => unreachable!("the request was looked at before, and is refused now: {error}"),
@@ -534,22 +535,22 @@ impl<B: Backend> Engine<B> {
     /// When there is something to do again, if no element or host has news before.
     fn next_wake(&self) -> Option<Nanos> {
         let grant = self.pace.next_grant(&self.array, self.page_bytes());
-        let retry = self.desk.retry_in().map(|wait| self.clock.now() + wait.as_nanos() as Nanos);
-        let is_awaited = |element| self.desk.is_awaited(element);
-        let looks = self.watches() && (0..self.desk.backend.count()).any(is_awaited);
-        let look = looks.then(|| self.desk.watch.next_look());
-        let fence = self.desk.holds_back().then(|| self.clock.now() + FENCED.as_nanos() as Nanos);
-        self.desk.next_timer().into_iter().chain(grant).chain(retry).chain(look).chain(fence).min()
+        let retry = self.member_io.retry_in().map(|wait| self.clock.now() + wait.as_nanos() as Nanos);
+        let is_awaited = |element| self.member_io.is_awaited(element);
+        let looks = self.watches() && (0..self.member_io.backend.count()).any(is_awaited);
+        let look = looks.then(|| self.member_io.watch.next_look());
+        let fence = self.member_io.holds_back().then(|| self.clock.now() + FENCED.as_nanos() as Nanos);
+        self.member_io.next_timer().into_iter().chain(grant).chain(retry).chain(look).chain(fence).min()
     }
 
     /// Tells the controller of times that have come. Whether any had.
     fn fire_timers(&mut self) -> bool {
         let now = self.clock.now();
         let mut is_any = false;
-        while self.desk.next_timer().is_some_and(|at| at <= now) {
-            self.desk.take_timer();
-            self.desk.told(|| Event::Timer { now });
-            self.array.timer(now, &mut self.desk);
+        while self.member_io.next_timer().is_some_and(|at| at <= now) {
+            self.member_io.take_timer();
+            self.member_io.told(|| Event::Timer { now });
+            self.array.timer(now, &mut self.member_io);
             is_any = true;
         }
         is_any

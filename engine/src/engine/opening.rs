@@ -11,10 +11,10 @@ use stripewise_array::{
 use super::rules::{capabilities, keeps_what_it_has, trims, with_own_times};
 use super::{Engine, Options};
 use crate::backend::{Backend, Pages};
-use crate::desk::Failure;
 use crate::error::EngineError;
 use crate::files::ElementFile;
 use crate::media::FileMedia;
+use crate::member_io::Failure;
 use crate::plain::Plain;
 use crate::store::Store;
 use crate::transcript::{Event, Head, Scribe, WatchedMedia};
@@ -41,7 +41,7 @@ impl Known {
 impl Engine<Files> {
     /// What whoever runs the array should know: that operations reach its files in the slower way, and why.
     pub fn remark(&self) -> Option<String> {
-        self.desk.backend.remark()
+        self.member_io.backend.remark()
     }
 
     /// Makes new element files of `element_bytes` each, and an array over them that reads as zeros. Of one with
@@ -155,18 +155,19 @@ impl Engine<Files> {
         );
         for element in 0..elements.count as u16 {
             if engine.array.is_failed(element) {
-                engine.desk.fail(element, Failure::Absent);
+                engine.member_io.fail(element, Failure::Absent);
             }
         }
-        engine.desk.scribe = scribe.map(Box::new);
-        engine.desk.recording = recording.map(|recording| Box::new(recording.renumbered(&opened.positions)));
+        engine.member_io.scribe = scribe.map(Box::new);
+        engine.member_io.recording =
+            recording.map(|recording| Box::new(recording.renumbered(&opened.positions)));
         engine.known = Some(Known::of(&newest));
         engine.is_read_only = opening.read_only;
         engine.opened = opened.clone();
         engine.set_rate(options.rate);
         let now = engine.clock.now();
-        engine.desk.told(|| Event::Resumed { now });
-        engine.array.resume(now, &mut engine.desk);
+        engine.member_io.told(|| Event::Resumed { now });
+        engine.array.resume(now, &mut engine.member_io);
         engine.watch_edges();
         Ok((engine, opened))
     }

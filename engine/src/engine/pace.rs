@@ -73,7 +73,7 @@ impl<B: Backend> Engine<B> {
     }
 
     fn allow(&mut self, now: Nanos, pages: Option<u64>) {
-        self.desk.told(|| Event::Allowed { now, pages });
-        self.array.allow(now, pages, &mut self.desk);
+        self.member_io.told(|| Event::Allowed { now, pages });
+        self.array.allow(now, pages, &mut self.member_io);
     }
 }

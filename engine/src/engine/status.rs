@@ -9,7 +9,7 @@ use stripewise_base::Nanos;
 
 use super::Engine;
 use crate::backend::Backend;
-use crate::desk::{Counts, ElementCounts};
+use crate::member_io::{Counts, ElementCounts};
 
 /// What an element is to the array now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,10 +143,10 @@ impl<B: Backend> Engine<B> {
             capacity: self.capacity(),
             used: self.array.used(),
             is_full: self.array.is_full(),
-            is_starved: self.desk.is_starved(),
-            is_starved_beyond_parity: self.desk.is_starved_beyond_parity(),
+            is_starved: self.member_io.is_starved(),
+            is_starved_beyond_parity: self.member_io.is_starved_beyond_parity(),
             segments: self.array.segments(),
-            elements: (0..self.desk.backend.count()).map(|element| self.status_of(element)).collect(),
+            elements: (0..self.member_io.backend.count()).map(|element| self.status_of(element)).collect(),
             spares: self.spares.count(),
             rebuild,
             rebuild_halted: self.array.rebuild_halted(),
@@ -163,10 +163,10 @@ impl<B: Backend> Engine<B> {
             log: self.array.elastic_counts(),
             streams: self.array.streams().collect(),
             metadata_pages: self.array.metadata_counts().pages(),
-            counts: self.desk.counts(),
-            requests: self.desk.jobs.under_way(),
+            counts: self.member_io.counts(),
+            requests: self.member_io.jobs.under_way(),
             memory: (pages as u64, self.array.map_bytes()),
-            way: self.desk.backend.name(),
+            way: self.member_io.backend.name(),
             age_ns: self.clock.now(),
         }
     }
@@ -181,11 +181,11 @@ impl<B: Backend> Engine<B> {
         ElementStatus {
             state,
             uuid: self.known.as_ref().map(|known| known.elements[usize::from(element)]),
-            path: self.desk.backend.path(element).map(Into::into),
-            failure: self.desk.failure(element).map(ToString::to_string),
-            is_slow: self.desk.watch.is_slow(element),
-            counts: self.desk.counts_of(element),
-            in_flight: self.desk.in_flight(element),
+            path: self.member_io.backend.path(element).map(Into::into),
+            failure: self.member_io.failure(element).map(ToString::to_string),
+            is_slow: self.member_io.watch.is_slow(element),
+            counts: self.member_io.counts_of(element),
+            in_flight: self.member_io.in_flight(element),
             queued: self.array.loads().total(element.into()),
         }
     }

@@ -135,7 +135,7 @@ pub(crate) struct Over {
     pub(crate) took_ns: Nanos,
 }
 
-pub(crate) struct Desk<B> {
+pub(crate) struct MemberIo<B> {
     pub(crate) backend: B,
     pub(crate) jobs: Jobs,
     elements: Vec<Element>,
@@ -180,13 +180,13 @@ struct Fence {
     waited: Duration,
 }
 
-impl<B: Backend> fmt::Debug for Desk<B> {
+impl<B: Backend> fmt::Debug for MemberIo<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Desk").field("backend", &self.backend.name()).finish_non_exhaustive()
     }
 }
 
-impl<B: Backend> Desk<B> {
+impl<B: Backend> MemberIo<B> {
     /// Over `backend`; each element admits at most `window` operations at once, at least one. What finds no space waits
     /// in `starved`.
     pub(crate) fn new(
@@ -480,9 +480,9 @@ impl<B: Backend> Desk<B> {
     }
 }
 
-impl<B> ElementState for Desk<B> {}
+impl<B> ElementState for MemberIo<B> {}
 
-impl<B: Backend> Driver<Pages> for Desk<B> {
+impl<B: Backend> Driver<Pages> for MemberIo<B> {
     const OBSERVES: bool = true;
 
     #[inline]
