@@ -10,15 +10,15 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use super::case::Case;
-use super::desk::Desk;
 use super::draw;
-use super::life::Life;
+use super::scenario::Scenario;
 use super::shrink::shrink;
+use super::sim_driver::SimDriver;
 use super::small::{self, Effort, Script};
 
-use super::offer::Offer;
 use super::shape::{Kind, Shape};
-use super::subject::Subject;
+use super::sim_media::SimMedia;
+use super::system_under_test::SystemUnderTest;
 
 /// Flaws, as a number that is a constant parameter of the mirror.
 const NONE: u8 = 0;
@@ -50,9 +50,9 @@ fn header(epoch: u64, members: u64) -> Vec<u8> {
     [&epoch.to_le_bytes()[..], &members.to_le_bytes(), &[0; 496]].concat()
 }
 
-fn read(offer: &mut Offer<'_>, element: u16, page: u32) -> Vec<u8> {
+fn read(media: &mut SimMedia<'_>, element: u16, page: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
-    offer.read(&[At { element, page }], &mut |_, content| {
+    media.read(&[At { element, page }], &mut |_, content| {
         bytes = content.map(<[u8]>::to_vec).unwrap_or_default()
     });
     bytes
@@ -65,14 +65,14 @@ fn all_done(outcomes: &[Outcome]) -> Result<(), OpenError> {
     }
 }
 
-impl<const FLAW: u8> Subject for Mirror<FLAW> {
-    fn create(shape: &Shape, offer: &mut Offer<'_>) -> Result<(), OpenError> {
+impl<const FLAW: u8> SystemUnderTest for Mirror<FLAW> {
+    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError> {
         for element in 0..shape.elements {
             // The second page tells which element it is.
             let name = [&element.to_le_bytes()[..], &[0; 510]].concat();
             let at = [At { element, page: 0 }, At { element, page: 1 }];
-            all_done(&offer.write(&at, &[&header(1, (1 << shape.elements) - 1), &name]))?;
-            all_done(&offer.flush(&[element]))?;
+            all_done(&media.write(&at, &[&header(1, (1 << shape.elements) - 1), &name]))?;
+            all_done(&media.flush(&[element]))?;
         }
         Ok(())
     }
@@ -81,12 +81,12 @@ impl<const FLAW: u8> Subject for Mirror<FLAW> {
         shape: &Shape,
         _: Option<Bug>,
         _: bool,
-        offer: &mut Offer<'_>,
+        media: &mut SimMedia<'_>,
     ) -> Result<(Self, Opened), OpenError> {
         let mut names = vec![None; shape.elements.into()];
         let mut headers = Vec::new();
-        for nth in 0..offer.count() {
-            let (head, name) = (read(offer, nth, 0), read(offer, nth, 1));
+        for nth in 0..media.count() {
+            let (head, name) = (read(media, nth, 0), read(media, nth, 1));
             if head.len() == 512 && name.len() == 512 {
                 let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
                 let element = u16::from_le_bytes([name[0], name[1]]);
@@ -113,26 +113,26 @@ impl<const FLAW: u8> Subject for Mirror<FLAW> {
         let (&source, others) =
             current.split_first().ok_or_else(|| OpenError::Refused("nobody is left".into()))?;
         for page in (2..shape.pages).filter(|_| FLAW != NOT_MADE_EQUAL) {
-            let content = read(offer, source, page);
+            let content = read(media, source, page);
             let different: Vec<u16> =
-                others.iter().copied().filter(|&other| read(offer, other, page) != content).collect();
+                others.iter().copied().filter(|&other| read(media, other, page) != content).collect();
             for other in different {
                 if content.len() != 512 {
                     return Err(OpenError::Failed("no power".into()));
                 }
-                all_done(&offer.write(&[At { element: other, page }], &[&content]))?;
+                all_done(&media.write(&[At { element: other, page }], &[&content]))?;
             }
         }
         if FLAW != MADE_EQUAL_UNFLUSHED {
-            all_done(&offer.flush(&current))?;
+            all_done(&media.flush(&current))?;
         }
         let newest = headers.last().map_or(0, |&(epoch, _, _)| epoch);
         let members = (0..shape.elements).filter(|&element| positions[usize::from(element)].is_some());
         let head = header(newest + 1, members.fold(0, |members, element| members | 1 << element));
         for &nth in &current {
-            all_done(&offer.write(&[At { element: nth, page: 0 }], &[&head]))?;
+            all_done(&media.write(&[At { element: nth, page: 0 }], &[&head]))?;
             if FLAW != MADE_EQUAL_UNFLUSHED {
-                all_done(&offer.flush(&[nth]))?;
+                all_done(&media.flush(&[nth]))?;
             }
         }
         let present = positions.iter().map(Option::is_some).collect();
@@ -152,17 +152,17 @@ impl<const FLAW: u8> Subject for Mirror<FLAW> {
         _: Nanos,
         request: HostRequest,
         payload: Box<[u8]>,
-        _: &mut Desk,
+        _: &mut SimDriver,
     ) -> Result<(), (SubmitError, Box<[u8]>)> {
         self.requests.push_back((request, payload));
         Ok(())
     }
 
-    fn dispatch(&mut self, desk: &mut Desk) {
+    fn dispatch(&mut self, driver: &mut SimDriver) {
         while !self.is_begun && !self.requests.is_empty() {
-            self.begin(desk);
+            self.begin(driver);
             if self.left == 0 {
-                self.answer(desk);
+                self.answer(driver);
             }
         }
     }
@@ -171,15 +171,15 @@ impl<const FLAW: u8> Subject for Mirror<FLAW> {
         self.found.push((page, content.to_vec()));
     }
 
-    fn completed(&mut self, _: Nanos, _: OperationId, _: Outcome, desk: &mut Desk) {
+    fn completed(&mut self, _: Nanos, _: OperationId, _: Outcome, driver: &mut SimDriver) {
         self.left = self.left.saturating_sub(1);
         let is_read = self.requests.front().is_some_and(|(request, _)| request.kind == RequestKind::Read);
         if self.is_begun && (self.left == 0 || FLAW == ANSWERS_EARLY && !is_read) {
-            self.answer(desk);
+            self.answer(driver);
         }
     }
 
-    fn timer(&mut self, _: Nanos, _: &mut Desk) {}
+    fn timer(&mut self, _: Nanos, _: &mut SimDriver) {}
 
     fn bytes(&self) -> u64 {
         u64::from(self.pages - 2) * 512
@@ -187,7 +187,7 @@ impl<const FLAW: u8> Subject for Mirror<FLAW> {
 }
 
 impl<const FLAW: u8> Mirror<FLAW> {
-    fn begin(&mut self, desk: &mut Desk) {
+    fn begin(&mut self, driver: &mut SimDriver) {
         let Some((request, payload)) = self.requests.front() else { return };
         self.is_begun = true;
         let (first, count) = (2 + (request.offset / 512) as u32, request.bytes / 512);
@@ -204,7 +204,7 @@ impl<const FLAW: u8> Mirror<FLAW> {
         };
         let mut put = |element, page: u32, nth: u32, content: Option<&[u8]>| {
             let operation = Operation { kind, element, page, ..Operation::default() };
-            desk.put(0, operation, nth, content);
+            driver.put(0, operation, nth, content);
             self.left += 1;
         };
         match kind {
@@ -229,13 +229,15 @@ impl<const FLAW: u8> Mirror<FLAW> {
         }
     }
 
-    fn answer(&mut self, desk: &mut Desk) {
+    fn answer(&mut self, driver: &mut SimDriver) {
         let Some((request, mut payload)) = self.requests.pop_front() else { return };
         for (nth, content) in self.found.drain(..) {
             payload[nth as usize * 512..][..512].copy_from_slice(&content);
         }
         (self.is_begun, self.left) = (false, 0);
-        desk.acknowledged.push((Acknowledgement { tag: request.tag, ..Acknowledgement::default() }, payload));
+        driver
+            .acknowledged
+            .push((Acknowledgement { tag: request.tag, ..Acknowledgement::default() }, payload));
     }
 }
 
@@ -253,13 +255,13 @@ fn shape() -> Shape {
     }
 }
 
-fn live<S: Subject>(case: &Case) -> Result<(), String> {
-    Life::new::<S>(&case.shape, case.seed, None)?.whole::<S>(case)
+fn live<S: SystemUnderTest>(case: &Case) -> Result<(), String> {
+    Scenario::new::<S>(&case.shape, case.seed, None)?.whole::<S>(case)
 }
 
 /// The first of `seeds` whose case breaks a promise, and which.
-fn first_failure<S: Subject>(seeds: u64) -> Option<(u64, String)> {
-    let sectors = Life::new::<S>(&shape(), 0, None).expect("a mirror").model.sectors();
+fn first_failure<S: SystemUnderTest>(seeds: u64) -> Option<(u64, String)> {
+    let sectors = Scenario::new::<S>(&shape(), 0, None).expect("a mirror").model.sectors();
     (0..seeds).find_map(|seed| {
         let mut case = draw::case(seed, shape(), sectors);
         // The mirror does not know what to do about elements that go wrong, or have what they had once.
@@ -279,7 +281,7 @@ fn a_sound_mirror_keeps_every_promise() {
 
 #[test]
 fn every_crash_of_a_few_requests_to_a_sound_mirror_is_borne() {
-    let array = Life::new::<Mirror<NONE>>(&shape(), 0, None).expect("a mirror");
+    let array = Scenario::new::<Mirror<NONE>>(&shape(), 0, None).expect("a mirror");
     for script in Script::ALL {
         let effort = Effort { states: 64, every: 1, cuts: 1 };
         let counts = small::enumerate::<Mirror<NONE>>(&array, &shape(), script, effort, &mut |_| {})
@@ -291,7 +293,7 @@ fn every_crash_of_a_few_requests_to_a_sound_mirror_is_borne() {
 
 #[test]
 fn a_failure_of_an_enumeration_replays_and_shrinks() {
-    let array = Life::new::<Mirror<FLUSH_DROPPED>>(&shape(), 0, None).expect("a mirror");
+    let array = Scenario::new::<Mirror<FLUSH_DROPPED>>(&shape(), 0, None).expect("a mirror");
     let told = &mut |_: &_| {};
     let broken =
         small::enumerate::<Mirror<FLUSH_DROPPED>>(&array, &shape(), Script::Overwrite, Effort::ALL, told);

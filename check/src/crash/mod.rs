@@ -5,20 +5,20 @@
 
 mod case;
 mod counts;
-mod desk;
 mod draw;
 mod elements;
 mod keep;
-mod life;
 #[cfg(test)]
 mod mirror;
-mod offer;
 mod ruin;
+mod scenario;
 mod server;
 mod shape;
 mod shrink;
+mod sim_driver;
+mod sim_media;
 mod small;
-mod subject;
+mod system_under_test;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ pub use shape::{Kind, Shape};
 pub use small::{Effort, Script};
 
 use crate::run::words_of_panic;
-use life::Life;
+use scenario::Scenario;
 
 /// A case that breaks a promise.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub struct Broken {
 pub struct Checker {
     bug: Option<Bug>,
     ruin: Option<Target>,
-    arrays: BTreeMap<Shape, Life>,
+    arrays: BTreeMap<Shape, Scenario>,
 }
 
 /// Who is checked.
@@ -67,9 +67,9 @@ impl Checker {
         self
     }
 
-    fn array(&mut self, shape: &Shape) -> Result<&Life, String> {
+    fn array(&mut self, shape: &Shape) -> Result<&Scenario, String> {
         if !self.arrays.contains_key(shape) {
-            let array = guarded(|| Life::new::<Checked>(shape, 0, self.bug))?;
+            let array = guarded(|| Scenario::new::<Checked>(shape, 0, self.bug))?;
             self.arrays.insert(shape.clone(), array);
         }
         Ok(&self.arrays[shape])
@@ -96,8 +96,8 @@ impl Checker {
     /// # Errors
     /// The first promise that was broken; a panic is one too.
     pub fn case(&mut self, case: &Case) -> Result<Counts, String> {
-        let mut life = self.array(&case.shape)?.reseeded(case.seed);
-        guarded(move || life.whole::<Checked>(case).map(|()| life.counts))
+        let mut scenario = self.array(&case.shape)?.reseeded(case.seed);
+        guarded(move || scenario.whole::<Checked>(case).map(|()| scenario.counts))
     }
 
     /// Lives the life of a seed.

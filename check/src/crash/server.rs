@@ -10,9 +10,9 @@ use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
 use super::case::Comeback;
-use super::desk::Desk;
 use super::ruin::Doubt;
-use super::subject::Subject;
+use super::sim_driver::SimDriver;
+use super::system_under_test::SystemUnderTest;
 use crate::case::{Ask, What};
 use crate::model::{Model, Update};
 use crate::stamp::{Found, SECTOR, UNFILLED, fill};
@@ -48,8 +48,8 @@ struct Asked {
 
 /// A controller, its elements, and what it was asked.
 pub(crate) struct Server<S> {
-    subject: S,
-    pub(crate) desk: Desk,
+    system: S,
+    pub(crate) driver: SimDriver,
     pub(crate) model: Model,
     now: Nanos,
     waiting: std::collections::VecDeque<Ask>,
@@ -85,12 +85,12 @@ impl Coming {
 /// A request that flushes.
 pub(crate) const FLUSH: Ask = Ask { gap_ns: 0, what: What::Flush, sector: 0, sectors: 0 };
 
-impl<S: Subject> Server<S> {
-    pub(crate) fn new(subject: S, desk: Desk, model: Model, depth: u32, seed: u64) -> Self {
-        let page_sectors = (desk.elements.page_bytes() / SECTOR) as u64;
+impl<S: SystemUnderTest> Server<S> {
+    pub(crate) fn new(system: S, driver: SimDriver, model: Model, depth: u32, seed: u64) -> Self {
+        let page_sectors = (driver.elements.page_bytes() / SECTOR) as u64;
         Self {
-            subject,
-            desk,
+            system,
+            driver,
             model,
             now: 0,
             waiting: std::collections::VecDeque::new(),
@@ -126,29 +126,29 @@ impl<S: Subject> Server<S> {
     /// The promise that was broken.
     pub(crate) fn step(&mut self) -> Result<bool, String> {
         self.submit()?;
-        self.subject.dispatch(&mut self.desk);
-        while let Some(at) = self.desk.take_timer(self.now) {
+        self.system.dispatch(&mut self.driver);
+        while let Some(at) = self.driver.take_timer(self.now) {
             debug_assert!(at <= self.now);
-            self.subject.timer(self.now, &mut self.desk);
-            self.subject.dispatch(&mut self.desk);
+            self.system.timer(self.now, &mut self.driver);
+            self.system.dispatch(&mut self.driver);
         }
-        let goes_on = if let Some(last) = self.desk.flights.len().checked_sub(1) {
+        let goes_on = if let Some(last) = self.driver.flights.len().checked_sub(1) {
             let nth = self.random.below(last as u64 + 1) as usize;
-            let (flight, outcome, found) = self.desk.take(nth);
+            let (flight, outcome, found) = self.driver.take(nth);
             if let Some(content) = found {
-                self.subject.fill(flight.page, &content);
+                self.system.fill(flight.page, &content);
             }
             self.now += TICK_NS;
-            self.subject.completed(self.now, flight.id, outcome, &mut self.desk);
+            self.system.completed(self.now, flight.id, outcome, &mut self.driver);
             true
-        } else if let Some(at) = self.desk.take_timer(Nanos::MAX) {
+        } else if let Some(at) = self.driver.take_timer(Nanos::MAX) {
             self.now = self.now.max(at);
-            self.subject.timer(self.now, &mut self.desk);
+            self.system.timer(self.now, &mut self.driver);
             true
         } else {
-            !self.desk.acknowledged.is_empty()
+            !self.driver.acknowledged.is_empty()
         };
-        self.desk.wrong.take().map_or(Ok(()), Err)?;
+        self.driver.wrong.take().map_or(Ok(()), Err)?;
         self.look_at_coming();
         self.look()?;
         Ok(goes_on)
@@ -161,7 +161,7 @@ impl<S: Subject> Server<S> {
     pub(crate) fn finish(&mut self, mut limit: u64) -> Result<(), String> {
         while !self.is_idle() {
             limit = limit.checked_sub(1).ok_or("no end in sight of what was asked")?;
-            if !self.step()? && !self.is_idle() && self.desk.flights.is_empty() {
+            if !self.step()? && !self.is_idle() && self.driver.flights.is_empty() {
                 let oldest = self.under_way.iter().flatten().next();
                 let words = oldest.map_or("none was taken".into(), |asked| crate::player::words(&asked.ask));
                 return Err(format!("the array stands still with requests left: {words}"));
@@ -193,15 +193,15 @@ impl<S: Subject> Server<S> {
 
     /// Lets the array go on with what opening it has begun.
     pub(crate) fn resume(&mut self) {
-        self.subject.resume(self.now, &mut self.desk);
-        self.coming = self.subject.rebuilding().map(Coming::new);
+        self.system.resume(self.now, &mut self.driver);
+        self.coming = self.system.rebuilding().map(Coming::new);
     }
 
     /// The elements and pages where pages of hosts always lie, and the first sector of each.
     pub(crate) fn homes(&self) -> impl Iterator<Item = (u16, u32, u64)> + '_ {
         let pages = self.model.sectors() / self.page_sectors;
         (0..pages).filter_map(|page| {
-            let (element, at) = self.subject.home(page)?;
+            let (element, at) = self.system.home(page)?;
             Some((element, at, page * self.page_sectors))
         })
     }
@@ -223,32 +223,32 @@ impl<S: Subject> Server<S> {
 
     /// The next element that is to come before `event`, and can, is in the array from now on.
     pub(crate) fn take_comeback(&mut self, event: u64, choice: u64) -> Option<Comeback> {
-        if self.subject.rebuilding().is_some() || self.coming.is_some_and(|coming| !coming.is_whole) {
+        if self.system.rebuilding().is_some() || self.coming.is_some_and(|coming| !coming.is_whole) {
             return None;
         }
-        let Desk { elements, flights, .. } = &self.desk;
+        let SimDriver { elements, flights, .. } = &self.driver;
         let can_come = |one: &Comeback| {
             one.event <= event
-                && self.subject.is_without(one.element)
+                && self.system.is_without(one.element)
                 && (one.is_another || !elements.is_lost(one.element))
                 && flights.iter().all(|flight| flight.operation.element != one.element)
         };
         let nth = self.comebacks.iter().position(can_come)?;
         let mut one = self.comebacks.remove(nth);
-        let pages = self.desk.elements.pages();
+        let pages = self.driver.elements.pages();
         if one.is_older && !one.is_another {
-            one.is_older = self.desk.elements.put_back(one.element, choice);
+            one.is_older = self.driver.elements.put_back(one.element, choice);
         }
-        let mut how = self.subject.returned(one.element, &self.desk.elements);
+        let mut how = self.system.returned(one.element, &self.driver.elements);
         if one.is_another {
-            self.desk.elements.replace(one.element, choice);
+            self.driver.elements.replace(one.element, choice);
             let element =
                 Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
             how = Rejoining::Replacement { element, pages };
         }
-        self.desk.absent &= !(1 << one.element);
-        if !self.subject.rejoin(self.now, one.element, how, &mut self.desk) {
-            self.desk.absent |= 1 << one.element;
+        self.driver.absent &= !(1 << one.element);
+        if !self.system.rejoin(self.now, one.element, how, &mut self.driver) {
+            self.driver.absent |= 1 << one.element;
             return None;
         }
         self.coming = Some(Coming::new(one.element));
@@ -258,8 +258,8 @@ impl<S: Subject> Server<S> {
     /// Looks how far the element is that came.
     fn look_at_coming(&mut self) {
         let Some(coming) = &mut self.coming else { return };
-        let is_rebuilt = self.subject.rebuilding() == Some(coming.element);
-        if self.subject.is_without(coming.element) && !is_rebuilt {
+        let is_rebuilt = self.system.rebuilding() == Some(coming.element);
+        if self.system.is_without(coming.element) && !is_rebuilt {
             self.coming = None;
         } else {
             coming.is_written |= !is_rebuilt;
@@ -268,13 +268,13 @@ impl<S: Subject> Server<S> {
 
     /// Begins a scrub.
     pub(crate) fn scrub(&mut self) {
-        self.subject.scrub(self.now, &mut self.desk);
-        self.is_scrubbing = self.subject.scrubbed().1;
+        self.system.scrub(self.now, &mut self.driver);
+        self.is_scrubbing = self.system.scrubbed().1;
     }
 
     /// What the scrub did that has come to its end since the last call.
     pub(crate) fn take_scrubbed(&mut self) -> Option<ScrubCounts> {
-        let (counts, goes_on) = self.subject.scrubbed();
+        let (counts, goes_on) = self.system.scrubbed();
         let is_over = self.is_scrubbing && !goes_on;
         self.is_scrubbing = goes_on;
         is_over.then_some(counts)
@@ -290,7 +290,7 @@ impl<S: Subject> Server<S> {
             if self.coming.is_some_and(|coming| coming.is_written) && self.is_idle() {
                 self.ask(&[FLUSH]);
             }
-            if !self.step()? && self.is_idle() && self.desk.flights.is_empty() {
+            if !self.step()? && self.is_idle() && self.driver.flights.is_empty() {
                 let is_written = self.coming.is_none_or(|coming| coming.is_written);
                 is_written.then_some(()).ok_or("a rebuild stands still")?;
             }
@@ -303,7 +303,7 @@ impl<S: Subject> Server<S> {
     /// # Errors
     /// The promise that was broken; one of them is that it ends.
     pub(crate) fn finish_scrub(&mut self, mut limit: u64) -> Result<(), String> {
-        while self.subject.scrubbed().1 {
+        while self.system.scrubbed().1 {
             limit = limit.checked_sub(1).ok_or("no end in sight of a scrub")?;
             self.step()?;
         }
@@ -312,7 +312,7 @@ impl<S: Subject> Server<S> {
 
     /// Steps until nothing is left to do.
     fn settle(&mut self, mut limit: u64) -> Result<(), String> {
-        while self.step()? || !self.desk.flights.is_empty() {
+        while self.step()? || !self.driver.flights.is_empty() {
             limit = limit.checked_sub(1).ok_or("no end in sight of what goes on by itself")?;
         }
         Ok(())
@@ -325,7 +325,7 @@ impl<S: Subject> Server<S> {
     pub(crate) fn checkpoint(&mut self, limit: u64) -> Result<(), String> {
         self.comebacks.clear();
         self.finish(limit)?;
-        self.subject.checkpoint(self.now, &mut self.desk);
+        self.system.checkpoint(self.now, &mut self.driver);
         self.settle(limit)?;
         self.ask(&[FLUSH]);
         self.finish(limit)?;
@@ -338,13 +338,13 @@ impl<S: Subject> Server<S> {
     /// The promise that was broken.
     pub(crate) fn stop(&mut self, limit: u64) -> Result<(), String> {
         self.checkpoint(limit)?;
-        self.subject.stop(self.now, &mut self.desk);
+        self.system.stop(self.now, &mut self.driver);
         self.settle(limit)
     }
 
     /// The controller's elements and the model, when power goes.
-    pub(crate) fn into_parts(self) -> (Desk, Model) {
-        (self.desk, self.model)
+    pub(crate) fn into_parts(self) -> (SimDriver, Model) {
+        (self.driver, self.model)
     }
 
     fn submit(&mut self) -> Result<(), String> {
@@ -366,7 +366,7 @@ impl<S: Subject> Server<S> {
             };
             self.waiting.pop_front();
             self.under_way[tag] = Some(asked);
-            match self.subject.submit(self.now, host, payload, &mut self.desk) {
+            match self.system.submit(self.now, host, payload, &mut self.driver) {
                 Ok(()) => {}
                 Err((SubmitError::Busy, _)) => {
                     // An update that was refused was never submitted; the model lets it be anyway.
@@ -421,7 +421,7 @@ impl<S: Subject> Server<S> {
 
     /// Looks at what was answered.
     fn look(&mut self) -> Result<(), String> {
-        for (acknowledgement, payload) in std::mem::take(&mut self.desk.acknowledged) {
+        for (acknowledgement, payload) in std::mem::take(&mut self.driver.acknowledged) {
             let Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
             let place = self.under_way.get_mut(tag as usize).ok_or("an answer to nothing")?;
             let asked = place.take().ok_or("a request is answered twice")?;

@@ -5,10 +5,10 @@ use super::Broken;
 use super::case::{Case, Cut, Era};
 use super::counts::Counts;
 use super::keep::{Keep, states};
-use super::life::{Life, sets};
+use super::scenario::{Scenario, sets};
 use super::server::{FLUSH, Server};
 use super::shape::{Kind, Shape};
-use super::subject::Subject;
+use super::system_under_test::SystemUnderTest;
 use crate::case::{Ask, What};
 
 /// What is asked while every crash is tried.
@@ -155,8 +155,8 @@ pub(crate) fn shape(kind: Kind) -> Shape {
 ///
 /// # Errors
 /// The first case that breaks a promise.
-pub(crate) fn enumerate<S: Subject>(
-    proto: &Life,
+pub(crate) fn enumerate<S: SystemUnderTest>(
+    proto: &Scenario,
     shape: &Shape,
     script: Script,
     effort: Effort,
@@ -167,19 +167,19 @@ pub(crate) fn enumerate<S: Subject>(
     let era = Era { asks: script.asks(page, sectors), depth: script.depth(), ..Era::calm() };
     let prefix: &[Era] = if before.asks.is_empty() { &[] } else { &[before] };
     let case = |eras: &[Era]| Case { eras: [prefix, eras].concat(), ..Case::new(0, shape.clone()) };
-    let mut life = proto.reseeded(0);
+    let mut scenario = proto.reseeded(0);
     let mut counts = Counts::default();
-    life.counts = Counts::default();
+    scenario.counts = Counts::default();
     let fail = |eras: &[Era]| {
         let case = case(eras);
         move |what| Broken { case, what }
     };
     for era in prefix {
-        life.era::<S>(era).map_err(fail(&[]))?;
+        scenario.era::<S>(era).map_err(fail(&[]))?;
     }
-    let mut server = life.enter::<S>(&era).map_err(fail(std::slice::from_ref(&era)))?;
+    let mut server = scenario.enter::<S>(&era).map_err(fail(std::slice::from_ref(&era)))?;
     for event in 0.. {
-        let tries = Tries { life: &life, server: &server, effort, asks: &era.asks };
+        let tries = Tries { scenario: &scenario, server: &server, effort, asks: &era.asks };
         if event % effort.every == 0 {
             let point = Era { crash: Some(event), ..era.clone() };
             let broken = |keep, next: &Era, what| Broken {
@@ -190,7 +190,7 @@ pub(crate) fn enumerate<S: Subject>(
             tries.openings(event, &mut counts, &broken)?;
             told(&counts);
         }
-        let goes_on = life.step(&mut server, &era, event);
+        let goes_on = scenario.step(&mut server, &era, event);
         let goes_on = goes_on.map_err(fail(&[Era { crash: Some(event + 1), ..era.clone() }]))?;
         if !goes_on && server.is_idle() {
             break;
@@ -199,28 +199,28 @@ pub(crate) fn enumerate<S: Subject>(
             return Err(fail(std::slice::from_ref(&era))("no end in sight".into()));
         }
     }
-    counts.add(&life.counts);
+    counts.add(&scenario.counts);
     Ok(counts)
 }
 
 /// A moment of which every crash is tried.
 struct Tries<'a, S> {
-    life: &'a Life,
+    scenario: &'a Scenario,
     server: &'a Server<S>,
     effort: Effort,
     asks: &'a [Ask],
 }
 
-impl<S: Subject> Tries<'_, S> {
+impl<S: SystemUnderTest> Tries<'_, S> {
     /// The array after power was lost here.
-    fn crashed(&self, keep: Keep) -> Life {
-        let mut life = self.life.clone();
-        life.counts = Counts { lives: 1, ..Counts::default() };
-        life.elements = self.server.desk.elements.clone();
-        life.model = self.server.model.clone();
-        life.lose_power(&self.server.desk.in_flight(), keep);
-        life.counts.under_load = u64::from(!self.server.is_idle());
-        life
+    fn crashed(&self, keep: Keep) -> Scenario {
+        let mut scenario = self.scenario.clone();
+        scenario.counts = Counts { lives: 1, ..Counts::default() };
+        scenario.elements = self.server.driver.elements.clone();
+        scenario.model = self.server.model.clone();
+        scenario.lose_power(&self.server.driver.in_flight(), keep);
+        scenario.counts.under_load = u64::from(!self.server.is_idle());
+        scenario
     }
 
     /// Every state times every set of elements that are lost, and an era behind it.
@@ -230,7 +230,7 @@ impl<S: Subject> Tries<'_, S> {
         counts: &mut Counts,
         broken: &dyn Fn(Keep, &Era, String) -> Broken,
     ) -> Result<(), Broken> {
-        let all = states(&self.server.desk.elements.undecided(&self.server.desk.in_flight()));
+        let all = states(&self.server.driver.elements.undecided(&self.server.driver.in_flight()));
         let limit = self.effort.states;
         let keeps: Vec<Keep> = match all {
             _ if all <= limit => (0..all).map(Keep::State).collect(),
@@ -255,9 +255,9 @@ impl<S: Subject> Tries<'_, S> {
                     }
                     _ => {}
                 }
-                let mut life = crashed.clone();
-                life.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;
-                counts.add(&life.counts);
+                let mut scenario = crashed.clone();
+                scenario.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;
+                counts.add(&scenario.counts);
             }
         }
         Ok(())
@@ -280,10 +280,10 @@ impl<S: Subject> Tries<'_, S> {
             let absent =
                 if crashed.spare() > 0 && after % 3 == 0 { vec![(after % elements) as u16] } else { vec![] };
             let next = Era { cuts: vec![cut], absent, ..Era::calm() };
-            let mut life = crashed.clone();
-            life.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;
-            counts.add(&life.counts);
-            if life.counts.while_opening == 0 {
+            let mut scenario = crashed.clone();
+            scenario.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;
+            counts.add(&scenario.counts);
+            if scenario.counts.while_opening == 0 {
                 break;
             }
         }

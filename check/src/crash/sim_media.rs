@@ -6,7 +6,7 @@ use stripewise_base::prng::Prng;
 use super::elements::{Content, Elements, InFlight};
 
 /// The elements that are offered, in some order.
-pub(crate) struct Offer<'a> {
+pub(crate) struct SimMedia<'a> {
     elements: &'a mut Elements,
     /// Which elements they are.
     order: Vec<u16>,
@@ -18,7 +18,7 @@ pub(crate) struct Offer<'a> {
     random: Prng,
 }
 
-impl<'a> Offer<'a> {
+impl<'a> SimMedia<'a> {
     /// Offers the elements of `order`; power goes after `cut` writes and flushes, if ever.
     pub(crate) fn new(elements: &'a mut Elements, order: Vec<u16>, cut: Option<u64>, seed: u64) -> Self {
         let random = Prng::stream(seed, 0x6F66_6665);
@@ -49,7 +49,7 @@ impl<'a> Offer<'a> {
     }
 }
 
-impl Media for Offer<'_> {
+impl Media for SimMedia<'_> {
     fn count(&self) -> u16 {
         self.order.len() as u16
     }
@@ -111,13 +111,13 @@ mod tests {
         let content = &[1u8; 512][..];
         for cut in 0..6 {
             let mut elements = Elements::new(3, 8, 512);
-            let mut offer = Offer::new(&mut elements, vec![2, 0], Some(cut), 5);
-            let outcomes = offer.write(&at, &[content; 4]);
+            let mut media = SimMedia::new(&mut elements, vec![2, 0], Some(cut), 5);
+            let outcomes = media.write(&at, &[content; 4]);
             let answered = outcomes.iter().filter(|&&outcome| outcome == Outcome::Done).count() as u64;
             assert_eq!(answered, cut.min(4));
-            let flushed = offer.flush(&[1])[0] == Outcome::Done;
+            let flushed = media.flush(&[1])[0] == Outcome::Done;
             assert_eq!(flushed, cut > 4);
-            let in_flight = offer.cut();
+            let in_flight = media.cut();
             assert_eq!(in_flight.is_some(), cut <= 5);
             let undecided = elements.undecided(&in_flight.unwrap_or_default());
             assert!(undecided.iter().all(|one| one.element == 0));

@@ -22,7 +22,7 @@ pub(crate) struct Flight {
 }
 
 /// The driver of a controller over modelled elements.
-pub(crate) struct Desk {
+pub(crate) struct SimDriver {
     pub(crate) elements: Elements,
     pub(crate) flights: Vec<Flight>,
     pub(crate) acknowledged: Vec<(Acknowledgement, Box<[u8]>)>,
@@ -34,7 +34,7 @@ pub(crate) struct Desk {
     zeros: Content,
 }
 
-impl Desk {
+impl SimDriver {
     pub(crate) fn new(elements: Elements, absent: u64) -> Self {
         let zeros = vec![0; elements.page_bytes()].into();
         let (flights, acknowledged, timers) = (Vec::new(), Vec::new(), Vec::new());
@@ -97,9 +97,9 @@ impl Desk {
     }
 }
 
-impl ElementState for Desk {}
+impl ElementState for SimDriver {}
 
-impl Driver<PageMemory> for Desk {
+impl Driver<PageMemory> for SimDriver {
     fn admits(&mut self, _: &Operation) -> Admission {
         Admission::Admitted
     }

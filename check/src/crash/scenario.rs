@@ -8,14 +8,14 @@ use stripewise_base::prng::Prng;
 
 use super::case::{Case, Comeback, Cut, Era, PutBack};
 use super::counts::Counts;
-use super::desk::Desk;
 use super::elements::{Elements, InFlight, Wrong};
 use super::keep::Keep;
-use super::offer::Offer;
 use super::ruin::{Doubt, Ruin, Target};
 use super::server::{FLUSH, Server};
 use super::shape::Shape;
-use super::subject::Subject;
+use super::sim_driver::SimDriver;
+use super::sim_media::SimMedia;
+use super::system_under_test::SystemUnderTest;
 use crate::case::Ask;
 use crate::model::Model;
 use crate::stamp::SECTOR;
@@ -26,7 +26,7 @@ const EVENTS_PER_REQUEST: u64 = 3_000;
 
 /// An array between two openings.
 #[derive(Clone, Debug)]
-pub(crate) struct Life {
+pub(crate) struct Scenario {
     shape: Shape,
     pub(crate) elements: Elements,
     pub(crate) model: Model,
@@ -64,21 +64,25 @@ pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = 
     (0..1u64 << count).filter(move |set| set.count_ones() <= most && set & without == 0)
 }
 
-impl Life {
+impl Scenario {
     /// A new array.
     ///
     /// # Errors
     /// Why it cannot be created.
-    pub(crate) fn new<S: Subject>(shape: &Shape, seed: u64, bug: Option<Bug>) -> Result<Self, String> {
+    pub(crate) fn new<S: SystemUnderTest>(
+        shape: &Shape,
+        seed: u64,
+        bug: Option<Bug>,
+    ) -> Result<Self, String> {
         let mut elements = Elements::new(shape.elements, shape.pages, shape.page_bytes);
-        let mut offer = Offer::new(&mut elements, (0..shape.elements).collect(), None, seed);
-        S::create(shape, &mut offer).map_err(|error| format!("it cannot be created: {error}"))?;
+        let mut media = SimMedia::new(&mut elements, (0..shape.elements).collect(), None, seed);
+        S::create(shape, &mut media).map_err(|error| format!("it cannot be created: {error}"))?;
         // Everything was flushed, or creation is wrong: power may go right after it.
         let undecided = elements.undecided(&[]);
         if let Some(one) = undecided.first() {
             return Err(format!("creation leaves page {} of element {} unflushed", one.page, one.element));
         }
-        let mut life = Self {
+        let mut scenario = Self {
             shape: shape.clone(),
             elements,
             model: Model::new(0),
@@ -99,14 +103,14 @@ impl Life {
             bug,
             counts: Counts::default(),
         };
-        life.counts.lives = 1;
-        let mut probe = life.clone();
+        scenario.counts.lives = 1;
+        let mut probe = scenario.clone();
         let all = (0..shape.elements).collect();
-        let mut offer = Offer::new(&mut probe.elements, all, None, seed);
-        let (subject, _) = S::open(shape, bug, false, &mut offer).map_err(|error| error.to_string())?;
-        let model = Model::new(subject.bytes() / SECTOR as u64);
-        life.model = if shape.kind.has_binding_trims() { model.with_binding_trims() } else { model };
-        Ok(life)
+        let mut media = SimMedia::new(&mut probe.elements, all, None, seed);
+        let (system, _) = S::open(shape, bug, false, &mut media).map_err(|error| error.to_string())?;
+        let model = Model::new(system.bytes() / SECTOR as u64);
+        scenario.model = if shape.kind.has_binding_trims() { model.with_binding_trims() } else { model };
+        Ok(scenario)
     }
 
     /// The same array, whose operations end in another order from now on.
@@ -155,19 +159,23 @@ impl Life {
     }
 
     /// Opens the array without the elements of `absent`; power goes after `cut`. `None` if it went.
-    fn open<S: Subject>(&mut self, absent: u64, cut: Option<Cut>) -> Result<Option<(S, u64)>, String> {
+    fn open<S: SystemUnderTest>(
+        &mut self,
+        absent: u64,
+        cut: Option<Cut>,
+    ) -> Result<Option<(S, u64)>, String> {
         self.lost |= absent;
         let order = self.offered(absent);
         let seed = self.random.next_u64();
-        let mut offer = Offer::new(&mut self.elements, order, cut.map(|cut| cut.after), seed);
-        let result = S::open(&self.shape, self.bug, self.is_forced, &mut offer);
-        let order = offer.order().to_vec();
-        if let (Some(in_flight), Some(Cut { keep, .. })) = (offer.cut(), cut) {
+        let mut media = SimMedia::new(&mut self.elements, order, cut.map(|cut| cut.after), seed);
+        let result = S::open(&self.shape, self.bug, self.is_forced, &mut media);
+        let order = media.order().to_vec();
+        if let (Some(in_flight), Some(Cut { keep, .. })) = (media.cut(), cut) {
             self.counts.while_opening += 1;
             self.lose_power(&in_flight, keep);
             return Ok(None);
         }
-        let (subject, opened) = result.map_err(|error| match error {
+        let (system, opened) = result.map_err(|error| match error {
             OpenError::Refused(reason) => format!("it is refused: {reason}"),
             error => format!("it cannot be opened: {error}"),
         })?;
@@ -189,7 +197,7 @@ impl Life {
         self.counts.replayed += opened.replayed;
         self.outdated |= missing;
         self.coming &= !missing;
-        Ok(Some((subject, missing)))
+        Ok(Some((system, missing)))
     }
 
     /// The elements that the array is opened without, which must be those that it has to be opened without.
@@ -221,15 +229,15 @@ impl Life {
     }
 
     /// Opens the array and reads everything: from now on that is what it holds.
-    fn begin<S: Subject>(&mut self, absent: u64, depth: u32) -> Result<Server<S>, String> {
-        let (subject, missing) = self.open::<S>(absent, None)?.ok_or("power went by itself")?;
-        let offered = subject.bytes() / SECTOR as u64;
+    fn begin<S: SystemUnderTest>(&mut self, absent: u64, depth: u32) -> Result<Server<S>, String> {
+        let (system, missing) = self.open::<S>(absent, None)?.ok_or("power went by itself")?;
+        let offered = system.bytes() / SECTOR as u64;
         if offered != self.model.sectors() {
             return Err(format!("it offers {offered} sectors, of {}", self.model.sectors()));
         }
-        let desk = Desk::new(self.elements.clone(), missing);
+        let driver = SimDriver::new(self.elements.clone(), missing);
         let seed = self.random.next_u64();
-        let mut server = Server::new(subject, desk, self.model.clone(), depth, seed);
+        let mut server = Server::new(system, driver, self.model.clone(), depth, seed);
         server.may_be_full = self.lost != 0;
         server.resume();
         let rebuilt = server.coming.map_or(0, |coming| 1 << coming.element);
@@ -255,7 +263,7 @@ impl Life {
     }
 
     /// The sectors that may hold anything: those of lost elements, and of destroyed stripes, in rows whose parity may be wrong.
-    fn unknown<S: Subject>(&self, server: &Server<S>) -> BTreeSet<u64> {
+    fn unknown<S: SystemUnderTest>(&self, server: &Server<S>) -> BTreeSet<u64> {
         let is_gone =
             |element: u16, page: u32| self.lost & 1 << element != 0 || self.doubt.rows.contains(&page);
         let is_unknown = |element: u16, page: u32| self.holes.contains(&page) && is_gone(element, page);
@@ -272,10 +280,10 @@ impl Life {
     }
 
     /// Takes note of what `server` has come to.
-    fn note<S: Subject>(&mut self, server: &mut Server<S>) -> Result<(), String> {
+    fn note<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         if server.has_flushed {
             self.holes.clear();
-            server.desk.elements.take_unwritten().for_each(drop);
+            server.driver.elements.take_unwritten().for_each(drop);
         }
         if let Some(coming) = server.coming.take_if(|coming| coming.is_whole) {
             self.wronged &= !(self.replaced & 1 << coming.element);
@@ -300,11 +308,11 @@ impl Life {
     }
 
     /// Power is lost while `server` serves.
-    fn end<S: Subject>(&mut self, server: Server<S>, keep: Keep) {
+    fn end<S: SystemUnderTest>(&mut self, server: Server<S>, keep: Keep) {
         self.counts.while_rebuilding += u64::from(server.coming.is_some_and(|coming| !coming.is_written));
-        let (desk, model) = server.into_parts();
-        let in_flight = desk.in_flight();
-        (self.elements, self.model) = (desk.elements, model);
+        let (driver, model) = server.into_parts();
+        let in_flight = driver.in_flight();
+        (self.elements, self.model) = (driver.elements, model);
         self.lose_power(&in_flight, keep);
     }
 
@@ -341,7 +349,7 @@ impl Life {
     }
 
     /// What comes before the requests of an era.
-    pub(crate) fn enter<S: Subject>(&mut self, era: &Era) -> Result<Server<S>, String> {
+    pub(crate) fn enter<S: SystemUnderTest>(&mut self, era: &Era) -> Result<Server<S>, String> {
         era.older.iter().for_each(|&one| self.put_back(one));
         self.is_stopped = false;
         let mut absent = 0;
@@ -351,10 +359,15 @@ impl Life {
         }
         for &cut in &era.cuts {
             let without = if cut.is_whole { 0 } else { absent };
-            if let Some((subject, missing)) = self.open::<S>(without, Some(cut))? {
+            if let Some((system, missing)) = self.open::<S>(without, Some(cut))? {
                 // It needed fewer writes than that, so power is lost right behind it.
-                let server =
-                    Server::new(subject, Desk::new(self.elements.clone(), missing), self.model.clone(), 1, 0);
+                let server = Server::new(
+                    system,
+                    SimDriver::new(self.elements.clone(), missing),
+                    self.model.clone(),
+                    1,
+                    0,
+                );
                 self.counts.at_once += 1;
                 self.end(server, cut.keep);
             }
@@ -373,21 +386,21 @@ impl Life {
     }
 
     /// One event of an era, and what goes wrong before it. False when nothing is left to do.
-    pub(crate) fn step<S: Subject>(
+    pub(crate) fn step<S: SystemUnderTest>(
         &mut self,
         server: &mut Server<S>,
         era: &Era,
         event: u64,
     ) -> Result<bool, String> {
         for moment in era.moments.iter().filter(|moment| moment.event == event) {
-            server.desk.elements.remember(moment.element);
+            server.driver.elements.remember(moment.element);
         }
         for strike in era.strikes.iter().filter(|strike| strike.event == event) {
             let bit = 1 << strike.element;
             let can_tell = strike.wrong != Wrong::RolledBack || self.shape.kind.has_checksums();
             if can_tell
                 && self.is_bearable(bit)
-                && server.desk.elements.go_wrong(strike.element, strike.wrong, strike.choice)
+                && server.driver.elements.go_wrong(strike.element, strike.wrong, strike.choice)
             {
                 self.goes_wrong(bit);
                 if strike.wrong == Wrong::RolledBack {
@@ -408,7 +421,7 @@ impl Life {
     }
 
     /// Takes an element in that is to come before `event`, if it can.
-    fn comes_back<S: Subject>(&mut self, server: &mut Server<S>, event: u64) {
+    fn comes_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>, event: u64) {
         for one in &mut server.comebacks {
             one.is_another |= self.wiped & 1 << one.element != 0;
             // Without checksums an older content shows in superblocks alone, and they tell of a failure at the next opening.
@@ -427,12 +440,13 @@ impl Life {
     }
 
     /// All that the array is without come back, or others in their place.
-    fn mend<S: Subject>(&mut self, server: &mut Server<S>) -> Result<(), String> {
+    fn mend<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         server.finish_rebuild(EVENTS)?;
         self.note(server)?;
         for element in 0..self.shape.elements {
             let is_another = self.wronged & 1 << element != 0 || self.random.chance(1, 2);
-            let is_older = !is_another && server.desk.elements.has_past(element) && self.random.chance(1, 2);
+            let is_older =
+                !is_another && server.driver.elements.has_past(element) && self.random.chance(1, 2);
             server.comebacks = vec![Comeback { event: 0, element, is_another, is_older }];
             self.comes_back(server, 0);
             server.finish_rebuild(EVENTS)?;
@@ -445,7 +459,7 @@ impl Life {
     }
 
     /// Where nothing is wrong but what elements have of the past, a scrub has repaired all of it.
-    fn mend_rolled_back<S: Subject>(&mut self, server: &mut Server<S>) -> Result<(), String> {
+    fn mend_rolled_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> Result<(), String> {
         if self.rolled == 0
             || self.wronged & !self.rolled != 0
             || self.counts.wrongs > u64::from(self.rolled.count_ones())
@@ -466,7 +480,7 @@ impl Life {
     }
 
     /// A whole era.
-    pub(crate) fn era<S: Subject>(&mut self, era: &Era) -> Result<(), String> {
+    pub(crate) fn era<S: SystemUnderTest>(&mut self, era: &Era) -> Result<(), String> {
         let mut server = self.enter::<S>(era)?;
         let limit = EVENTS + EVENTS_PER_REQUEST * era.asks.len() as u64;
         let mut event = 0;
@@ -476,7 +490,7 @@ impl Life {
             if server.is_idle() && (era.crash.is_none() || !goes_on) {
                 break;
             }
-            if !goes_on && server.desk.flights.is_empty() || event > limit {
+            if !goes_on && server.driver.flights.is_empty() || event > limit {
                 return server.finish(limit);
             }
         }
@@ -494,13 +508,13 @@ impl Life {
     }
 
     /// The life of `case`.
-    pub(crate) fn whole<S: Subject>(&mut self, case: &Case) -> Result<(), String> {
+    pub(crate) fn whole<S: SystemUnderTest>(&mut self, case: &Case) -> Result<(), String> {
         (self.mends, self.ruin) = (case.mends, case.ruin);
         self.eras::<S>(&case.eras)
     }
 
     /// The eras, then the last opening, and everything read once more without any elements that the array can do without.
-    pub(crate) fn eras<S: Subject>(&mut self, eras: &[Era]) -> Result<(), String> {
+    pub(crate) fn eras<S: SystemUnderTest>(&mut self, eras: &[Era]) -> Result<(), String> {
         for (nth, era) in eras.iter().enumerate() {
             self.era::<S>(era).map_err(|what| format!("era {nth}: {what}"))?;
         }
@@ -530,7 +544,7 @@ impl Life {
 
     /// More is destroyed than the contract bears: what is lost is told, or the array is not opened but by force; nothing that it
     /// returns is wrong, and it goes on working.
-    fn ruined<S: Subject>(&mut self, ruin: Ruin, asks: &[Ask]) -> Result<(), String> {
+    fn ruined<S: SystemUnderTest>(&mut self, ruin: Ruin, asks: &[Ask]) -> Result<(), String> {
         let Some(doubt) = ruin.strike(&self.shape, &mut self.elements, self.lost) else { return Ok(()) };
         self.doubt = doubt;
         self.counts.ruined += 1;
@@ -574,12 +588,12 @@ impl Life {
     }
 
     /// Whether the array is not opened as it is, which changes nothing.
-    fn is_refused<S: Subject>(&mut self) -> Result<bool, String> {
+    fn is_refused<S: SystemUnderTest>(&mut self) -> Result<bool, String> {
         let order = self.offered(0);
         let seed = self.random.next_u64();
         let mut elements = self.elements.clone();
-        let mut offer = Offer::new(&mut elements, order, None, seed);
-        match S::open(&self.shape, self.bug, self.is_forced, &mut offer) {
+        let mut media = SimMedia::new(&mut elements, order, None, seed);
+        match S::open(&self.shape, self.bug, self.is_forced, &mut media) {
             Ok(_) => Ok(false),
             Err(OpenError::Refused(reason)) if !reason.is_empty() => Ok(true),
             // One of those that are left cannot be written either.

@@ -8,22 +8,22 @@ use stripewise_array::{
 };
 use stripewise_base::Nanos;
 
-use super::desk::Desk;
 use super::elements::Elements;
-use super::offer::Offer;
 use super::shape::Shape;
+use super::sim_driver::SimDriver;
+use super::sim_media::SimMedia;
 
 /// A controller. That of this project is [`Array`]; tests of the checker bring others, with flaws that must be found.
-pub(crate) trait Subject: Sized {
+pub(crate) trait SystemUnderTest: Sized {
     /// Writes an empty array.
-    fn create(shape: &Shape, offer: &mut Offer<'_>) -> Result<(), OpenError>;
+    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError>;
 
     /// Opens what is offered.
     fn open(
         shape: &Shape,
         bug: Option<Bug>,
         force: bool,
-        offer: &mut Offer<'_>,
+        media: &mut SimMedia<'_>,
     ) -> Result<(Self, Opened), OpenError>;
 
     /// Takes a request.
@@ -32,29 +32,29 @@ pub(crate) trait Subject: Sized {
         now: Nanos,
         request: HostRequest,
         payload: Box<[u8]>,
-        desk: &mut Desk,
+        driver: &mut SimDriver,
     ) -> Result<(), (SubmitError, Box<[u8]>)>;
 
     /// Puts on the desk what can be done now.
-    fn dispatch(&mut self, desk: &mut Desk);
+    fn dispatch(&mut self, driver: &mut SimDriver);
 
     /// What an operation has read goes to the page that it named.
     fn fill(&mut self, page: u32, content: &[u8]);
 
     /// An operation ended.
-    fn completed(&mut self, now: Nanos, id: OperationId, outcome: Outcome, desk: &mut Desk);
+    fn completed(&mut self, now: Nanos, id: OperationId, outcome: Outcome, driver: &mut SimDriver);
 
     /// A time has come.
-    fn timer(&mut self, now: Nanos, desk: &mut Desk);
+    fn timer(&mut self, now: Nanos, driver: &mut SimDriver);
 
     /// Bytes that it offers.
     fn bytes(&self) -> u64;
 
     /// Goes on with what opening the array has begun.
-    fn resume(&mut self, _now: Nanos, _desk: &mut Desk) {}
+    fn resume(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
     /// Takes `element` in, which it serves without. False if it does not now.
-    fn rejoin(&mut self, _now: Nanos, _element: u16, _how: Rejoining, _desk: &mut Desk) -> bool {
+    fn rejoin(&mut self, _now: Nanos, _element: u16, _how: Rejoining, _desk: &mut SimDriver) -> bool {
         false
     }
 
@@ -64,10 +64,10 @@ pub(crate) trait Subject: Sized {
     }
 
     /// Writes out what waits in memory, and makes a checkpoint.
-    fn checkpoint(&mut self, _now: Nanos, _desk: &mut Desk) {}
+    fn checkpoint(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
     /// Tells superblocks of a clean stop.
-    fn stop(&mut self, _now: Nanos, _desk: &mut Desk) {}
+    fn stop(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
     /// The element that is being made whole.
     fn rebuilding(&self) -> Option<u16> {
@@ -80,7 +80,7 @@ pub(crate) trait Subject: Sized {
     }
 
     /// Begins a scrub.
-    fn scrub(&mut self, _now: Nanos, _desk: &mut Desk) {}
+    fn scrub(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
     /// What the last scrub did, and whether it goes on.
     fn scrubbed(&self) -> (ScrubCounts, bool) {
@@ -93,21 +93,21 @@ pub(crate) trait Subject: Sized {
     }
 }
 
-impl Subject for Array<PageMemory> {
-    fn create(shape: &Shape, offer: &mut Offer<'_>) -> Result<(), OpenError> {
-        stripewise_array::create(&shape.scheme(), shape.elements(), &shape.identity(), offer)
+impl SystemUnderTest for Array<PageMemory> {
+    fn create(shape: &Shape, media: &mut SimMedia<'_>) -> Result<(), OpenError> {
+        stripewise_array::create(&shape.scheme(), shape.elements(), &shape.identity(), media)
     }
 
     fn open(
         shape: &Shape,
         bug: Option<Bug>,
         force: bool,
-        offer: &mut Offer<'_>,
+        media: &mut SimMedia<'_>,
     ) -> Result<(Self, Opened), OpenError> {
         let memory = PageMemory::new(shape.page_bytes);
         let opening = Opening { bug, force, ..Opening::default() };
         #[allow(unused_mut)]
-        let (mut array, opened) = Self::open(&shape.scheme(), shape.elements(), memory, offer, opening)?;
+        let (mut array, opened) = Self::open(&shape.scheme(), shape.elements(), memory, media, opening)?;
         #[cfg(debug_assertions)]
         array.plant(bug);
         #[cfg(not(debug_assertions))]
@@ -120,37 +120,37 @@ impl Subject for Array<PageMemory> {
         now: Nanos,
         request: HostRequest,
         payload: Box<[u8]>,
-        desk: &mut Desk,
+        driver: &mut SimDriver,
     ) -> Result<(), (SubmitError, Box<[u8]>)> {
-        self.submit(now, request, payload, desk)
+        self.submit(now, request, payload, driver)
     }
 
-    fn dispatch(&mut self, desk: &mut Desk) {
-        self.dispatch(desk);
+    fn dispatch(&mut self, driver: &mut SimDriver) {
+        self.dispatch(driver);
     }
 
     fn fill(&mut self, page: u32, content: &[u8]) {
         self.memory().page_mut(page).copy_from_slice(content);
     }
 
-    fn completed(&mut self, now: Nanos, id: OperationId, outcome: Outcome, desk: &mut Desk) {
-        self.completed(now, id, outcome, Timing::default(), desk);
+    fn completed(&mut self, now: Nanos, id: OperationId, outcome: Outcome, driver: &mut SimDriver) {
+        self.completed(now, id, outcome, Timing::default(), driver);
     }
 
-    fn timer(&mut self, now: Nanos, desk: &mut Desk) {
-        self.timer(now, desk);
+    fn timer(&mut self, now: Nanos, driver: &mut SimDriver) {
+        self.timer(now, driver);
     }
 
     fn bytes(&self) -> u64 {
         self.capacity()
     }
 
-    fn resume(&mut self, now: Nanos, desk: &mut Desk) {
-        self.resume(now, desk);
+    fn resume(&mut self, now: Nanos, driver: &mut SimDriver) {
+        self.resume(now, driver);
     }
 
-    fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining, desk: &mut Desk) -> bool {
-        self.rejoin(now, element, how, desk).is_ok()
+    fn rejoin(&mut self, now: Nanos, element: u16, how: Rejoining, driver: &mut SimDriver) -> bool {
+        self.rejoin(now, element, how, driver).is_ok()
     }
 
     fn returned(&self, element: u16, elements: &Elements) -> Rejoining {
@@ -166,13 +166,13 @@ impl Subject for Array<PageMemory> {
         Rejoining::Returned { pages, stamp: self.stamp_of(element, [front.as_ref(), back.as_ref()]) }
     }
 
-    fn checkpoint(&mut self, now: Nanos, desk: &mut Desk) {
-        self.drain(now, desk);
-        self.checkpoint(now, desk);
+    fn checkpoint(&mut self, now: Nanos, driver: &mut SimDriver) {
+        self.drain(now, driver);
+        self.checkpoint(now, driver);
     }
 
-    fn stop(&mut self, now: Nanos, desk: &mut Desk) {
-        self.stop(now, desk);
+    fn stop(&mut self, now: Nanos, driver: &mut SimDriver) {
+        self.stop(now, driver);
     }
 
     fn rebuilding(&self) -> Option<u16> {
@@ -183,8 +183,8 @@ impl Subject for Array<PageMemory> {
         self.is_failed(element)
     }
 
-    fn scrub(&mut self, now: Nanos, desk: &mut Desk) {
-        self.scrub(now, desk);
+    fn scrub(&mut self, now: Nanos, driver: &mut SimDriver) {
+        self.scrub(now, driver);
     }
 
     fn scrubbed(&self) -> (ScrubCounts, bool) {
