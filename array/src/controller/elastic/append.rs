@@ -193,13 +193,13 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         log.segments.write_begun(segment);
         log.open[at] = Some(open);
-        log.flying += 1;
+        log.in_flight += 1;
         log.counts.stripes += 1;
         log.counts.short_stripes += u64::from(count < most);
         log.counts.parity += u64::from(parity);
         log.stream_counts[stream].chunks += u64::from(count);
         if stream >= log.hosts() {
-            log.flying_survivors += 1;
+            log.in_flight_survivors += 1;
             log.counts.moved += u64::from(count);
             log.counts.moved_parity += u64::from(parity);
             let queue = &mut log.buffer.queues[stream];
@@ -390,8 +390,8 @@ impl<M: Memory> Array<M> {
             log.durable_mut().sync.gave_up = true;
         }
         log.segments.write_over(segment);
-        log.flying -= 1;
-        log.flying_survivors -= u32::from(is_survivor);
+        log.in_flight -= 1;
+        log.in_flight_survivors -= u32::from(is_survivor);
     }
 
     /// Finds out that what is due waits for space that nothing under way will make: those who wait for it are told. False
@@ -406,7 +406,7 @@ impl<M: Memory> Array<M> {
             |collection: Collection| collection.reads > 0 || log.segments.is_held(collection.victim);
         let lacks =
             self.free_plan == NONE || !(0..log.open.len()).all(|stream| self.can_note_triggers(stream));
-        let goes_on = lacks || log.flying > 0 || log.collection.is_some_and(is_collecting);
+        let goes_on = lacks || log.in_flight > 0 || log.collection.is_some_and(is_collecting);
         if !is_due || goes_on || log.is_full {
             return false;
         }

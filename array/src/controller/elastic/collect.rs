@@ -132,7 +132,7 @@ impl<M: Memory> Array<M> {
         if is_more {
             return true;
         }
-        let is_moving = queues.iter().any(|queue| queue.due > 0) || log.flying_survivors > 0;
+        let is_moving = queues.iter().any(|queue| queue.due > 0) || log.in_flight_survivors > 0;
         if (is_moving || log.segments.is_held(victim)) && !frees_early {
             return false;
         }

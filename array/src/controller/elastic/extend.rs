@@ -113,7 +113,7 @@ impl<M: Memory> Array<M> {
         log.segments.write_begun(segment);
         log.segments.write_begun(segment);
         log.open[at] = Some(open);
-        log.flying += 1;
+        log.in_flight += 1;
         if open.next == open.end {
             log.segments.close(segment);
             log.open[at] = None;

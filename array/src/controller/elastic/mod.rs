@@ -121,7 +121,7 @@ impl<M: Memory> Array<M> {
         let is_waiting =
             matches!(location, Location::Buffered(place) if self.elastic().buffer.get(place).waits);
         if !is_waiting && !self.elastic().has_place() {
-            if !self.elastic().is_full || self.elastic().flying > 0 {
+            if !self.elastic().is_full || self.elastic().in_flight > 0 {
                 return Written::Waits;
             }
             self.refuse(id);

@@ -48,7 +48,7 @@ impl<M: Memory> Array<M> {
         if log.has_space_for(1) {
             return Admits::Yes;
         }
-        let goes_on = log.flying > 0 || durable.makes_space() || self.can_collect();
+        let goes_on = log.in_flight > 0 || durable.makes_space() || self.can_collect();
         if goes_on { Admits::Later } else { Admits::Never }
     }
 

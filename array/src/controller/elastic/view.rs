@@ -55,7 +55,7 @@ impl<M: Memory> Array<M> {
 
     /// Stripes on their way to the log.
     pub fn stripes_under_way(&self) -> u64 {
-        self.elastic.as_ref().map_or(0, |log| log.flying.into())
+        self.elastic.as_ref().map_or(0, |log| log.in_flight.into())
     }
 
     /// Whether the log has no space, and nothing under way that could make some: it refuses what hosts write.

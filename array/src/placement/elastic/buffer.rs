@@ -275,7 +275,7 @@ mod tests {
         fn queues_agree_with_a_model(steps in prop::collection::vec((0u8..5, 0usize..2, any::<u32>()), 1..200)) {
             let mut buffer = Buffer::new(12, 2);
             let mut model = [VecDeque::new(), VecDeque::new()];
-            let mut flying: Vec<u32> = Vec::new();
+            let mut in_flight: Vec<u32> = Vec::new();
             for (now, (step, stream, number)) in steps.into_iter().enumerate() {
                 match step {
                     0 | 1 => if buffer.available() > 0 {
@@ -293,12 +293,12 @@ mod tests {
                             if expected.is_none() {
                                 break;
                             }
-                            flying.push(place);
+                            in_flight.push(place);
                             place = buffer.pop(place, stride);
                             at += stride as usize - 1;
                         }
                     },
-                    3 => if let Some(place) = flying.pop() {
+                    3 => if let Some(place) = in_flight.pop() {
                         if number % 2 == 0 {
                             buffer.give(place);
                         } else {
@@ -315,7 +315,7 @@ mod tests {
                 for (queue, model) in buffer.queues.iter().zip(&model) {
                     prop_assert_eq!(queue.count as usize, model.len());
                 }
-                let taken = model[0].len() + model[1].len() + flying.len();
+                let taken = model[0].len() + model[1].len() + in_flight.len();
                 prop_assert_eq!(buffer.available() as usize, 12 - taken);
             }
         }

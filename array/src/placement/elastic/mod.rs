@@ -273,8 +273,8 @@ pub(crate) struct Elastic {
     /// Whether there is no space, and nothing under way that could make some.
     pub(crate) is_full: bool,
     /// Stripes on their way, and of those the ones of survivors.
-    pub(crate) flying: u32,
-    pub(crate) flying_survivors: u32,
+    pub(crate) in_flight: u32,
+    pub(crate) in_flight_survivors: u32,
     /// Of each plan the slot of each member, what is known of it where no inverse map tells, and the place in memory of each data
     /// member.
     homes: Vec<u64>,
@@ -356,8 +356,8 @@ impl Elastic {
             is_full: false,
             is_starved: false,
             stream_counts: vec![StreamCounts::default(); streams],
-            flying: 0,
-            flying_survivors: 0,
+            in_flight: 0,
+            in_flight_survivors: 0,
             homes: vec![NOWHERE; members_of_plans],
             contents: vec![Content::UNKNOWN; if has_summaries { members_of_plans } else { 0 }],
             places: vec![crate::ids::NONE; plans as usize * geometry.data as usize],
