@@ -12,7 +12,7 @@ use super::elements::{Elements, InFlight, Wrong};
 use super::keep::Keep;
 use super::ruin::{Doubt, Ruin, Target};
 use super::server::{FLUSH, Server};
-use super::shape::Shape;
+use super::shape::{Shape, sets};
 use super::sim_driver::SimDriver;
 use super::sim_media::SimMedia;
 use super::system_under_test::SystemUnderTest;
@@ -57,11 +57,6 @@ pub(crate) struct Scenario {
     random: Prng,
     bug: Option<Bug>,
     pub(crate) counts: Counts,
-}
-
-/// All sets of at most `most` of `count` elements that are not in `without`, the empty one first.
-pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = u64> {
-    (0..1u64 << count).filter(move |set| set.count_ones() <= most && set & without == 0)
 }
 
 impl Scenario {

@@ -107,6 +107,11 @@ impl std::str::FromStr for Kind {
     }
 }
 
+/// All sets of at most `most` of `count` elements that are not in `without`, the empty one first.
+pub(crate) fn sets(count: u16, most: u32, without: u64) -> impl Iterator<Item = u64> {
+    (0..1u64 << count).filter(move |set| set.count_ones() <= most && set & without == 0)
+}
+
 /// An array.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

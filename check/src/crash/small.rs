@@ -5,9 +5,9 @@ use super::Broken;
 use super::case::{Case, Cut, Era};
 use super::counts::Counts;
 use super::keep::{Keep, states};
-use super::scenario::{Scenario, sets};
+use super::scenario::Scenario;
 use super::server::{FLUSH, Server};
-use super::shape::{Kind, Shape};
+use super::shape::{Kind, Shape, sets};
 use super::system_under_test::SystemUnderTest;
 use crate::case::{Ask, What};
 
