@@ -132,6 +132,8 @@ pub(crate) struct Plan {
     pub(crate) stream: u8,
     /// Members that it writes from the write cache; 0 if hosts wait for what it writes.
     pub(crate) carried: u64,
+    /// Over zones: members that pages move to by what it writes.
+    pub(crate) moves: u64,
     /// Of those: what they leave the cache together with.
     pub(crate) unit: u32,
     /// Whether what it writes goes into the write cache, with the parity that it makes.
@@ -301,6 +303,7 @@ impl Plan {
             defers: false,
             stream: 0,
             carried: 0,
+            moves: 0,
             unit: NONE,
             absorbs: false,
             reserved: 0,

@@ -141,6 +141,7 @@ impl<M: Memory> Array<M> {
         if self.has_bug(skips) {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
+            self.moves_in_zones(plan, id, mask);
             self.attach(plan, id);
             if absorbs {
                 self.absorbs(plan);
@@ -152,6 +153,7 @@ impl<M: Memory> Array<M> {
         if taken || !self.merge(id, row, mask) {
             let plan = self.take_plan(row, Purpose::Write);
             self.cover(plan, id, mask);
+            self.moves_in_zones(plan, id, mask);
             if !(absorbs && self.has_bug(Bug::AcknowledgedBeforeCached)) {
                 self.attach(plan, id);
             }
@@ -196,6 +198,7 @@ impl<M: Memory> Array<M> {
             return false;
         }
         self.cover(waiting, id, mask);
+        self.moves_in_zones(waiting, id, mask);
         if self.plans[waiting as usize].absorbs {
             self.absorbs(waiting);
         }
@@ -340,6 +343,7 @@ impl<M: Memory> Array<M> {
         plan.unread_once = 0;
         plan.missing = 0;
         plan.dirty = 0;
+        plan.moves = 0;
         plan.kept = 0;
         plan.written = 0;
         plan.pinned = 0;

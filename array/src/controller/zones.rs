@@ -164,16 +164,32 @@ impl<M: Memory> Array<M> {
         }
     }
 
+    /// `plan` writes members `mask` of its row for request `id`, which may move pages there.
+    #[inline]
+    pub(super) fn moves_in_zones(&mut self, plan: u32, id: u32, mask: u64) {
+        if self.zones.is_none() {
+            return;
+        }
+        let row = self.plans[plan as usize].row;
+        for member in members(mask) {
+            let page = self.geometry.array_page(row, member);
+            if self.mover_to(page) == Some(id) {
+                self.plans[plan as usize].moves |= 1 << member;
+            }
+        }
+    }
+
     /// What `plan` writes for hosts is written, as far as it could be.
     #[inline]
     pub(super) fn plan_written_in_zones(&mut self, plan: u32) {
-        let Plan { row, purpose, wanted, carried, gave_up, .. } = self.plans[plan as usize];
+        let Plan { row, purpose, moves, carried, gave_up, .. } = self.plans[plan as usize];
         if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
             return;
         }
         // Without parity every chunk stands for itself.
         let lost = if self.geometry.parity() == 0 { self.members_on_failed(plan) } else { 0 };
-        for member in members(wanted & !lost) {
+        // A request may have parts of one row in two plans: only that which writes the page moves it.
+        for member in members(moves & !lost) {
             let page = self.geometry.array_page(row, member);
             if self.mover_to(page).is_some_and(|id| self.is_attached(plan, id)) {
                 self.moved_in_zones(page);
