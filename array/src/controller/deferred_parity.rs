@@ -131,8 +131,10 @@ impl<M: Memory> Array<M> {
         if !self.window.is_open() || purpose != Purpose::Write || lost | dirty != 0 || self.is_fresh(plan) {
             return false;
         }
-        // What goes home to its zone was acknowledged long ago, and a flush that waits for late parity may be past its row.
-        if self.zones.is_some() && self.is_attached(plan, self.internal_id()) {
+        // What goes home to its zone, by itself or through the write cache, was acknowledged long ago, and a flush that waits for
+        // late parity may be past its row.
+        let is_cached = self.plans[plan as usize].carried != 0;
+        if self.zones.is_some() && (is_cached || self.is_attached(plan, self.internal_id())) {
             return false;
         }
         let replaced = wanted & !self.window.dirty(row);
