@@ -31,8 +31,8 @@ impl Assembly {
 /// Finds the array in `offered`: of each offered element the copies of its superblock.
 ///
 /// A version takes effect when its front copies are on all elements that it calls active, and each back copy is written after
-/// that: so one back copy proves it. Without any, as when power is lost while all back copies are written, all front copies
-/// do; or those of so many elements that have no back copy at all that damage cannot be why.
+/// that: so one back copy proves it. Power may be lost while all back copies are written. Then the front copies prove the
+/// version, if all its active elements have them, or if more than P elements of a group have them and no back copy at all.
 ///
 /// # Errors
 /// When there is none, or more than one, or too few of its elements, or others may have gone on without these.
@@ -110,8 +110,8 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     Ok(Assembly { superblock, positions, update, epoch })
 }
 
-/// Whether more elements of a group than its parity bears have the front copy of a version, and no back copy of any. An element
-/// has one until a newer one is written over it, which begins when all front copies are there.
+/// Whether more than P elements of a group have the front copy of a version, and no valid back copy. Damage alone destroys at most
+/// P back copies. Back copies are written only when all front copies are durable, so this proves the version.
 fn were_backs_being_written(superblock: &Superblock, offered: &[Copies]) -> bool {
     let mut alone = vec![0; usize::from(superblock.groups).max(1)];
     for front in offered.iter().filter(|its| its.back.is_none()).filter_map(|its| its.front.as_ref()) {

@@ -1,4 +1,4 @@
-//! What content tells of an array whose superblocks are lost: the epoch that went last, and the members that were missing then.
+//! Evidence outside the superblocks, for an array that lost some of them: the newest epoch, and the members missing in it.
 //!
 //! An opening gives all members that are there a superblock of the new epoch before anything else has it. So a member with the
 //! superblock of an older epoch than some content was absent when that was opened; and a member that the newest batch or record
@@ -53,7 +53,7 @@ impl Testimony {
         }
         for (number, member) in model.members.iter_mut().enumerate() {
             if (holders | self.missing()) >> number & 1 != 0 {
-                // Nobody knows since when, so it lacks everything.
+                // The epoch of its failure is unknown, so it is rebuilt whole.
                 member.fail(0, 0);
                 (member.failed_epoch, member.failed_batch) = (0, 0);
             }

@@ -150,8 +150,8 @@ fn a_member_with_an_older_content_is_left_out_unless_the_array_cannot_start_with
     }
 }
 
-/// The array goes on without member 1; `leave` takes it out of the array and gives what serves on. Then all others lose their
-/// superblocks, and member 1 is there again, with the only ones that are left.
+/// `leave` removes member 1 and returns the degraded array with the old pages of member 1. The array takes more writes. Then all
+/// other members lose their superblocks, and member 1 returns with the only superblocks left.
 fn with_superblocks_on_an_outdated_member_alone(
     scheme: &str,
     leave: impl Fn(Disk) -> (Host, Vec<Box<[u8]>>),

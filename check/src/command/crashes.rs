@@ -29,8 +29,8 @@ pub(crate) struct Crashes {
     /// Every crash of a small script instead (overwrite, trim, together, parts, full), or a case from a file
     #[arg(long, value_name = "NAME|FILE")]
     case: Option<String>,
-    /// Destroy this at the end of every life, beyond what parity bears: superblocks, checkpoints, newest-checkpoint, commits,
-    /// summary, stripe, record, table or bitmap
+    /// End each scenario by destroying more copies of this structure than parity tolerates: superblocks, checkpoints,
+    /// newest-checkpoint, commits, summary, stripe, record, table or bitmap
     #[arg(long, value_name = "STRUCTURE", conflicts_with = "case")]
     destroy: Option<Target>,
     /// Threads [default: as many as the machine has]

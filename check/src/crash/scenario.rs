@@ -419,7 +419,7 @@ impl Scenario {
     fn comes_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>, event: u64) {
         for one in &mut server.comebacks {
             one.is_another |= self.wiped & 1 << one.element != 0;
-            // Without checksums an older content shows in superblocks alone, and they tell of a failure at the next opening.
+            // Without checksums only superblocks reveal older content, and they record a failure at the next assembly.
             one.is_older &= self.shape.kind.has_checksums() || self.outdated & 1 << one.element != 0;
         }
         let Some(one) = server.take_comeback(event, self.counts.comebacks) else { return };
