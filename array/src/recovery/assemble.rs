@@ -110,8 +110,8 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     Ok(Assembly { superblock, positions, update, epoch })
 }
 
-/// Whether more than P elements of a group have the front copy of a version, and no valid back copy. Damage alone destroys at most
-/// P back copies. Back copies are written only when all front copies are durable, so this proves the version.
+/// Whether more than P elements of a group have the front copy of a version, and no valid back copy. Damage alone destroys at
+/// most P back copies. Back copies are written only when all front copies are durable, so this proves the version.
 fn were_backs_being_written(superblock: &Superblock, offered: &[Copies]) -> bool {
     let mut alone = vec![0; usize::from(superblock.groups).max(1)];
     for front in offered.iter().filter(|its| its.back.is_none()).filter_map(|its| its.front.as_ref()) {
