@@ -44,7 +44,7 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     };
     let names = |mask: u64| -> String {
         let names: Vec<String> =
-            crate::controller_members(mask).map(|member| name(member, geometry)).collect();
+            crate::controller_columns(mask).map(|column| name(column, geometry)).collect();
         names.join(" ")
     };
     let is_commit = plan.purpose == Purpose::Parity && plan.dirty == 0;
@@ -146,7 +146,7 @@ fn in_words(verb: &str, operation: &Operation, geometry: &Geometry) -> String {
     format!(
         "{verb} {}{} (element {} page {}, {})",
         if is_delta { "delta of " } else { "" },
-        name(u32::from(operation.member), geometry),
+        name(u32::from(operation.column), geometry),
         operation.element,
         operation.page,
         operation.class.name()
@@ -173,9 +173,9 @@ fn costs(decision: &Decision, text: &mut String) {
 }
 
 /// `D0`, `D1` … for data, `P` and `Q` for parity.
-fn name(member: u32, geometry: &Geometry) -> String {
-    match member.checked_sub(geometry.data) {
-        None => format!("D{member}"),
+fn name(column: u32, geometry: &Geometry) -> String {
+    match column.checked_sub(geometry.data) {
+        None => format!("D{column}"),
         Some(0) => "P".into(),
         Some(_) => "Q".into(),
     }

@@ -37,9 +37,9 @@ pub mod update;
 mod window;
 
 pub use bugs::Bug;
-pub(crate) use controller::members as controller_members;
+pub(crate) use controller::columns as controller_columns;
 pub use controller::{
-    Array, Halt, MetadataScrubbed, RejoinError, Rejoining, SECTOR_BYTES, StripeMember, StripeView,
+    Array, Halt, MetadataScrubbed, RejoinError, Rejoining, SECTOR_BYTES, StripeColumn, StripeView,
 };
 pub use driver::{Acknowledgement, Admission, Driver};
 pub use element_state::ElementState;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::{Buf, BytesMut};
 use stripewise_code::Code;
 
-use crate::geometry::MEMBERS_MAX;
+use crate::geometry::COLUMNS_MAX;
 
 /// Names a page buffer of a [`Memory`].
 pub type PageId = u32;
@@ -250,7 +250,7 @@ impl<H: Payload> Memory for PagePool<H> {
     fn encode(&mut self, code: &Code, row: &[PageId]) {
         let (data, parity) = row.split_at(code.data() as usize);
         let mut targets: [BytesMut; PARITY_MAX] = self.lend(parity);
-        let mut sources: [&[u8]; MEMBERS_MAX as usize] = [&[]; MEMBERS_MAX as usize];
+        let mut sources: [&[u8]; COLUMNS_MAX as usize] = [&[]; COLUMNS_MAX as usize];
         for (source, &page) in sources.iter_mut().zip(data) {
             *source = self.page(page);
         }
@@ -273,7 +273,7 @@ impl<H: Payload> Memory for PagePool<H> {
     }
 
     fn decode(&mut self, code: &Code, row: &[PageId], lost: u64, wanted: u64) {
-        let mut members: [BytesMut; MEMBERS_MAX as usize] = self.lend(row);
+        let mut members: [BytesMut; COLUMNS_MAX as usize] = self.lend(row);
         let mut slices = members.each_mut().map(|page| &mut **page);
         code.decode(&mut slices[..row.len()], lost, wanted).expect("plans decode what their code can bear");
         self.put_back(row, members);

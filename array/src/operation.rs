@@ -95,7 +95,8 @@ pub struct Operation {
     /// On whose behalf.
     pub class: Class,
     /// The row's member that the page belongs to (0 for flushes); of a delta, the parity member that it changes.
-    pub member: u8,
+    #[serde(rename = "member")]
+    pub column: u8,
     /// Of a write: the element keeps the version that it replaces, unless it keeps an older one already, until
     /// [`crate::Driver::release`]. Of a read: the kept version is read where there is one.
     pub old_version: bool,

@@ -161,8 +161,8 @@ impl Window {
         self.entries.len() - self.free.len()
     }
 
-    /// Adds `members` to what is late of `row`; returns its entry.
-    pub(crate) fn add(&mut self, row: u64, members: u64) -> u32 {
+    /// Adds `columns` to what is late of `row`; returns its entry.
+    pub(crate) fn add(&mut self, row: u64, columns: u64) -> u32 {
         let at = self.find(row);
         if self.table[at].0 == 0 {
             let entry = self.free.pop().expect("a late row has a slot of the ring or a plan");
@@ -170,7 +170,7 @@ impl Window {
             self.entries[entry as usize] = Late { row, ..Late::default() };
         }
         let entry = self.table[at].1;
-        self.entries[entry as usize].dirty |= members;
+        self.entries[entry as usize].dirty |= columns;
         entry
     }
 
@@ -206,15 +206,15 @@ impl Window {
     }
 
     /// The page that holds this content of a member, or [`NONE`].
-    pub(crate) fn page_mut(&mut self, entry: u32, member: u32, held: Held) -> &mut PageId {
+    pub(crate) fn page_mut(&mut self, entry: u32, column: u32, held: Held) -> &mut PageId {
         let half = if held == Held::New { 0 } else { self.data };
-        &mut self.pages[(entry * 2 * self.data + half + member) as usize]
+        &mut self.pages[(entry * 2 * self.data + half + column) as usize]
     }
 
     /// See [`Self::page_mut`].
-    pub(crate) fn page(&self, entry: u32, member: u32, held: Held) -> PageId {
+    pub(crate) fn page(&self, entry: u32, column: u32, held: Held) -> PageId {
         let half = if held == Held::New { 0 } else { self.data };
-        self.pages[(entry * 2 * self.data + half + member) as usize]
+        self.pages[(entry * 2 * self.data + half + column) as usize]
     }
 
     /// Whether elements keep old versions.
@@ -297,11 +297,11 @@ mod tests {
         fn late_rows_are_found_as_in_a_map(steps in prop::collection::vec((0u64..30, 0u32..3, any::<bool>()), 1..300)) {
             let mut window = Window::new(16, 16, 3, 4, 1, false);
             let mut model = BTreeMap::new();
-            for (row, member, adds) in steps {
+            for (row, column, adds) in steps {
                 let row = row * 0x1_0000_0001;
                 if adds && (model.len() < 32 || model.contains_key(&row)) {
-                    window.add(row, 1 << member);
-                    *model.entry(row).or_insert(0) |= 1 << member;
+                    window.add(row, 1 << column);
+                    *model.entry(row).or_insert(0) |= 1 << column;
                 } else if let Some(entry) = window.entry(row) {
                     window.remove(entry);
                     prop_assert!(model.remove(&row).is_some());

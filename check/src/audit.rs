@@ -47,8 +47,8 @@ struct Covered {
 }
 
 impl Covered {
-    fn index(&self, member: u32) -> usize {
-        self.indices[member as usize] as usize
+    fn index(&self, column: u32) -> usize {
+        self.indices[column as usize] as usize
     }
 }
 
@@ -62,22 +62,22 @@ impl Audit<'_> {
 
     /// What parity covers of a member, if it can be had: an old version while the row's parity is late. Of a write
     /// that is alone, nothing but the current version will do.
-    fn covered(&self, row: u64, member: u32) -> Option<Vec<u8>> {
-        if self.array.covered_in_cache(row) >> member & 1 != 0 {
-            return Some(self.cached(row, member).0.to_vec());
+    fn covered(&self, row: u64, column: u32) -> Option<Vec<u8>> {
+        if self.array.covered_in_cache(row) >> column & 1 != 0 {
+            return Some(self.cached(row, column).0.to_vec());
         }
-        if member >= self.array.geometry().data {
-            return self.parity(row, member);
+        if column >= self.array.geometry().data {
+            return self.parity(row, column);
         }
         if self.is_alone {
-            return self.read(row, member).map(<[u8]>::to_vec);
+            return self.read(row, column).map(<[u8]>::to_vec);
         }
-        if let Some(page) = self.array.covered_content(row, member) {
+        if let Some(page) = self.array.covered_content(row, column) {
             return Some(self.array.memory_ref().page(page).to_vec());
         }
         let geometry = self.array.geometry();
         let place = geometry.place(row);
-        let element = geometry.element(place, member);
+        let element = geometry.element(place, column);
         if self.array.is_failed(element) {
             return None;
         }
@@ -86,9 +86,9 @@ impl Audit<'_> {
     }
 
     /// A parity member with all its deltas, if all of them can be read.
-    fn parity(&self, row: u64, member: u32) -> Option<Vec<u8>> {
-        let mut content = self.read(row, member)?.to_vec();
-        let Some(element) = self.array.log_element(member - self.array.geometry().data) else {
+    fn parity(&self, row: u64, column: u32) -> Option<Vec<u8>> {
+        let mut content = self.read(row, column)?.to_vec();
+        let Some(element) = self.array.log_element(column - self.array.geometry().data) else {
             return Some(content);
         };
         for page in self.array.delta_pages(row) {
@@ -103,10 +103,10 @@ impl Audit<'_> {
     }
 
     /// The page of a member, if its element lives and the page can be read.
-    fn read(&self, row: u64, member: u32) -> Option<&[u8]> {
+    fn read(&self, row: u64, column: u32) -> Option<&[u8]> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
-        let element = geometry.element(place, member);
+        let element = geometry.element(place, column);
         if self.array.is_failed(element) {
             return None;
         }
@@ -120,8 +120,8 @@ impl Audit<'_> {
         (self.is_alone && !self.array.is_committing(row)) || !self.array.is_updating(row)
     }
 
-    fn content(&self, row: u64, member: u32) -> Content {
-        if let Some(bytes) = self.read(row, member) {
+    fn content(&self, row: u64, column: u32) -> Content {
+        if let Some(bytes) = self.read(row, column) {
             return Content::Bytes(bytes.to_vec());
         }
         let geometry = self.array.geometry();
@@ -129,14 +129,14 @@ impl Audit<'_> {
             return Content::Lost;
         }
         // What is late is in controller memory if it is nowhere else.
-        if !self.is_settled(row) || self.array.late_members(row) >> member & 1 != 0 {
+        if !self.is_settled(row) || self.array.late_columns(row) >> column & 1 != 0 {
             return Content::Unsettled;
         }
         if self.array.is_stale(row) {
             return Content::Lost;
         }
         match self.complete(row) {
-            Some(content) => Content::Bytes(content.row[content.index(member)].clone()),
+            Some(content) => Content::Bytes(content.row[content.index(column)].clone()),
             None => Content::Lost,
         }
     }
@@ -147,12 +147,12 @@ impl Audit<'_> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let indices: Vec<u32> =
-            (0..geometry.members).map(|member| geometry.code_index(place, member)).collect();
+            (0..geometry.columns).map(|column| geometry.code_index(place, column)).collect();
         let page_bytes = self.flash.media().page_bytes();
         let mut content = Covered { row: vec![Vec::new(); indices.len()], lost: 0, indices };
-        for member in 0..geometry.members {
-            let index = content.index(member);
-            content.row[index] = match self.covered(row, member) {
+        for column in 0..geometry.columns {
+            let index = content.index(column);
+            content.row[index] = match self.covered(row, column) {
                 Some(bytes) => bytes,
                 None => {
                     content.lost |= 1 << index;
@@ -203,8 +203,8 @@ impl Audit<'_> {
     }
 
     /// Whether a delta of a parity member could ever not be read, or is on a log element that is lost.
-    fn was_unlogged(&self, row: u64, member: u32) -> bool {
-        let Some(parity) = member.checked_sub(self.array.geometry().data) else { return false };
+    fn was_unlogged(&self, row: u64, column: u32) -> bool {
+        let Some(parity) = column.checked_sub(self.array.geometry().data) else { return false };
         let is_lost = |element| self.array.is_failed(element);
         self.unlogged.contains_key(&(row, parity)) || self.array.log_element(parity).is_some_and(is_lost)
     }
@@ -214,12 +214,12 @@ impl Audit<'_> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let faults = self.flash.media().log();
-        let was_lost = |&member: &u32| {
-            let element = geometry.element(place, member);
+        let was_lost = |&column: &u32| {
+            let element = geometry.element(place, column);
             let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
-            self.array.is_failed(element) || faults.iter().any(had_fault) || self.was_unlogged(row, member)
+            self.array.is_failed(element) || faults.iter().any(had_fault) || self.was_unlogged(row, column)
         };
-        if (0..geometry.members).filter(was_lost).count() > geometry.parity() as usize {
+        if (0..geometry.columns).filter(was_lost).count() > geometry.parity() as usize {
             return Ok(());
         }
         Err(format!("row {row} was given up though it never lost more than the code bears"))
@@ -240,7 +240,7 @@ impl Audit<'_> {
         let sectors_per_page = (self.flash.media().page_bytes() / SECTOR) as u64;
         let first = page * sectors_per_page;
         let at = if must_be_there { self.array.locate_durable(page) } else { self.array.locate(page) };
-        let Some((row, member)) = at else {
+        let Some((row, column)) = at else {
             let promised = (first..first + sectors_per_page).find(|&sector| floor(sector) > 0);
             return match promised {
                 Some(sector) if must_be_there => {
@@ -254,22 +254,22 @@ impl Audit<'_> {
             return Ok(());
         }
         // So may what a write cache had; and what was lost on that way is told of by reads.
-        if (!must_be_there && self.array.is_destaging(row)) || self.has_lost(row, member) {
+        if (!must_be_there && self.array.is_destaging(row)) || self.has_lost(row, column) {
             return Ok(());
         }
-        let (cached, sectors) = if must_be_there { (&[][..], 0) } else { self.cached(row, member) };
+        let (cached, sectors) = if must_be_there { (&[][..], 0) } else { self.cached(row, column) };
         let check = |index: usize, bytes: &[u8], place: &str| {
             let sector = first + index as u64;
             self.model
                 .check(sector, Found::of(bytes), floor(sector))
-                .map_err(|what| format!("{place} (row {row}, member {member}), {what}"))
+                .map_err(|what| format!("{place} (row {row}, member {column}), {what}"))
         };
         for (index, bytes) in cached.chunks_exact(SECTOR).enumerate() {
             if sectors >> index & 1 != 0 {
                 check(index, bytes, "in the write cache")?;
             }
         }
-        let Content::Bytes(bytes) = self.content(row, member) else { return Ok(()) };
+        let Content::Bytes(bytes) = self.content(row, column) else { return Ok(()) };
         for (index, bytes) in bytes.chunks_exact(SECTOR).enumerate() {
             if sectors >> index & 1 == 0 {
                 check(index, bytes, "on the elements")?;
@@ -280,22 +280,22 @@ impl Audit<'_> {
 
     /// Whether every member of `row` can be read on a living element, and they fit together.
     pub(crate) fn is_whole(&self, row: u64) -> bool {
-        let members = self.array.geometry().members;
+        let columns = self.array.geometry().columns;
         let alone = Audit { is_alone: true, ..*self };
         !self.array.is_stale(row)
-            && (0..members).all(|member| self.read(row, member).is_some())
+            && (0..columns).all(|column| self.read(row, column).is_some())
             && alone.row(row).is_ok()
     }
 
     /// What the sectors of the array's `page` hold, and whether a write cache has them; `None` if that cannot be told, or not
     /// now.
     pub(crate) fn found(&self, page: u64) -> Option<Vec<(Found, bool)>> {
-        let (row, member) = self.array.locate(page)?;
-        if !self.is_settled(row) || self.has_lost(row, member) {
+        let (row, column) = self.array.locate(page)?;
+        if !self.is_settled(row) || self.has_lost(row, column) {
             return None;
         }
-        let Content::Bytes(mut bytes) = self.content(row, member) else { return None };
-        let (cached, sectors) = self.cached(row, member);
+        let Content::Bytes(mut bytes) = self.content(row, column) else { return None };
+        let (cached, sectors) = self.cached(row, column);
         for (index, cached) in cached.chunks_exact(SECTOR).enumerate() {
             if sectors >> index & 1 != 0 {
                 bytes[index * SECTOR..(index + 1) * SECTOR].copy_from_slice(cached);
@@ -307,14 +307,14 @@ impl Audit<'_> {
     }
 
     /// What a write cache has of a chunk, and of which sectors.
-    fn cached(&self, row: u64, member: u32) -> (&[u8], u64) {
-        let cached = self.array.cached_content(row, member);
+    fn cached(&self, row: u64, column: u32) -> (&[u8], u64) {
+        let cached = self.array.cached_content(row, column);
         cached.map_or((&[], 0), |(page, sectors)| (self.array.memory_ref().page(page), sectors))
     }
 
     /// Whether acknowledged content of a chunk was lost on its way from a write cache.
-    pub(crate) fn has_lost(&self, row: u64, member: u32) -> bool {
-        self.array.lost_content().any(|lost| lost == (row, member))
+    pub(crate) fn has_lost(&self, row: u64, column: u32) -> bool {
+        self.array.lost_content().any(|lost| lost == (row, column))
     }
 
     /// Whether writes are acknowledged from a write cache.
@@ -369,18 +369,18 @@ impl Audit<'_> {
         was_lost: impl Fn(u64, u32) -> bool,
     ) -> bool {
         let geometry = self.array.geometry();
-        pages.flat_map(|page| self.array.places_of(page)).any(|(row, member)| {
+        pages.flat_map(|page| self.array.places_of(page)).any(|(row, column)| {
             let place = geometry.place(row);
-            let is_lost = |member: u32| {
-                let element = geometry.element(place, member);
+            let is_lost = |column: u32| {
+                let element = geometry.element(place, column);
                 let had_fault = |fault: &Fault| (fault.element, fault.page) == (element, place.page);
-                parity_lost(row) >> member & 1 != 0
+                parity_lost(row) >> column & 1 != 0
                     || self.array.is_failed(element)
                     || faults.iter().any(had_fault)
             };
-            let lost = (0..geometry.members).filter(|&member| is_lost(member)).count() as u32;
+            let lost = (0..geometry.columns).filter(|&column| is_lost(column)).count() as u32;
             let stands_alone = is_read || geometry.parity() == 0;
-            was_lost(row, member) || lost > geometry.parity() && (!stands_alone || is_lost(member))
+            was_lost(row, column) || lost > geometry.parity() && (!stands_alone || is_lost(column))
         })
     }
 }

@@ -72,11 +72,11 @@ impl LogAudit<'_> {
 
     /// The members of a stripe in the order of its code, zeros for those that it does not have or that cannot be read, and a
     /// mask of the latter.
-    fn members(&self, stripe: &StripeView) -> (Vec<Vec<u8>>, u64) {
+    fn columns(&self, stripe: &StripeView) -> (Vec<Vec<u8>>, u64) {
         let zeros = vec![0; self.flash.media().page_bytes()];
-        let mut row = vec![zeros; self.array.geometry().members as usize];
+        let mut row = vec![zeros; self.array.geometry().columns as usize];
         let mut lost = 0;
-        for &(number, element, page, _) in &stripe.members {
+        for &(number, element, page, _) in &stripe.columns {
             match self.read(element, page) {
                 Some(bytes) => row[number as usize] = bytes.to_vec(),
                 None => lost |= 1 << number,
@@ -92,8 +92,8 @@ impl LogAudit<'_> {
         }
         let stripe = stripe?;
         let is_it = |&&(_, at, of, _): &&(u32, u16, u32, Option<u64>)| (at, of) == (element, page);
-        let number = stripe.members.iter().find(is_it)?.0;
-        let (mut row, lost) = self.members(stripe);
+        let number = stripe.columns.iter().find(is_it)?.0;
+        let (mut row, lost) = self.columns(stripe);
         let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
         self.array.code()?.decode(&mut slices, lost, lost).ok()?;
         Some(row.swap_remove(number as usize))
@@ -102,11 +102,11 @@ impl LogAudit<'_> {
     /// Parity of a stripe that is wholly written, as far as the code bears what is lost of it.
     fn stripe(&self, stripe: &StripeView) -> Result<(), String> {
         let geometry = self.array.geometry();
-        let parity = stripe.members.iter().filter(|member| member.0 >= geometry.data).count() as u32;
-        if parity != geometry.parity() || stripe.members.len() as u32 == parity {
-            return Err(format!("a stripe of {} members has {parity} of parity", stripe.members.len()));
+        let parity = stripe.columns.iter().filter(|column| column.0 >= geometry.data).count() as u32;
+        if parity != geometry.parity() || stripe.columns.len() as u32 == parity {
+            return Err(format!("a stripe of {} members has {parity} of parity", stripe.columns.len()));
         }
-        let (mut row, lost) = self.members(stripe);
+        let (mut row, lost) = self.columns(stripe);
         let Some(code) = self.array.code() else { return Ok(()) };
         let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
         if code.decode(&mut slices, lost, lost).is_err() {
@@ -120,7 +120,7 @@ impl LogAudit<'_> {
         match parity.iter().zip(&expected).position(|(found, expected)| found != expected) {
             None => Ok(()),
             Some(nth) => {
-                let (_, element, page, _) = stripe.members[0];
+                let (_, element, page, _) = stripe.columns[0];
                 let name = ["P", "Q"][nth];
                 Err(format!("{name} of the stripe that begins on element {element}, page {page} is wrong"))
             }
@@ -175,13 +175,15 @@ impl LogAudit<'_> {
     /// Whether any page of any element holds `sector` in a version not older than `floor`, or might: one that cannot be read.
     pub(crate) fn is_anywhere(&self, sector: u64, floor: Update) -> bool {
         let media = self.flash.media();
-        let nth = sector as usize % (media.page_bytes() / SECTOR);
-        let elements = 0..self.array.geometry().elements;
-        let pages = 0..self.array.geometry().rows() as u32 / self.array.geometry().groups;
-        elements.flat_map(|element| pages.clone().map(move |page| (element, page))).any(|(element, page)| {
-            let Some(bytes) = media.page(element, self.flash.lookup(element, page)) else { return true };
-            let found = Found::of(&bytes[nth * SECTOR..(nth + 1) * SECTOR]);
-            matches!(found, Found::Stamp { write, sector: of } if of == sector && write >= floor)
+        let geometry = self.array.geometry();
+        let pages = geometry.rows() as u32 / geometry.groups;
+        let pages =
+            (0..geometry.elements).flat_map(move |element| (0..pages).map(move |page| (element, page)));
+        let written =
+            pages.filter_map(move |(element, page)| media.page(element, self.flash.lookup(element, page)));
+        written.flat_map(|bytes| bytes.chunks_exact(SECTOR)).filter_map(|bytes| match Found::of(bytes) {
+            Found::Stamp { write, sector } => Some((sector, write)),
+            _ => None,
         })
     }
 
@@ -194,7 +196,7 @@ impl LogAudit<'_> {
         stripes.iter().try_for_each(|stripe| self.stripe(stripe))?;
         let mut slots: Vec<(u16, u32)> = stripes
             .iter()
-            .flat_map(|stripe| stripe.members.iter().map(|member| (member.1, member.2)))
+            .flat_map(|stripe| stripe.columns.iter().map(|column| (column.1, column.2)))
             .collect();
         slots.sort_unstable();
         if let Some(pair) = slots.windows(2).find(|pair| pair[0] == pair[1]) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use stripewise_array::{StripeMember, StripeView};
+use stripewise_array::{StripeColumn, StripeView};
 
 use crate::audit_log::{At, LogAudit};
 use crate::media::Fault;
@@ -24,7 +24,7 @@ pub(crate) struct LogHistory {
     /// Of each chunk where it was, in order.
     stays: Vec<Vec<Stay>>,
     /// Stripes that were there at the last look.
-    known: BTreeSet<Vec<StripeMember>>,
+    known: BTreeSet<Vec<StripeColumn>>,
     /// Segments that were collected, and stripes that were written until then.
     done: (u64, u64),
     /// Since when each element is failed.
@@ -80,13 +80,13 @@ impl LogHistory {
         let mut of_slot = BTreeMap::new();
         let known = std::mem::take(&mut self.known);
         for stripe in audit.array.stripes().into_iter().map(Rc::new) {
-            if !known.contains(&stripe.members) {
+            if !known.contains(&stripe.columns) {
                 self.check_places(&stripe, appended)?;
                 self.note_durable(audit, &stripe);
             }
-            self.known.insert(stripe.members.clone());
-            let members = stripe.members.iter();
-            of_slot.extend(members.map(|member| ((member.1, member.2), Rc::clone(&stripe))));
+            self.known.insert(stripe.columns.clone());
+            let columns = stripe.columns.iter();
+            of_slot.extend(columns.map(|column| ((column.1, column.2), Rc::clone(&stripe))));
         }
         for (chunk, at) in moved {
             let stripe = match at {
@@ -108,12 +108,12 @@ impl LogHistory {
 
     /// A new stripe has no member on an element that had failed before it was begun.
     fn check_places(&self, stripe: &StripeView, appended: &BTreeMap<(u16, u32), u64>) -> Result<(), String> {
-        let begun = stripe.members.iter().filter_map(|member| appended.get(&(member.1, member.2))).max();
+        let begun = stripe.columns.iter().filter_map(|column| appended.get(&(column.1, column.2))).max();
         let Some(&begun) = begun else { return Ok(()) };
         let is_dead = |&&(_, element, ..): &&(u32, u16, u32, Option<u64>)| {
             self.failed[usize::from(element)].is_some_and(|failed| failed < begun)
         };
-        match stripe.members.iter().find(is_dead) {
+        match stripe.columns.iter().find(is_dead) {
             None => Ok(()),
             Some((_, element, page, _)) => {
                 Err(format!("a new stripe takes page {page} of element {element}, which had failed before"))
@@ -124,7 +124,7 @@ impl LogHistory {
     /// A stripe was written: what it holds was on the elements.
     fn note_durable(&mut self, audit: &LogAudit<'_>, stripe: &StripeView) {
         let sectors = (audit.flash.media().page_bytes() / SECTOR) as u64;
-        for &(_, element, page, chunk) in &stripe.members {
+        for &(_, element, page, chunk) in &stripe.columns {
             let Some(chunk) = chunk else { continue };
             let places = &mut self.durable[(chunk * sectors) as usize..((chunk + 1) * sectors) as usize];
             match audit.content(element, page, Some(stripe)) {
@@ -165,7 +165,7 @@ impl LogHistory {
                 audit.array.is_failed(element)
                     || faults.iter().any(|fault| (fault.element, fault.page) == (element, page))
             };
-            stripe.members.iter().filter(is_lost).count() > audit.array.geometry().parity() as usize
+            stripe.columns.iter().filter(is_lost).count() > audit.array.geometry().parity() as usize
         })
     }
 

@@ -360,7 +360,7 @@ mod tests {
         element: 1,
         kind: OperationKind::Read,
         class: stripewise_array::Class::HostRead,
-        member: 0,
+        column: 0,
         old_version: false,
         stream: 0,
         request: 0,

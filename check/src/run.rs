@@ -376,7 +376,7 @@ impl<'a> Run<'a> {
     fn parity_lost(&self, row: u64, since: u64) -> u64 {
         let geometry = self.simulation.array.geometry();
         if self.stale.get(&row).is_some_and(|&last| last >= since) {
-            return geometry.parity_members();
+            return geometry.parity_columns();
         }
         let is_lost = |parity: &u32| self.unlogged.get(&(row, *parity)).is_some_and(|&last| last >= since);
         (0..geometry.parity()).filter(is_lost).fold(0, |mask, parity| mask | 1 << (geometry.data + parity))
@@ -550,7 +550,7 @@ impl<'a> Run<'a> {
             let is_live = |element: &u16| !self.simulation.array.is_failed(*element);
             let live: Vec<u16> =
                 geometry.group(group).map(|element| element as u16).filter(is_live).collect();
-            let failed = geometry.members - live.len() as u32;
+            let failed = geometry.columns - live.len() as u32;
             let together = geometry.parity().saturating_sub(failed) as usize;
             if together == 0 {
                 continue;

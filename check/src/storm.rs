@@ -254,13 +254,13 @@ pub(crate) fn bounds(draw: &mut Draw, scheme: &mut Scheme) {
     scheme.parity.xor = Span(draw.one_of(&[0, 0, 1, 5_000, 300_000]));
 }
 
-/// A parity window over groups of `members` elements.
-pub(crate) fn window(draw: &mut Draw, scheme: &mut Scheme, members: u32) {
+/// A parity window over groups of `columns` elements.
+pub(crate) fn window(draw: &mut Draw, scheme: &mut Scheme, columns: u32) {
     let chunks = WindowSize::Chunks;
     let each = WindowSize::Elements(EachElement::Elements);
     scheme.parity.window = draw.one_of(&[chunks(1), chunks(2), chunks(5), chunks(16), each]);
     scheme.parity.idle = Span(draw.one_of(&[0, 20_000, 1_000_000, 10_000_000]));
-    scheme.queues.plans = scheme.queues.plans.max(members);
+    scheme.queues.plans = scheme.queues.plans.max(columns);
 }
 
 /// The case of `seed` in which first writes wait until their row can be encoded, where they would go in place.
@@ -496,7 +496,7 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
         let count =
             if is_beyond { draw.between(1, 3 + u64::from(geometry.parity() > 1)) as u32 } else { bearable };
         for _ in 0..count {
-            let nth = draw.0.below(u64::from(geometry.members)) as u32;
+            let nth = draw.0.below(u64::from(geometry.columns)) as u32;
             let element = geometry.base(group) + nth * geometry.stride;
             // Early, late, or after the end.
             let most = draw.one_of(&[20, 4, 40]) * requests;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{self, Cost};
-use crate::kernels::{Kernels, Level, MEMBERS_MAX, Unsupported};
+use crate::kernels::{COLUMNS_MAX, Kernels, Level, Unsupported};
 use crate::{evenodd, pq, rdp};
 
 /// Which parity code.
@@ -122,7 +122,7 @@ impl Code {
     /// The code of `data` members; `prime` is for RDP (`data` below the prime) and EVENODD (`data` up to it), and 17
     /// or, where that does not suffice, 257 if none is named.
     pub fn new(kind: Kind, data: u32, prime: Option<u32>) -> Result<Self, CodeError> {
-        let masked = MEMBERS_MAX as u32 - kind.parity();
+        let masked = COLUMNS_MAX as u32 - kind.parity();
         let most = |prime: u32| match kind {
             Kind::Rdp => masked.min(prime - 1),
             Kind::Evenodd => masked.min(prime),

@@ -8,7 +8,7 @@ use std::mem::take;
 
 use crate::code::{CodeError, Kind, TooManyLost, is_odd_prime};
 use crate::cost::Cost;
-use crate::kernels::{Kernels, Level, MEMBERS_MAX, Unsupported};
+use crate::kernels::{COLUMNS_MAX, Kernels, Level, Unsupported};
 
 /// X-Code over `prime` columns of `prime` parts; a column's length is a multiple of that.
 ///
@@ -32,7 +32,7 @@ impl XCode {
         if !is_odd_prime(prime) {
             return Err(CodeError::NotPrime { kind: Kind::XCode, prime });
         }
-        let most = MEMBERS_MAX as u32;
+        let most = COLUMNS_MAX as u32;
         if prime == 3 || prime > most {
             return Err(CodeError::Columns { prime, most });
         }

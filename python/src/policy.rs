@@ -80,7 +80,7 @@ impl ParityUpdate {
     fn fill(&mut self, choice: &Choice<'_>, state: &dyn ElementState) {
         let (geometry, place) = (choice.geometry, choice.place);
         (self.now_ns, self.row) = (choice.now, choice.row);
-        let parity = geometry.all_members() & !geometry.data_members();
+        let parity = geometry.all_columns() & !geometry.data_columns();
         for (list, members) in [
             (&mut self.updated, choice.updated),
             (&mut self.parity, parity),

@@ -8,7 +8,7 @@ use super::law::Filling;
 use super::rings::Unit;
 use super::store::{Stage, Store};
 use super::{Cache, Departure, Outgoing, Policy};
-use crate::controller_members;
+use crate::controller_columns;
 use crate::ids::NONE;
 
 impl Cache {
@@ -20,7 +20,7 @@ impl Cache {
             _ if self.draining => return Ok(self.let_all_go()),
             Policy::ParityCaching(policy) if self.kept > policy.chunks => {
                 let row = policy.oldest(&self.store);
-                let count = |row| self.store.members(row, |chunk| chunk.stage == Stage::Kept).count_ones();
+                let count = |row| self.store.columns(row, |chunk| chunk.stage == Stage::Kept).count_ones();
                 row.filter(|&row| policy.fits(self.leaving, count(row)))
                     .map_or(Departure::Nothing, Departure::Row)
             }
@@ -105,18 +105,18 @@ impl Cache {
         }
         let chunk = self.store.get(self.outgoing.oldest);
         let of_row = || {
-            self.store.members(chunk.row, |other| {
+            self.store.columns(chunk.row, |other| {
                 other.stage == Stage::Outgoing && other.is_covered == chunk.is_covered
             })
         };
-        let members = if chunk.is_covered { 1 << chunk.member } else { of_row() };
-        Some(Outgoing { row: chunk.row, members, is_covered: chunk.is_covered, unit: chunk.unit })
+        let columns = if chunk.is_covered { 1 << chunk.column } else { of_row() };
+        Some(Outgoing { row: chunk.row, columns, is_covered: chunk.is_covered, unit: chunk.unit })
     }
 
     /// `plan` writes what goes out next. Returns the unit that it belongs to.
     pub(crate) fn carry(&mut self, out: &Outgoing, plan: u32) -> u32 {
-        for member in controller_members(out.members) {
-            let Some(id) = self.store.find(out.row, member) else { continue };
+        for column in controller_columns(out.columns) {
+            let Some(id) = self.store.find(out.row, column) else { continue };
             self.store.unlink(&mut self.outgoing, id);
             self.store.get_mut(id).stage = Stage::Carried(plan);
         }
@@ -125,8 +125,8 @@ impl Cache {
 
     /// A plan has done with `mask` of `row`, of `unit`: what was not written anew meanwhile is here no longer.
     pub(crate) fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: u32) {
-        for member in controller_members(mask) {
-            match self.store.find(row, member) {
+        for column in controller_columns(mask) {
+            match self.store.find(row, column) {
                 Some(id) if self.store.get(id).stage == Stage::Carried(plan) => self.store.remove(id),
                 _ => self.older -= 1,
             }

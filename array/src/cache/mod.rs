@@ -98,7 +98,7 @@ enum Departure {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) row: u64,
-    pub(crate) members: u64,
+    pub(crate) columns: u64,
     /// Whether parity covers it already, so that it goes to its elements as it is.
     pub(crate) is_covered: bool,
     unit: u32,
@@ -182,7 +182,7 @@ impl Cache {
             }
         };
         Some(Self {
-            store: Store::new(size + 2 * geometry.members),
+            store: Store::new(size + 2 * geometry.columns),
             pages: vec![0; rings.rings.len()],
             rings,
             policy,
@@ -213,7 +213,7 @@ impl Cache {
     ) -> Option<Self> {
         let mut fresh = Self::new(section, geometry, page_bytes)?;
         for chunk in self.store.iter() {
-            let at = (chunk.row, chunk.member);
+            let at = (chunk.row, chunk.column);
             if let Put::New(id) = fresh.put(geometry, at, chunk.sectors, chunk.is_covered, Writer::default())
             {
                 fresh.set_page(id, chunk.page);
@@ -235,16 +235,16 @@ impl Cache {
         found.is_some()
     }
 
-    /// Pages of `members` of `row` that are here.
+    /// Pages of `columns` of `row` that are here.
     #[inline]
-    pub(crate) fn members(&self, row: u64) -> u64 {
-        self.store.members(row, |_| true)
+    pub(crate) fn columns(&self, row: u64) -> u64 {
+        self.store.columns(row, |_| true)
     }
 
     /// Members of `row` that are here and covered by its parity, here or on the elements.
     #[inline]
     pub(crate) fn covered(&self, row: u64) -> u64 {
-        self.store.members(row, |chunk| chunk.is_covered)
+        self.store.columns(row, |chunk| chunk.is_covered)
     }
 
     /// Whether there is room for `mask` of `row`, parity included where it comes here. Whoever is told that there is none
@@ -254,17 +254,17 @@ impl Cache {
             Policy::ParityCaching(policy) => self.kept <= policy.chunks,
             Policy::Isc(isc) => {
                 let room = isc.room;
-                let held = self.store.members(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
+                let held = self.store.columns(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
                 let place = geometry.place(row);
-                crate::controller_members(mask & !held).all(|member| {
-                    let pages = self.pages[geometry.element(place, member) as usize];
+                crate::controller_columns(mask & !held).all(|column| {
+                    let pages = self.pages[geometry.element(place, column) as usize];
                     pages < room
                 })
             }
             _ => {
                 let occupied = self.occupied();
                 let fits = |count: u32| occupied + count <= self.size || occupied == 0;
-                let held = || self.store.members(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
+                let held = || self.store.columns(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
                 fits(mask.count_ones()) || fits((mask & !held()).count_ones())
             }
         };
@@ -282,23 +282,23 @@ impl Cache {
     pub(crate) fn reserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
         self.reserved += mask.count_ones();
         let place = geometry.place(row);
-        crate::controller_members(mask)
-            .for_each(|member| self.pages[geometry.element(place, member) as usize] += 1);
+        crate::controller_columns(mask)
+            .for_each(|column| self.pages[geometry.element(place, column) as usize] += 1);
     }
 
     /// Takes back what was promised.
     pub(crate) fn unreserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
         self.reserved -= mask.count_ones();
         let place = geometry.place(row);
-        crate::controller_members(mask)
-            .for_each(|member| self.pages[geometry.element(place, member) as usize] -= 1);
+        crate::controller_columns(mask)
+            .for_each(|column| self.pages[geometry.element(place, column) as usize] -= 1);
     }
 
     /// Where a chunk belongs: ring and position.
-    fn home(&mut self, geometry: &Geometry, row: u64, member: u32, writer: Writer) -> (u32, u64) {
+    fn home(&mut self, geometry: &Geometry, row: u64, column: u32, writer: Writer) -> (u32, u64) {
         let element = |geometry: &Geometry| {
             let place = geometry.place(row);
-            (u32::from(geometry.element(place, member)), place.page)
+            (u32::from(geometry.element(place, column)), place.page)
         };
         let group = row / group_rows(geometry);
         match &mut self.policy {
@@ -319,24 +319,24 @@ impl Cache {
     pub(crate) fn put(
         &mut self,
         geometry: &Geometry,
-        (row, member): (u64, u32),
+        (row, column): (u64, u32),
         sectors: u64,
         is_covered: bool,
         writer: Writer,
     ) -> Put {
-        let (ring, position) = self.home(geometry, row, member, writer);
+        let (ring, position) = self.home(geometry, row, column, writer);
         if let Policy::ParityCaching(policy) = &mut self.policy {
             return put_by_age(
                 &mut self.store,
                 &mut policy.ages,
                 (&mut self.kept, &mut self.older),
-                (row, member),
+                (row, column),
                 sectors,
             );
         }
         let unit = self.rings.write(ring, position, writer);
-        let Some(id) = self.store.find(row, member) else {
-            let id = self.store.insert(row, member, unit);
+        let Some(id) = self.store.find(row, column) else {
+            let id = self.store.insert(row, column, unit);
             let chunk = self.store.get_mut(id);
             (chunk.sectors, chunk.is_covered) = (sectors, is_covered);
             self.stays(id, unit);
@@ -391,8 +391,8 @@ impl Cache {
     }
 
     /// Drops a chunk whose element can take nothing. Returns its page unless a plan has it.
-    pub(crate) fn drop_chunk(&mut self, row: u64, member: u32) -> Option<PageId> {
-        let id = self.store.find(row, member)?;
+    pub(crate) fn drop_chunk(&mut self, row: u64, column: u32) -> Option<PageId> {
+        let id = self.store.find(row, column)?;
         let chunk = *self.store.get(id);
         if let Stage::Carried(_) = chunk.stage {
             self.older += 1;
@@ -427,11 +427,11 @@ fn put_by_age(
     store: &mut Store,
     ages: &mut List,
     (kept, older): (&mut u32, &mut u32),
-    (row, member): (u64, u32),
+    (row, column): (u64, u32),
     sectors: u64,
 ) -> Put {
-    let found = store.find(row, member);
-    let id = found.unwrap_or_else(|| store.insert(row, member, 0));
+    let found = store.find(row, column);
+    let id = found.unwrap_or_else(|| store.insert(row, column, 0));
     let before = *store.get(id);
     let chunk = store.get_mut(id);
     chunk.sectors |= sectors;

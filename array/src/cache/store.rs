@@ -14,7 +14,7 @@ use crate::table::Table;
 pub(crate) struct Chunk {
     pub(crate) row: u64,
     /// A data member; a parity member where parity is made before pages come here.
-    pub(crate) member: u32,
+    pub(crate) column: u32,
     /// Sectors of its page that were written.
     pub(crate) sectors: u64,
     /// Their content.
@@ -97,14 +97,14 @@ impl Store {
 
     /// The members of `row` of which `is_meant` says so, as a mask.
     #[inline]
-    pub(crate) fn members(&self, row: u64, is_meant: impl Fn(&Chunk) -> bool) -> u64 {
+    pub(crate) fn columns(&self, row: u64, is_meant: impl Fn(&Chunk) -> bool) -> u64 {
         let meant = self.of_row(row).map(|id| self.get(id)).filter(|chunk| is_meant(chunk));
-        meant.fold(0, |mask, chunk| mask | 1 << chunk.member)
+        meant.fold(0, |mask, chunk| mask | 1 << chunk.column)
     }
 
     #[inline]
-    pub(crate) fn find(&self, row: u64, member: u32) -> Option<u32> {
-        self.of_row(row).find(|&id| self.chunks[id as usize].member == member)
+    pub(crate) fn find(&self, row: u64, column: u32) -> Option<u32> {
+        self.of_row(row).find(|&id| self.chunks[id as usize].column == column)
     }
 
     /// All chunks, in no order that means anything.
@@ -113,11 +113,11 @@ impl Store {
     }
 
     /// Adds a chunk that is not here, to be linked into a list of `unit`.
-    pub(super) fn insert(&mut self, row: u64, member: u32, unit: u32) -> u32 {
+    pub(super) fn insert(&mut self, row: u64, column: u32, unit: u32) -> u32 {
         let next = self.rows.get(row);
         let chunk = Chunk {
             row,
-            member,
+            column,
             sectors: 0,
             page: NONE,
             is_covered: false,

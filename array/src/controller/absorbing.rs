@@ -4,7 +4,7 @@
 //! the cache where it is there, else from the elements, by the scheme's update policy; and for each row, what the cache has
 //! laid over what the elements have is always what its parity covers.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::cache::Put;
 use crate::memory::Memory;
@@ -14,7 +14,7 @@ impl<M: Memory> Array<M> {
     /// `plan`, which holds or waits for its row, ends in the cache: room is promised to what it writes and its parity, beyond
     /// what was promised before.
     pub(super) fn absorbs(&mut self, plan: u32) {
-        let parity = self.geometry.parity_members();
+        let parity = self.geometry.parity_columns();
         let slot = &mut self.plans[plan as usize];
         let more = (slot.wanted | parity) & !slot.reserved;
         let row = slot.row;
@@ -31,16 +31,16 @@ impl<M: Memory> Array<M> {
         let Some(cache) = &self.cache else { return 0 };
         let mut covered = cache.covered(row);
         if self.has_bug(Bug::CachedParityIgnored) {
-            covered &= self.geometry.data_members();
+            covered &= self.geometry.data_columns();
         }
         if self.has_bug(Bug::CachedMembersIgnored) {
-            covered &= self.geometry.parity_members();
+            covered &= self.geometry.parity_columns();
         }
         if M::CARRIES_DATA {
-            for member in members(covered) {
+            for column in columns(covered) {
                 let Some(cache) = &self.cache else { break };
-                let page = cache.store.find(row, member).map(|id| cache.store.get(id).page);
-                page.inspect(|&page| self.copy_to_old(plan, member, page));
+                let page = cache.store.find(row, column).map(|id| cache.store.get(id).page);
+                page.inspect(|&page| self.copy_to_old(plan, column, page));
             }
         }
         covered
@@ -49,32 +49,32 @@ impl<M: Memory> Array<M> {
     /// What `plan` has made comes into the cache: its data and the parity of its row.
     pub(super) fn absorb(&mut self, plan: u32) {
         let Plan { row, wanted, .. } = self.plans[plan as usize];
-        let failed = self.members_on_failed(plan);
-        let parity = self.geometry.parity_members();
+        let failed = self.columns_on_failed(plan);
+        let parity = self.geometry.parity_columns();
         self.unreserve(plan);
         let first = self.plans[plan as usize].first_request;
         let id = if first == crate::ids::NONE { 0 } else { self.attachments[first as usize].request };
         let writer = self.writer(id);
-        for member in members(wanted | parity) {
-            let is_parity = parity >> member & 1 != 0;
+        for column in columns(wanted | parity) {
+            let is_parity = parity >> column & 1 != 0;
             if is_parity && self.has_bug(Bug::CachedParityDropped) {
                 continue;
             }
             let Some(cache) = &mut self.cache else { return };
-            if is_parity && failed >> member & 1 != 0 {
+            if is_parity && failed >> column & 1 != 0 {
                 // It was not made, and what was there is older than the data.
-                if let Some(page) = cache.drop_chunk(row, member).filter(|_| M::CARRIES_DATA) {
+                if let Some(page) = cache.drop_chunk(row, column).filter(|_| M::CARRIES_DATA) {
                     self.memory.give(page);
                 }
                 continue;
             }
-            let put = cache.put(&self.geometry, (row, member), self.whole_page, true, writer);
+            let put = cache.put(&self.geometry, (row, column), self.whole_page, true, writer);
             if !is_parity {
                 cache.counts.written += 1;
                 cache.counts.absorbed += u64::from(matches!(put, Put::Over(_)));
             }
             if M::CARRIES_DATA {
-                self.give_to_cache(plan, member, put);
+                self.give_to_cache(plan, column, put);
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The bytes of plans: buffers, merging, parity. All of it vanishes over a memory that carries no data.
 
-use super::{Array, SECTOR_BYTES, members};
+use super::{Array, SECTOR_BYTES, columns};
 use crate::bugs::Bug;
 use crate::cache::Put;
-use crate::geometry::MEMBERS_MAX;
+use crate::geometry::COLUMNS_MAX;
 use crate::ids::NONE;
 use crate::memory::{Memory, PageId};
 use crate::operation::{Class, OperationKind};
@@ -23,15 +23,15 @@ enum Version {
 
 impl<M: Memory> Array<M> {
     #[inline]
-    fn index(&self, plan: u32, member: u32, version: Version) -> usize {
-        let width = self.geometry.members;
-        (plan * self.buffers_each + if version == Version::New { 0 } else { width } + member) as usize
+    fn index(&self, plan: u32, column: u32, version: Version) -> usize {
+        let width = self.geometry.columns;
+        (plan * self.buffers_each + if version == Version::New { 0 } else { width } + column) as usize
     }
 
     /// Where the buffer of a read of a delta is noted, counted from the first of `plan`.
     #[inline]
     fn delta_index(&self, plan: u32, nth: u32) -> usize {
-        (plan * self.buffers_each + self.geometry.members * 2 + nth) as usize
+        (plan * self.buffers_each + self.geometry.columns * 2 + nth) as usize
     }
 
     /// Where the buffer of operation `id` is noted.
@@ -46,16 +46,16 @@ impl<M: Memory> Array<M> {
         let is_second = self.plans[plan as usize].path.is_second(nth);
         let is_old = operation.kind == OperationKind::Read && !is_second || operation.class == Class::Repair;
         let version = if is_old { Version::Old } else { Version::New };
-        let mut member = u32::from(operation.member);
+        let mut column = u32::from(operation.column);
         if operation.class == Class::Repair && self.has_bug(Bug::RepairWrongContent) {
-            member = (member + 1) % self.geometry.members;
+            column = (column + 1) % self.geometry.columns;
         }
-        self.index(plan, member, version)
+        self.index(plan, column, version)
     }
 
     /// The buffer of a member, taken from the memory if it has none yet.
-    fn buffer(&mut self, plan: u32, member: u32, version: Version) -> PageId {
-        let index = self.index(plan, member, version);
+    fn buffer(&mut self, plan: u32, column: u32, version: Version) -> PageId {
+        let index = self.index(plan, column, version);
         if self.buffers[index] == NONE {
             self.buffers[index] = self.memory.take();
         }
@@ -93,32 +93,32 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// A copy of the new content of `member`.
-    pub(super) fn copy_of_new(&mut self, plan: u32, member: u32) -> PageId {
+    /// A copy of the new content of `column`.
+    pub(super) fn copy_of_new(&mut self, plan: u32, column: u32) -> PageId {
         if !M::CARRIES_DATA {
             return NONE;
         }
-        let (copy, new) = (self.memory.take(), self.buffers[self.index(plan, member, Version::New)]);
+        let (copy, new) = (self.memory.take(), self.buffers[self.index(plan, column, Version::New)]);
         self.memory.copy(copy, new, 0, self.elements.page_bytes as usize);
         copy
     }
 
-    /// Hands a full page buffer to a plan as the new content of `member`.
-    pub(super) fn adopt_buffer(&mut self, plan: u32, member: u32, page: PageId) {
+    /// Hands a full page buffer to a plan as the new content of `column`.
+    pub(super) fn adopt_buffer(&mut self, plan: u32, column: u32, page: PageId) {
         if M::CARRIES_DATA {
-            let index = self.index(plan, member, Version::New);
+            let index = self.index(plan, column, Version::New);
             self.buffers[index] = page;
         }
     }
 
-    /// Copies the `sectors` of `member` that request `id` writes into the plan's new content. A run of sectors.
+    /// Copies the `sectors` of `column` that request `id` writes into the plan's new content. A run of sectors.
     #[inline]
-    pub(super) fn load_sectors(&mut self, plan: u32, member: u32, id: u32, sectors: u64, is_merge: bool) {
+    pub(super) fn load_sectors(&mut self, plan: u32, column: u32, id: u32, sectors: u64, is_merge: bool) {
         if !M::CARRIES_DATA || (is_merge && self.has_bug(Bug::MergeLosesSectors)) {
             return;
         }
-        let page = self.buffer(plan, member, Version::New);
-        let array_page = self.array_page(self.plans[plan as usize].row, member);
+        let page = self.buffer(plan, column, Version::New);
+        let array_page = self.array_page(self.plans[plan as usize].row, column);
         self.load_host(page, array_page, id, sectors);
     }
 
@@ -147,16 +147,16 @@ impl<M: Memory> Array<M> {
         let slot = &self.plans[plan as usize];
         let (row, wanted) = (slot.row, slot.wanted);
         let version = if slot.path.is_second_first { Version::New } else { Version::Old };
-        for member in members(wanted) {
-            let page = self.buffer(plan, member, version);
-            self.store_host(page, self.array_page(row, member), id);
+        for column in columns(wanted) {
+            let page = self.buffer(plan, column, version);
+            self.store_host(page, self.array_page(row, column), id);
         }
         // Over what the elements have comes what the write cache had. The old buffers stay as they are: they may be written
         // back, and parity covers nothing newer.
-        for member in members(self.plans[plan as usize].overlaid) {
-            let page = self.buffer(plan, member, Version::New);
-            let cover = self.covers[plan as usize * self.geometry.data as usize + member as usize];
-            self.store_sectors(page, self.array_page(row, member), id, cover);
+        for column in columns(self.plans[plan as usize].overlaid) {
+            let page = self.buffer(plan, column, Version::New);
+            let cover = self.covers[plan as usize * self.geometry.data as usize + column as usize];
+            self.store_sectors(page, self.array_page(row, column), id, cover);
         }
     }
 
@@ -178,7 +178,7 @@ impl<M: Memory> Array<M> {
         let start = array_page * u64::from(self.elements.page_bytes);
         let offset = self.requests[id as usize].host.offset;
         let Some(payload) = &mut self.payloads[id as usize] else { return };
-        for sector in members(sectors) {
+        for sector in columns(sectors) {
             let at = (sector * SECTOR_BYTES) as usize;
             let to = (start + at as u64 - offset) as usize;
             self.memory.store(page, at, payload, to, SECTOR_BYTES as usize);
@@ -192,7 +192,7 @@ impl<M: Memory> Array<M> {
         }
         self.fold_deltas(plan);
         match self.plans[plan as usize].purpose {
-            Purpose::Rebuild | Purpose::Scrub if self.members.is_some() => self.combine_row(plan),
+            Purpose::Rebuild | Purpose::Scrub if self.roster.is_some() => self.combine_row(plan),
             Purpose::Append => self.encode_stripe(plan),
             Purpose::Merge | Purpose::Collect | Purpose::Rebuild | Purpose::Scrub => self.decode_stripe(plan),
             Purpose::Read if self.elastic.is_some() => self.decode_stripe(plan),
@@ -235,9 +235,9 @@ impl<M: Memory> Array<M> {
             return;
         }
         for nth in 0..u32::from(delta_reads) {
-            let member =
-                self.slots[(plan * self.stride + u32::from(delta_first) + nth) as usize].operation.member;
-            let parity = self.buffer(plan, member.into(), Version::Old);
+            let column =
+                self.slots[(plan * self.stride + u32::from(delta_first) + nth) as usize].operation.column;
+            let parity = self.buffer(plan, column.into(), Version::Old);
             self.memory.add(parity, self.buffers[self.delta_index(plan, nth)]);
         }
     }
@@ -255,26 +255,26 @@ impl<M: Memory> Array<M> {
         let (place, wanted, missing) = (slot.place, slot.wanted, slot.path.hedged);
         let sources = self.sources(slot.path.without);
         let keeps = self.has_bug(Bug::HedgeKeepsReads);
-        let mut row = [NONE; MEMBERS_MAX as usize];
+        let mut row = [NONE; COLUMNS_MAX as usize];
         let (mut lost_indices, mut wanted_indices) = (0, 0);
-        for member in members(self.geometry.all_members()) {
-            let index = self.geometry.code_index(place, member);
-            if (sources | missing) >> member & 1 != 0 {
-                row[index as usize] = self.buffer(plan, member, Version::New);
+        for column in columns(self.geometry.all_columns()) {
+            let index = self.geometry.code_index(place, column);
+            if (sources | missing) >> column & 1 != 0 {
+                row[index as usize] = self.buffer(plan, column, Version::New);
             }
-            if keeps && sources & wanted >> member & 1 != 0 {
-                let (new, old) = (row[index as usize], self.buffer(plan, member, Version::Old));
+            if keeps && sources & wanted >> column & 1 != 0 {
+                let (new, old) = (row[index as usize], self.buffer(plan, column, Version::Old));
                 self.memory.copy(new, old, 0, self.elements.page_bytes as usize);
             }
-            if sources >> member & 1 == 0 {
+            if sources >> column & 1 == 0 {
                 lost_indices |= 1 << index;
             }
-            if missing >> member & 1 != 0 {
+            if missing >> column & 1 != 0 {
                 wanted_indices |= 1 << index;
             }
         }
         if let Some(code) = &self.code {
-            let row = &row[..self.geometry.members as usize];
+            let row = &row[..self.geometry.columns as usize];
             self.memory.decode(code, row, lost_indices, wanted_indices);
         }
         true
@@ -286,23 +286,23 @@ impl<M: Memory> Array<M> {
         let late = self.late_of_read(plan);
         let slot = &self.plans[plan as usize];
         let (place, missing) = (slot.place, slot.missing);
-        let data = self.geometry.data_members();
+        let data = self.geometry.data_columns();
         let wanted = self.decoded(plan);
         if wanted == 0 {
             return;
         }
         let sources = self.sources(missing);
-        let mut row = [NONE; MEMBERS_MAX as usize];
+        let mut row = [NONE; COLUMNS_MAX as usize];
         let (mut lost_indices, mut wanted_indices) = (0, 0);
-        for member in members(self.geometry.all_members()) {
-            let index = self.geometry.code_index(place, member);
-            if sources >> member & 1 != 0 {
-                row[index as usize] = self.covered(plan, member, late);
+        for column in columns(self.geometry.all_columns()) {
+            let index = self.geometry.code_index(place, column);
+            if sources >> column & 1 != 0 {
+                row[index as usize] = self.covered(plan, column, late);
                 continue;
             }
             lost_indices |= 1 << index;
-            if wanted >> member & 1 != 0 {
-                row[index as usize] = self.buffer(plan, member, Version::Old);
+            if wanted >> column & 1 != 0 {
+                row[index as usize] = self.buffer(plan, column, Version::Old);
                 wanted_indices |= 1 << index;
             }
         }
@@ -315,7 +315,7 @@ impl<M: Memory> Array<M> {
             wanted_indices &= !(1 << index);
         }
         if let Some(code) = &self.code {
-            let row = &row[..self.geometry.members as usize];
+            let row = &row[..self.geometry.columns as usize];
             self.memory.decode(code, row, lost_indices, wanted_indices);
         }
     }
@@ -326,19 +326,19 @@ impl<M: Memory> Array<M> {
         let needed = match slot.purpose {
             Purpose::Read => slot.wanted & !self.late_of_read(plan),
             Purpose::Rebuild | Purpose::Scrub => slot.wanted,
-            _ => slot.partial | (self.geometry.data_members() & !(slot.wanted | slot.dirty)),
+            _ => slot.partial | (self.geometry.data_columns() & !(slot.wanted | slot.dirty)),
         };
         slot.missing & needed
     }
 
-    /// The buffer of the new content of `member`, if there is one.
-    pub(super) fn content_of_new(&self, plan: u32, member: u32) -> Option<PageId> {
-        self.page_if_any(self.index(plan, member, Version::New))
+    /// The buffer of the new content of `column`, if there is one.
+    pub(super) fn content_of_new(&self, plan: u32, column: u32) -> Option<PageId> {
+        self.page_if_any(self.index(plan, column, Version::New))
     }
 
-    /// The buffer of the old content of `member`, if there is one.
-    pub(super) fn content_of_old(&self, plan: u32, member: u32) -> Option<PageId> {
-        self.page_if_any(self.index(plan, member, Version::Old))
+    /// The buffer of the old content of `column`, if there is one.
+    pub(super) fn content_of_old(&self, plan: u32, column: u32) -> Option<PageId> {
+        self.page_if_any(self.index(plan, column, Version::Old))
     }
 
     fn page_if_any(&self, index: usize) -> Option<PageId> {
@@ -356,44 +356,44 @@ impl<M: Memory> Array<M> {
     }
 
     /// The buffer of a member's covered content: what was read, or what memory kept.
-    fn covered(&mut self, plan: u32, member: u32, late: u64) -> PageId {
-        if late >> member & 1 != 0
+    fn covered(&mut self, plan: u32, column: u32, late: u64) -> PageId {
+        if late >> column & 1 != 0
             && !self.window.pins()
             && let Some(entry) = self.window.entry(self.plans[plan as usize].row)
         {
-            return self.window.page(entry, member, Held::Covered);
+            return self.window.page(entry, column, Held::Covered);
         }
-        self.buffer(plan, member, Version::Old)
+        self.buffer(plan, column, Version::Old)
     }
 
     /// Hosts read the new content of late members, which memory has.
     fn overlay_late(&mut self, plan: u32) {
         let late = self.late_of_read(plan) & self.plans[plan as usize].wanted;
         let Some(entry) = self.window.entry(self.plans[plan as usize].row) else { return };
-        for member in members(late) {
-            let into = self.buffer(plan, member, Version::Old);
-            let new = self.window.page(entry, member, Held::New);
+        for column in columns(late) {
+            let into = self.buffer(plan, column, Version::Old);
+            let new = self.window.page(entry, column, Held::New);
             self.memory.copy(into, new, 0, self.elements.page_bytes as usize);
         }
     }
 
-    /// Copies `sectors` of a page of the write cache into the plan's new content of `member`.
-    pub(super) fn copy_to_new(&mut self, plan: u32, member: u32, page: PageId, sectors: u64) {
+    /// Copies `sectors` of a page of the write cache into the plan's new content of `column`.
+    pub(super) fn copy_to_new(&mut self, plan: u32, column: u32, page: PageId, sectors: u64) {
         if M::CARRIES_DATA {
-            let into = self.buffer(plan, member, Version::New);
+            let into = self.buffer(plan, column, Version::New);
             self.copy_sectors(into, page, sectors);
         }
     }
 
-    /// Copies a page of the write cache into the plan's old content of `member`.
-    pub(super) fn copy_to_old(&mut self, plan: u32, member: u32, page: PageId) {
-        let into = self.buffer(plan, member, Version::Old);
+    /// Copies a page of the write cache into the plan's old content of `column`.
+    pub(super) fn copy_to_old(&mut self, plan: u32, column: u32, page: PageId) {
+        let into = self.buffer(plan, column, Version::Old);
         self.memory.copy(into, page, 0, self.elements.page_bytes as usize);
     }
 
-    /// The plan's new content of `member` becomes the page that was put into the write cache.
-    pub(super) fn give_to_cache(&mut self, plan: u32, member: u32, put: Put) {
-        let index = self.index(plan, member, Version::New);
+    /// The plan's new content of `column` becomes the page that was put into the write cache.
+    pub(super) fn give_to_cache(&mut self, plan: u32, column: u32, put: Put) {
+        let index = self.index(plan, column, Version::New);
         let page = std::mem::replace(&mut self.buffers[index], NONE);
         let (Put::New(chunk) | Put::Over(chunk) | Put::Beside(chunk, ..)) = put;
         let Some(cache) = &mut self.cache else { return };
@@ -405,20 +405,20 @@ impl<M: Memory> Array<M> {
     }
 
     pub(super) fn copy_sectors(&mut self, into: PageId, from: PageId, sectors: u64) {
-        for sector in members(sectors) {
+        for sector in columns(sectors) {
             self.memory.copy(into, from, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
         }
     }
 
     /// The sectors that `plan` does not write of a late member have the content that memory has.
-    pub(super) fn fill_from_late(&mut self, plan: u32, entry: u32, member: u32) {
+    pub(super) fn fill_from_late(&mut self, plan: u32, entry: u32, column: u32) {
         if !M::CARRIES_DATA {
             return;
         }
-        let cover = self.covers[plan as usize * self.geometry.data as usize + member as usize];
-        let new = self.buffer(plan, member, Version::New);
-        let late = self.window.page(entry, member, Held::New);
-        for sector in members(self.whole_page & !cover) {
+        let cover = self.covers[plan as usize * self.geometry.data as usize + column as usize];
+        let new = self.buffer(plan, column, Version::New);
+        let late = self.window.page(entry, column, Held::New);
+        for sector in columns(self.whole_page & !cover) {
             self.memory.copy(new, late, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
         }
     }
@@ -430,17 +430,17 @@ impl<M: Memory> Array<M> {
             return;
         }
         let keeps = self.window.pins();
-        for member in members(wanted) {
-            let index = self.index(plan, member, Version::New);
+        for column in columns(wanted) {
+            let index = self.index(plan, column, Version::New);
             let new = std::mem::replace(&mut self.buffers[index], NONE);
-            let before = std::mem::replace(self.window.page_mut(entry, member, Held::New), new);
+            let before = std::mem::replace(self.window.page_mut(entry, column, Held::New), new);
             if before != NONE {
                 self.memory.give(before);
             }
-            if !keeps && dirty >> member & 1 == 0 {
-                let index = self.index(plan, member, Version::Old);
+            if !keeps && dirty >> column & 1 == 0 {
+                let index = self.index(plan, column, Version::Old);
                 let old = std::mem::replace(&mut self.buffers[index], NONE);
-                *self.window.page_mut(entry, member, Held::Covered) = old;
+                *self.window.page_mut(entry, column, Held::Covered) = old;
             }
         }
     }
@@ -450,10 +450,10 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA {
             return;
         }
-        for member in members(dirty) {
+        for column in columns(dirty) {
             for (held, version) in [(Held::New, Version::New), (Held::Covered, Version::Old)] {
-                let page = std::mem::replace(self.window.page_mut(entry, member, held), NONE);
-                let index = self.index(plan, member, version);
+                let page = std::mem::replace(self.window.page_mut(entry, column, held), NONE);
+                let index = self.index(plan, column, version);
                 if page == NONE {
                     continue;
                 }
@@ -472,14 +472,14 @@ impl<M: Memory> Array<M> {
     /// Sectors that no host wrote keep their old content.
     fn merge_old(&mut self, plan: u32) {
         let partial = self.plans[plan as usize].partial;
-        for member in members(partial) {
-            let cover = self.covers[plan as usize * self.geometry.data as usize + member as usize];
-            let new = self.buffer(plan, member, Version::New);
-            let old = self.buffer(plan, member, Version::Old);
-            if self.is_unread(plan, member) {
+        for column in columns(partial) {
+            let cover = self.covers[plan as usize * self.geometry.data as usize + column as usize];
+            let new = self.buffer(plan, column, Version::New);
+            let old = self.buffer(plan, column, Version::Old);
+            if self.is_unread(plan, column) {
                 self.memory.zero(old);
             }
-            for sector in members(self.whole_page & !cover) {
+            for sector in columns(self.whole_page & !cover) {
                 let at = (sector * SECTOR_BYTES) as usize;
                 if self.has_bug(Bug::PartialWriteClears) {
                     self.memory.zero(old);
@@ -517,16 +517,16 @@ impl<M: Memory> Array<M> {
         let (place, updated) = (slot.place, slot.wanted | slot.dirty);
         let pages = self.parity_pages(plan);
         let pages = &pages[..self.geometry.parity() as usize];
-        for (member, &new) in (self.geometry.data..).zip(pages) {
-            let old = self.buffer(plan, member, Version::Old);
+        for (column, &new) in (self.geometry.data..).zip(pages) {
+            let old = self.buffer(plan, column, Version::Old);
             self.memory.copy(new, old, 0, self.elements.page_bytes as usize);
         }
         let forgets = self.has_bug(Bug::OldDataForgotten);
-        for member in members(updated) {
+        for column in columns(updated) {
             let by_position = self.has_bug(Bug::QByPosition);
-            let index = if by_position { member } else { self.geometry.code_index(place, member) };
-            let new = self.buffer(plan, member, Version::New);
-            let old = self.buffer(plan, member, Version::Old);
+            let index = if by_position { column } else { self.geometry.code_index(place, column) };
+            let new = self.buffer(plan, column, Version::New);
+            let old = self.buffer(plan, column, Version::Old);
             if let Some(code) = &self.code {
                 self.memory.update(code, index, (!forgets).then_some(old), new, pages);
             }
@@ -534,9 +534,9 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether `plan` logs an update of a member that was never written, and did not read it.
-    fn is_unread(&self, plan: u32, member: u32) -> bool {
+    fn is_unread(&self, plan: u32, column: u32) -> bool {
         let Plan { row, decision, .. } = self.plans[plan as usize];
-        let is_unwritten = |log: &ParityLog| log.written(row) >> member & 1 == 0;
+        let is_unwritten = |log: &ParityLog| log.written(row) >> column & 1 == 0;
         decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
     }
 
@@ -547,11 +547,11 @@ impl<M: Memory> Array<M> {
         let pages = &pages[..self.geometry.parity() as usize];
         pages.iter().for_each(|&page| self.memory.zero(page));
         let forgets = self.has_bug(Bug::DeltaWithoutOld);
-        for member in members(wanted) {
-            let index = self.geometry.code_index(place, member);
-            let new = self.buffer(plan, member, Version::New);
-            let is_read = !self.is_unread(plan, member) && !forgets;
-            let old = is_read.then(|| self.buffer(plan, member, Version::Old));
+        for column in columns(wanted) {
+            let index = self.geometry.code_index(place, column);
+            let new = self.buffer(plan, column, Version::New);
+            let is_read = !self.is_unread(plan, column) && !forgets;
+            let old = is_read.then(|| self.buffer(plan, column, Version::Old));
             if let Some(code) = &self.code {
                 self.memory.update(code, index, old, new, pages);
             }
@@ -562,20 +562,20 @@ impl<M: Memory> Array<M> {
     pub(super) fn encode_parity_pages(&mut self, plan: u32) {
         let slot = &self.plans[plan as usize];
         let (place, updated, routine) = (slot.place, slot.wanted | slot.dirty, slot.decision.routine);
-        let mut row = [NONE; MEMBERS_MAX as usize];
-        for member in 0..self.geometry.data {
-            let is_new = updated >> member & 1 != 0;
-            let page = self.buffer(plan, member, if is_new { Version::New } else { Version::Old });
+        let mut row = [NONE; COLUMNS_MAX as usize];
+        for column in 0..self.geometry.data {
+            let is_new = updated >> column & 1 != 0;
+            let page = self.buffer(plan, column, if is_new { Version::New } else { Version::Old });
             if !is_new && routine == Routine::ShortStripe {
                 self.memory.zero(page);
             }
-            row[self.geometry.code_index(place, member) as usize] = page;
+            row[self.geometry.code_index(place, column) as usize] = page;
         }
         let pages = self.parity_pages(plan);
-        row[self.geometry.data as usize..self.geometry.members as usize]
+        row[self.geometry.data as usize..self.geometry.columns as usize]
             .copy_from_slice(&pages[..self.geometry.parity() as usize]);
         if let Some(code) = &self.code {
-            self.memory.encode(code, &row[..self.geometry.members as usize]);
+            self.memory.encode(code, &row[..self.geometry.columns as usize]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Requests over a write cache: writes that it takes, reads that it serves, flushes that empty it.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::cache::store::Stage;
 use crate::cache::{Cache, CacheCounts, Put, Writer};
@@ -17,7 +17,7 @@ impl<M: Memory> Array<M> {
             return self.has_plans_for(kind);
         }
         let is_first = self.makes_parity_first();
-        let mask = if is_first { mask | self.geometry.parity_members() } else { mask };
+        let mask = if is_first { mask | self.geometry.parity_columns() } else { mask };
         let has_room = self.cache.as_mut().is_none_or(|cache| cache.has_room(&self.geometry, row, mask));
         has_room && (!is_first || self.has_plans_for(kind))
     }
@@ -38,18 +38,18 @@ impl<M: Memory> Array<M> {
     pub(super) fn write_cached(&mut self, id: u32, row: u64, mask: u64) {
         let writer = self.writer(id);
         let loses = self.has_bug(Bug::CacheLosesSectors);
-        for member in members(mask) {
-            let sectors = self.sectors_of_member(id, row, member);
+        for column in columns(mask) {
+            let sectors = self.sectors_of_column(id, row, column);
             let Some(cache) = &mut self.cache else { return };
             cache.counts.written += 1;
-            let put = cache.put(&self.geometry, (row, member), sectors, false, writer);
+            let put = cache.put(&self.geometry, (row, column), sectors, false, writer);
             cache.counts.absorbed += u64::from(matches!(put, Put::Over(_)));
             if M::CARRIES_DATA {
                 if loses && matches!(put, Put::Over(_)) {
                     continue;
                 }
                 let page = self.page_for(put);
-                self.load_host(page, self.array_page(row, member), id, sectors);
+                self.load_host(page, self.array_page(row, column), id, sectors);
             }
         }
     }
@@ -81,16 +81,16 @@ impl<M: Memory> Array<M> {
     pub(super) fn read_cached(&mut self, id: u32, row: u64, mask: u64) -> u64 {
         let Some(cache) = &self.cache else { return mask };
         let mut rest = mask;
-        for member in members(cache.members(row) & mask) {
-            let sectors = self.sectors_of_member(id, row, member);
+        for column in columns(cache.columns(row) & mask) {
+            let sectors = self.sectors_of_column(id, row, column);
             let Some(cache) = &mut self.cache else { break };
-            let chunk = cache.store.find(row, member).map(|id| cache.store.get(id));
+            let chunk = cache.store.find(row, column).map(|id| cache.store.get(id));
             let Some(chunk) = chunk.filter(|chunk| sectors & !chunk.sectors == 0) else { continue };
             let page = chunk.page;
             cache.counts.hits += 1;
-            rest &= !(1 << member);
+            rest &= !(1 << column);
             if M::CARRIES_DATA {
-                self.store_host(page, self.array_page(row, member), id);
+                self.store_host(page, self.array_page(row, column), id);
             }
         }
         rest
@@ -104,20 +104,20 @@ impl<M: Memory> Array<M> {
             return;
         }
         let Plan { row, wanted, .. } = self.plans[plan as usize];
-        let cached = self.cached_members(row) & wanted;
+        let cached = self.cached_columns(row) & wanted;
         if cached == 0 || self.has_bug(Bug::CacheOverlayForgotten) {
             return;
         }
-        for member in members(cached) {
+        for column in columns(cached) {
             let cache = self.cache.as_ref();
-            let chunk = cache.and_then(|cache| cache.store.find(row, member).map(|id| *cache.store.get(id)));
+            let chunk = cache.and_then(|cache| cache.store.find(row, column).map(|id| *cache.store.get(id)));
             let Some(chunk) = chunk else { continue };
-            let bit = 1 << member;
+            let bit = 1 << column;
             let before = self.plans[plan as usize].overlaid & bit != 0;
-            let cover = &mut self.covers[plan as usize * self.geometry.data as usize + member as usize];
+            let cover = &mut self.covers[plan as usize * self.geometry.data as usize + column as usize];
             *cover = if before { *cover | chunk.sectors } else { chunk.sectors };
             self.plans[plan as usize].overlaid |= bit;
-            self.copy_to_new(plan, member, chunk.page, chunk.sectors);
+            self.copy_to_new(plan, column, chunk.page, chunk.sectors);
         }
     }
 
@@ -127,11 +127,11 @@ impl<M: Memory> Array<M> {
         let Some(cache) = self.cache.as_ref().filter(|cache| !cache.lost.is_empty()) else { return };
         let Plan { row, wanted, overlaid, .. } = self.plans[plan as usize];
         let base = plan as usize * self.geometry.data as usize;
-        let is_whole = |member: u32| {
-            overlaid >> member & 1 != 0 && self.covers[base + member as usize] == self.whole_page
+        let is_whole = |column: u32| {
+            overlaid >> column & 1 != 0 && self.covers[base + column as usize] == self.whole_page
         };
-        let is_lost = |&member: &u32| cache.lost.contains(&(row, member)) && !is_whole(member);
-        let lost = members(wanted).filter(is_lost).fold(0, |mask, member| mask | 1 << member);
+        let is_lost = |&column: &u32| cache.lost.contains(&(row, column)) && !is_whole(column);
+        let lost = columns(wanted).filter(is_lost).fold(0, |mask, column| mask | 1 << column);
         self.fail_requests(plan, lost);
     }
 
@@ -169,11 +169,11 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA || !self.is_destage(plan) {
             return;
         }
-        for member in members(carried) {
+        for column in columns(carried) {
             let cache = self.cache.as_ref();
-            let chunk = cache.and_then(|cache| cache.store.find(row, member).map(|id| *cache.store.get(id)));
+            let chunk = cache.and_then(|cache| cache.store.find(row, column).map(|id| *cache.store.get(id)));
             if chunk.is_some_and(|chunk| chunk.stage == Stage::Carried(plan)) {
-                self.adopt_buffer(plan, member, crate::ids::NONE);
+                self.adopt_buffer(plan, column, crate::ids::NONE);
             }
         }
     }
@@ -186,9 +186,9 @@ impl<M: Memory> Array<M> {
 
     /// The sectors of a member's page that request `id` covers.
     #[inline]
-    fn sectors_of_member(&self, id: u32, row: u64, member: u32) -> u64 {
+    fn sectors_of_column(&self, id: u32, row: u64, column: u32) -> u64 {
         if self.requests[id as usize].in_part {
-            self.sectors_of_page(id, self.array_page(row, member))
+            self.sectors_of_page(id, self.array_page(row, column))
         } else {
             self.whole_page
         }
@@ -197,8 +197,8 @@ impl<M: Memory> Array<M> {
     /// Members of `row` of which the cache has the whole page or a part of it; parity among them where it is made before pages
     /// come there.
     #[inline]
-    pub fn cached_members(&self, row: u64) -> u64 {
-        self.cache.as_ref().map_or(0, |cache| cache.members(row))
+    pub fn cached_columns(&self, row: u64) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.columns(row))
     }
 
     /// Members of `row` that the cache has and that count for parity: what the elements have of these is older.
@@ -228,15 +228,15 @@ impl<M: Memory> Array<M> {
     }
 
     /// What the write cache has of a chunk, parity chunks among them: its page, and the sectors of it that were written.
-    pub fn cached_content(&self, row: u64, member: u32) -> Option<(PageId, u64)> {
+    pub fn cached_content(&self, row: u64, column: u32) -> Option<(PageId, u64)> {
         let cache = self.cache.as_ref()?;
-        let chunk = cache.store.get(cache.store.find(row, member)?);
+        let chunk = cache.store.get(cache.store.find(row, column)?);
         Some((chunk.page, chunk.sectors))
     }
 
     /// Whether content of `row` is on its way from the write cache to the elements.
     pub fn is_destaging(&self, row: u64) -> bool {
-        let is_out = |cache: &Cache| cache.store.members(row, |chunk| chunk.stage != Stage::Kept) != 0;
+        let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
         let mut plans = 0..self.plans.len() as u32;
         self.cache.as_ref().is_some_and(is_out)
             || plans.any(|plan| self.plans[plan as usize].row == row && self.is_destage(plan))

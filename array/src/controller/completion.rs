@@ -1,7 +1,7 @@
 //! Acknowledging host requests.
 
 use super::zones::Internal;
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
 use crate::ids::NONE;
@@ -105,7 +105,7 @@ impl<M: Memory> Array<M> {
             let is_flush = self.requests[id as usize].host.kind == RequestKind::Flush;
             if is_flush
                 || is_stripe
-                || members(mask).any(|member| self.means(id, self.array_page(row, member)))
+                || columns(mask).any(|column| self.means(id, self.array_page(row, column)))
             {
                 self.requests[id as usize].failed = true;
             }

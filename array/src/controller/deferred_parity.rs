@@ -4,7 +4,7 @@
 //! Everything that a row's parity does not cover is known to [`crate::window::Window`] while nobody holds the row; an
 //! update that makes parity cover it takes it over, together with its buffers, as the plan's `dirty` members.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::ids::NONE;
@@ -21,7 +21,7 @@ impl<M: Memory> Array<M> {
     /// the ring comes round to.
     pub(super) fn enter_window<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         let mut own_is_due = false;
-        for _ in members(mask) {
+        for _ in columns(mask) {
             match self.window.enter(row) {
                 // Its own parity covers all that is written here, and follows when everything has its slot.
                 Some(due) if due == row => {
@@ -146,7 +146,7 @@ impl<M: Memory> Array<M> {
             }
         }
         !self.window.pins()
-            || members(replaced).all(|member| self.window.has_pin(self.geometry.element(place, member)))
+            || columns(replaced).all(|column| self.window.has_pin(self.geometry.element(place, column)))
     }
 
     /// Steps of a write that leaves parity late: what memory must know of the old content is read, the data is written.
@@ -160,7 +160,7 @@ impl<M: Memory> Array<M> {
         let keeps = self.window.pins();
         let replaced = wanted & !dirty;
         if keeps {
-            members(replaced).for_each(|member| self.window.pin(self.geometry.element(place, member)));
+            columns(replaced).for_each(|column| self.window.pin(self.geometry.element(place, column)));
         }
         let slot = &mut self.plans[plan as usize];
         slot.pinned = if keeps { replaced } else { 0 };
@@ -184,8 +184,8 @@ impl<M: Memory> Array<M> {
     /// What `plan` writes only in part of chunks whose content memory has becomes whole.
     fn merge_late(&mut self, plan: u32, entry: u32, dirty: u64) {
         let merged = self.plans[plan as usize].partial & dirty;
-        for member in members(merged) {
-            self.fill_from_late(plan, entry, member);
+        for column in columns(merged) {
+            self.fill_from_late(plan, entry, column);
         }
         self.plans[plan as usize].partial &= !dirty;
     }
@@ -193,7 +193,7 @@ impl<M: Memory> Array<M> {
     /// The versions that `plan` has kept, or counted to be kept, are no longer counted.
     pub(super) fn uncount_pins(&mut self, plan: u32) {
         let Plan { place, pinned, .. } = self.plans[plan as usize];
-        members(pinned).for_each(|member| self.window.unpin(self.geometry.element(place, member)));
+        columns(pinned).for_each(|column| self.window.unpin(self.geometry.element(place, column)));
         self.plans[plan as usize].pinned = 0;
     }
 
@@ -302,8 +302,8 @@ impl<M: Memory> Array<M> {
     /// The plan's row has its parity, or never will: elements need not keep what it covered.
     pub(super) fn release_versions<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { place, pinned, .. } = self.plans[plan as usize];
-        for member in members(pinned) {
-            driver.release(self.geometry.element(place, member), place.page);
+        for column in columns(pinned) {
+            driver.release(self.geometry.element(place, column), place.page);
         }
         self.uncount_pins(plan);
     }
@@ -331,7 +331,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Data members of `row` that are written and that its parity does not cover.
-    pub fn late_members(&self, row: u64) -> u64 {
+    pub fn late_columns(&self, row: u64) -> u64 {
         self.window.dirty(row)
     }
 
@@ -346,9 +346,9 @@ impl<M: Memory> Array<M> {
     }
 
     /// The buffer with the content of a late member that parity covers, where the element does not keep it.
-    pub fn covered_content(&self, row: u64, member: u32) -> Option<crate::memory::PageId> {
+    pub fn covered_content(&self, row: u64, column: u32) -> Option<crate::memory::PageId> {
         let entry = self.window.entry(row)?;
-        let is_held = M::CARRIES_DATA && !self.window.pins() && self.window.dirty(row) >> member & 1 != 0;
-        is_held.then(|| self.window.page(entry, member, Held::Covered))
+        let is_held = M::CARRIES_DATA && !self.window.pins() && self.window.dirty(row) >> column & 1 != 0;
+        is_held.then(|| self.window.page(entry, column, Held::Covered))
     }
 }

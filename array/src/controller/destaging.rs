@@ -2,7 +2,7 @@
 //! page by page as it is. It stays in the cache until it is written.
 
 use super::updates::TooManyLost;
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::cache::store::Stage;
 use crate::driver::Driver;
@@ -57,30 +57,30 @@ impl<M: Memory> Array<M> {
             self.attach(plan, id);
         }
         let (mut wanted, mut partial) = (0u64, 0u64);
-        for member in members(out.members) {
-            let bit = 1 << member;
+        for column in columns(out.columns) {
+            let bit = 1 << column;
             if wanted != 0 && self.has_bug(Bug::CacheDropsChunk) {
                 continue;
             }
             let cache = self.cache.as_ref();
             let chunk =
-                cache.and_then(|cache| cache.store.find(out.row, member).map(|id| *cache.store.get(id)));
+                cache.and_then(|cache| cache.store.find(out.row, column).map(|id| *cache.store.get(id)));
             let Some(chunk) = chunk else { continue };
             wanted |= bit;
             if chunk.sectors != self.whole_page && !self.has_bug(Bug::CacheTakesPartForWhole) {
                 partial |= bit;
             }
-            if member < self.geometry.data {
-                let cover = plan as usize * self.geometry.data as usize + member as usize;
+            if column < self.geometry.data {
+                let cover = plan as usize * self.geometry.data as usize + column as usize;
                 self.covers[cover] = chunk.sectors;
             }
-            self.adopt_buffer(plan, member, chunk.page);
+            self.adopt_buffer(plan, column, chunk.page);
         }
         let Some(cache) = &mut self.cache else { return false };
         cache.counts.destages += 1;
-        cache.counts.destaged += u64::from((wanted & self.geometry.data_members()).count_ones());
+        cache.counts.destaged += u64::from((wanted & self.geometry.data_columns()).count_ones());
         let slot = &mut self.plans[plan as usize];
-        (slot.wanted, slot.partial, slot.carried) = (wanted, partial, out.members);
+        (slot.wanted, slot.partial, slot.carried) = (wanted, partial, out.columns);
         slot.unit = cache.carry(&out, plan);
         if out.is_covered {
             self.begin(plan, driver);
@@ -98,8 +98,8 @@ impl<M: Memory> Array<M> {
     /// others stand for it, as far as the row bears the loss.
     pub(super) fn build_destage(&mut self, plan: u32) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
-        let failed = self.members_on_failed(plan);
-        let is_parity = wanted & self.geometry.parity_members() != 0;
+        let failed = self.columns_on_failed(plan);
+        let is_parity = wanted & self.geometry.parity_columns() != 0;
         if wanted & failed == 0 {
             let class = if is_parity { Class::Parity } else { Class::HostWrite };
             self.push_operations(plan, wanted, OperationKind::Write, |_| class, place);
@@ -109,7 +109,7 @@ impl<M: Memory> Array<M> {
             && !is_parity
             && let Some(cache) = &mut self.cache
         {
-            cache.lost.extend(members(wanted).map(|member| (row, member)));
+            cache.lost.extend(columns(wanted).map(|column| (row, column)));
         }
         self.plans[plan as usize].wanted &= !failed;
     }
@@ -126,10 +126,10 @@ impl<M: Memory> Array<M> {
         }
         if !cache.lost.is_empty() {
             let base = plan as usize * self.geometry.data as usize;
-            for member in members(wanted & self.geometry.data_members())
-                .filter(|&member| self.covers[base + member as usize] == self.whole_page)
+            for column in columns(wanted & self.geometry.data_columns())
+                .filter(|&column| self.covers[base + column as usize] == self.whole_page)
             {
-                cache.lost.remove(&(row, member));
+                cache.lost.remove(&(row, column));
             }
         }
     }
@@ -141,9 +141,9 @@ impl<M: Memory> Array<M> {
         }
         let Plan { row, carried, .. } = self.plans[plan as usize];
         let Some(cache) = &mut self.cache else { return };
-        let newer = cache.store.members(row, |chunk| chunk.stage == Stage::Kept);
-        for member in members(carried & newer) {
-            if let Some(page) = cache.drop_chunk(row, member).filter(|_| M::CARRIES_DATA) {
+        let newer = cache.store.columns(row, |chunk| chunk.stage == Stage::Kept);
+        for column in columns(carried & newer) {
+            if let Some(page) = cache.drop_chunk(row, column).filter(|_| M::CARRIES_DATA) {
                 self.memory.give(page);
             }
         }
@@ -164,12 +164,12 @@ impl<M: Memory> Array<M> {
             slot.lost = 0;
             return self.build_update(plan, driver);
         }
-        let failed = self.members_on_failed(plan);
+        let failed = self.columns_on_failed(plan);
         let Plan { row, place, wanted, partial, .. } = self.plans[plan as usize];
         let nowhere = wanted & (failed | partial & lost);
         self.fail_requests(plan, nowhere);
         if let Some(cache) = self.cache.as_mut().filter(|_| nowhere != 0) {
-            cache.lost.extend(members(nowhere).map(|member| (row, member)));
+            cache.lost.extend(columns(nowhere).map(|column| (row, column)));
         }
         if self.has_bug(Bug::CacheLossHidden)
             && let Some(cache) = &mut self.cache

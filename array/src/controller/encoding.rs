@@ -1,7 +1,7 @@
 //! Requests over a placement that buffers the chunks of a row until it can be encoded.
 
 use super::scheduler::Split;
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::ids::NONE;
@@ -71,11 +71,11 @@ impl<M: Memory> Array<M> {
             return;
         }
         let forgets = self.has_bug(Bug::EncodeBufferForgotten);
-        for member in members(mask) {
+        for column in columns(mask) {
             let Some(encode) = &mut self.encode else { return };
-            let waits = encode.members(row) >> member & 1 != 0 && !forgets;
-            let page = encode.page_mut(row, member).filter(|_| waits).copied();
-            let array_page = self.array_page(row, member);
+            let waits = encode.columns(row) >> column & 1 != 0 && !forgets;
+            let page = encode.page_mut(row, column).filter(|_| waits).copied();
+            let array_page = self.array_page(row, column);
             if let Some(page) = page {
                 self.store_host(page, array_page, id);
                 continue;
@@ -96,16 +96,16 @@ impl<M: Memory> Array<M> {
         if encode.open(row, now) && wait > 0 {
             driver.set_timer(now + wait);
         }
-        let before = encode.members(row);
+        let before = encode.columns(row);
         let is_complete = encode.put(row, mask);
         if M::CARRIES_DATA {
-            for member in members(mask) {
-                let array_page = self.array_page(row, member);
+            for column in columns(mask) {
+                let array_page = self.array_page(row, column);
                 let sectors = self.sectors_of_page(id, array_page);
-                let Some(place) = self.encode.as_mut().and_then(|encode| encode.page_mut(row, member)) else {
+                let Some(place) = self.encode.as_mut().and_then(|encode| encode.page_mut(row, column)) else {
                     return;
                 };
-                if before >> member & 1 == 0 {
+                if before >> column & 1 == 0 {
                     *place = self.memory.take();
                     self.memory.zero(*place);
                 }
@@ -125,13 +125,13 @@ impl<M: Memory> Array<M> {
         debug_assert!(taken, "nobody knows row {row} yet");
         let plan = self.take_plan(row, Purpose::Write);
         let Some(encode) = &self.encode else { return };
-        let mask = encode.members(row);
-        for member in members(mask) {
-            let place = self.encode.as_mut().and_then(|encode| encode.page_mut(row, member));
+        let mask = encode.columns(row);
+        for column in columns(mask) {
+            let place = self.encode.as_mut().and_then(|encode| encode.page_mut(row, column));
             if let Some(page) = place.map(|place| std::mem::replace(place, NONE)) {
-                self.adopt_buffer(plan, member, page);
+                self.adopt_buffer(plan, column, page);
             }
-            self.covers[plan as usize * self.geometry.data as usize + member as usize] = self.whole_page;
+            self.covers[plan as usize * self.geometry.data as usize + column as usize] = self.whole_page;
         }
         if let Some(encode) = &mut self.encode {
             encode.begin(row);

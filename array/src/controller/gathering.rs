@@ -1,6 +1,6 @@
 //! Requests over a placement that gathers first writes into full stripes.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
@@ -72,8 +72,8 @@ impl<M: Memory> Array<M> {
             let buffer = gather.waiting[position].buffer;
             return self.load_host(buffer, page, id, sectors);
         }
-        if let Some((row, member)) = gather.fill_hole(page) {
-            return self.write_row(id, row, 1 << member, driver);
+        if let Some((row, column)) = gather.fill_hole(page) {
+            return self.write_row(id, row, 1 << column, driver);
         }
         let buffer = if M::CARRIES_DATA { self.memory.take() } else { 0 };
         if M::CARRIES_DATA {
@@ -100,11 +100,11 @@ impl<M: Memory> Array<M> {
         let taken = self.row_locks.try_take(row, true);
         debug_assert!(taken, "nobody knows row {row} yet");
         let plan = self.take_plan(row, Purpose::Write);
-        for member in 0..count {
+        for column in 0..count {
             let Some(gather) = &self.gather else { break };
-            let buffer = gather.waiting[member as usize].buffer;
-            self.adopt_buffer(plan, member, buffer);
-            self.covers[plan as usize * self.geometry.data as usize + member as usize] = self.whole_page;
+            let buffer = gather.waiting[column as usize].buffer;
+            self.adopt_buffer(plan, column, buffer);
+            self.covers[plan as usize * self.geometry.data as usize + column as usize] = self.whole_page;
         }
         if let Some(gather) = &mut self.gather {
             gather.waiting.clear();
@@ -186,17 +186,17 @@ impl<M: Memory> Array<M> {
 
 /// The row of `page`, with the members that consecutive pages from it on (before `end`) have there, and their number.
 fn run_of_row(gather: &crate::placement::gather::Gather, page: u64, end: u64) -> Option<(u64, u64, u64)> {
-    let (row, member) = gather.slot(page)?;
-    let mut mask = 1u64 << member;
+    let (row, column) = gather.slot(page)?;
+    let mut mask = 1u64 << column;
     let mut next = page + 1;
     while next < end
-        && let Some((same, member)) = gather.slot(next)
+        && let Some((same, column)) = gather.slot(next)
         && same == row
     {
-        mask |= 1 << member;
+        mask |= 1 << column;
         next += 1;
     }
-    debug_assert_eq!(u64::from(members(mask).count() as u32), next - page);
+    debug_assert_eq!(u64::from(columns(mask).count() as u32), next - page);
     Some((row, mask, next - page))
 }
 

@@ -168,10 +168,10 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// The page of hosts that `member` (a data member) of `row` holds; `None` where placement leaves it unused.
-    pub fn host_page(&self, row: u64, member: u32) -> Option<u64> {
-        let page = self.array_page(row, member);
-        (page < self.host_pages() && self.locate(page) == Some((row, member))).then_some(page)
+    /// The page of hosts that `column` (a data member) of `row` holds; `None` where placement leaves it unused.
+    pub fn host_page(&self, row: u64, column: u32) -> Option<u64> {
+        let page = self.array_page(row, column);
+        (page < self.host_pages() && self.locate(page) == Some((row, column))).then_some(page)
     }
 
     /// Pages that the array offers.
@@ -193,9 +193,9 @@ impl<M: Memory> Array<M> {
         if byte >= self.capacity {
             return None;
         }
-        let (row, member) = self.locate(self.page_of(byte))?;
+        let (row, column) = self.locate(self.page_of(byte))?;
         let place = self.geometry.place(row);
         let parity = (self.geometry.parity() > 0).then(|| self.geometry.element(place, self.geometry.data));
-        Some((self.geometry.element(place, member), parity, place.page))
+        Some((self.geometry.element(place, column), parity, place.page))
     }
 }

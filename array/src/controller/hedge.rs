@@ -1,7 +1,7 @@
 //! Hedged reads: two sides of one plan race, the direct read and the decoding one. The side that loses keeps its buffers until
 //! its operations are back.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::memory::Memory;
@@ -29,8 +29,8 @@ impl<M: Memory> Array<M> {
             HedgeMode::Reactive => false,
             HedgeMode::Proactive => true,
             HedgeMode::Adaptive => {
-                let is_slow = |member| self.reads.observed.is_slow(self.home_of(plan, member).0);
-                members(slot.wanted).any(is_slow)
+                let is_slow = |column| self.reads.observed.is_slow(self.home_of(plan, column).0);
+                columns(slot.wanted).any(is_slow)
             }
         };
         if asks_now {
@@ -77,9 +77,9 @@ impl<M: Memory> Array<M> {
             self.slots_on_failed(plan, self.present(plan))
         } else {
             // What the plan itself could not read is among what is late.
-            self.lost_members(plan) & !self.plans[plan as usize].lost
+            self.lost_columns(plan) & !self.plans[plan as usize].lost
         };
-        let without = late | lost | self.slow_members(plan);
+        let without = late | lost | self.slow_columns(plan);
         // Of what is back, that too whose element has been lost or slow since: all of it is made anew.
         let hedged = without & self.plans[plan as usize].wanted;
         let chunks = hedged.count_ones();

@@ -1,7 +1,7 @@
 //! The redo journal at work: updates wait for a record, records are written and flushed, what they say is done in place, and
 //! they are freed. One record is under way at a time, and all updates that wait meanwhile share the next.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
@@ -103,7 +103,7 @@ impl<M: Memory> Array<M> {
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
             let Plan { row, defers, covers, .. } = self.plans[plan as usize];
-            if defers && self.lost_members(plan) != 0 {
+            if defers && self.lost_columns(plan) != 0 {
                 // A row that has lost a member has its parity at once.
                 journal.waiting.pop_front();
                 self.woken.push_back(plan);
@@ -150,22 +150,22 @@ impl<M: Memory> Array<M> {
     fn note_change(&mut self, journal: &mut Journal, plan: u32, change: &Change) {
         let place = self.plans[plan as usize].place;
         let page = place.page - self.geometry.first_page;
-        for member in members(change.written | change.zeroed) {
-            let element = self.geometry.element(place, member);
-            let is_zeros = change.zeroed >> member & 1 != 0;
-            let kind = match change.missing >> member & 1 != 0 {
+        for column in columns(change.written | change.zeroed) {
+            let element = self.geometry.element(place, column);
+            let is_zeros = change.zeroed >> column & 1 != 0;
+            let kind = match change.missing >> column & 1 != 0 {
                 true => RedoKind::Missing,
                 false if is_zeros => RedoKind::Zeros,
                 false => RedoKind::Image,
             };
-            let new = if is_zeros { None } else { self.content_of_new(plan, member) };
-            let old = self.content_of_old(plan, member);
-            let is_late = change.before >> member & 1 != 0;
+            let new = if is_zeros { None } else { self.content_of_new(plan, column) };
+            let old = self.content_of_old(plan, column);
+            let is_late = change.before >> column & 1 != 0;
             let before = is_late.then_some((RedoKind::Before, old));
             for (kind, content) in [(kind, new)].into_iter().chain(before) {
                 let bytes = content.map(|page| self.memory.bytes(page));
                 let mut checksum = bytes.map_or(journal.zeros, crc32c);
-                if M::CARRIES_DATA && kind == RedoKind::Missing && member >= self.geometry.data {
+                if M::CARRIES_DATA && kind == RedoKind::Missing && column >= self.geometry.data {
                     // Nobody knows that of parity before its element is rebuilt.
                     let (group, position) = self.geometry.position_of(element.into());
                     checksum = journal.table.get(group, page, position);
@@ -188,7 +188,7 @@ impl<M: Memory> Array<M> {
         for step in &slot.steps()[slot.current as usize + 1..] {
             let Step::Operations { first, count } = *step else { continue };
             for slot in &self.slots[base + first as usize..base + (first + count) as usize] {
-                let bit = 1 << slot.operation.member;
+                let bit = 1 << slot.operation.column;
                 match slot.operation.kind {
                     OperationKind::Write => written |= bit,
                     OperationKind::Trim => zeroed |= bit,
@@ -197,20 +197,20 @@ impl<M: Memory> Array<M> {
             }
         }
         let is_trim = slot.purpose == Purpose::Trim;
-        let mut changed = if is_trim { self.geometry.all_members() } else { slot.wanted & !slot.written };
+        let mut changed = if is_trim { self.geometry.all_columns() } else { slot.wanted & !slot.written };
         if slot.covers != 0 {
             // Parity is late no more, even where there is nobody to take it.
-            changed |= self.geometry.parity_members();
+            changed |= self.geometry.parity_columns();
         }
         let unwritten = changed & !(written | zeroed);
         *(if is_trim { &mut zeroed } else { &mut written }) |= unwritten;
         if self.has_bug(Bug::JournalWithoutParity) {
-            written &= !self.geometry.parity_members();
+            written &= !self.geometry.parity_columns();
         }
         let replaced = if slot.defers { slot.wanted & !self.window.dirty(slot.row) } else { 0 };
         let before = if self.has_bug(Bug::BeforeImageOmitted) { 0 } else { replaced };
         // One that failed meanwhile has nothing of it either.
-        Change { written, zeroed, missing: self.members_on_failed(plan) | unwritten, before }
+        Change { written, zeroed, missing: self.columns_on_failed(plan) | unwritten, before }
     }
 
     /// Makes the steps of the plan that writes the record of what was gathered.
@@ -321,7 +321,7 @@ impl<M: Memory> Array<M> {
         }
         let is_beyond = |array: &Self, plan: u32| {
             let is_update = array.plans[plan as usize].purpose != Purpose::Flush;
-            is_update && array.members_on_failed(plan).count_ones() > array.geometry.parity()
+            is_update && array.columns_on_failed(plan).count_ones() > array.geometry.parity()
         };
         let waiting = |array: &Self| -> Vec<u32> {
             let journal = array.journal.iter().flat_map(|journal| journal.waiting.iter());
@@ -550,13 +550,13 @@ impl<M: Memory> Array<M> {
     pub(super) fn verify_decoded(&mut self, plan: u32) -> bool {
         let Some(journal) = &self.journal else { return true };
         let Plan { place, purpose, wanted, .. } = self.plans[plan as usize];
-        let is_wrong = |&member: &u32| {
-            let (group, position) = self.geometry.position_of(self.geometry.element(place, member).into());
+        let is_wrong = |&column: &u32| {
+            let (group, position) = self.geometry.position_of(self.geometry.element(place, column).into());
             let expected = journal.table.get(group, place.page - self.geometry.first_page, position);
-            let content = self.content_of_old(plan, member).map(|page| crc32c(self.memory.bytes(page)));
+            let content = self.content_of_old(plan, column).map(|page| crc32c(self.memory.bytes(page)));
             content.is_some_and(|checksum| checksum != expected)
         };
-        let wrong = members(self.decoded(plan)).filter(is_wrong).fold(0, |mask, member| mask | 1 << member);
+        let wrong = columns(self.decoded(plan)).filter(is_wrong).fold(0, |mask, column| mask | 1 << column);
         if wrong == 0 {
             return true;
         }

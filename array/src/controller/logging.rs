@@ -3,7 +3,7 @@
 //! [`ParityLog`] knows which deltas a row has while nobody holds the row. An update takes a slot when its steps are made and
 //! the slot joins its row when the update ends; an update that writes parity in place makes the row's deltas worthless.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::ids::NONE;
@@ -22,7 +22,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn may_log(&self, plan: u32, lost: u64) -> bool {
         let Some(log) = &self.log else { return false };
         let Plan { row, purpose, wanted, partial, .. } = self.plans[plan as usize];
-        let covers_row = wanted == self.geometry.data_members() && partial == 0;
+        let covers_row = wanted == self.geometry.data_columns() && partial == 0;
         purpose == Purpose::Write && lost == 0 && !covers_row && !self.is_fresh(plan) && log.has_room(row)
     }
 
@@ -62,7 +62,7 @@ impl<M: Memory> Array<M> {
                 element: log.element(parity),
                 kind: OperationKind::Write,
                 class: Class::Log,
-                member: (self.geometry.data + parity) as u8,
+                column: (self.geometry.data + parity) as u8,
                 ..Operation::default()
             };
             let slot = &mut self.plans[plan as usize];
@@ -79,8 +79,8 @@ impl<M: Memory> Array<M> {
         let Some(log) = &self.log else { return 0 };
         let slot = &mut self.plans[plan as usize];
         slot.delta_first = slot.operations;
-        for member in members(parity) {
-            let element = log.element(member - self.geometry.data);
+        for column in columns(parity) {
+            let element = log.element(column - self.geometry.data);
             if ignores && self.failed[element as usize] {
                 continue;
             }
@@ -92,7 +92,7 @@ impl<M: Memory> Array<M> {
                     element,
                     kind: OperationKind::Read,
                     class,
-                    member: member as u8,
+                    column: column as u8,
                     ..Operation::default()
                 };
                 slot.add_to_step();
@@ -205,8 +205,8 @@ impl<M: Memory> Array<M> {
     /// Chunks of the array's first `pages` pages hold something.
     pub(super) fn log_assume_written(&mut self, pages: u64) {
         for page in 0..if self.log.is_some() { pages } else { 0 } {
-            if let (Some((row, member)), Some(log)) = (self.locate(page), &mut self.log) {
-                log.set_written(row, 1 << member);
+            if let (Some((row, column)), Some(log)) = (self.locate(page), &mut self.log) {
+                log.set_written(row, 1 << column);
             }
         }
     }

@@ -6,7 +6,7 @@ use super::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::{Copy, Member, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
-use crate::journal::{Members, NOBODY, News, Stage, Telling};
+use crate::journal::{NOBODY, News, Roster, Stage, Telling};
 use crate::memory::Memory;
 use crate::operation::OperationKind;
 use crate::plan::Purpose;
@@ -15,23 +15,23 @@ impl<M: Memory> Array<M> {
     /// The members of an array that is opened, as its superblocks have them, with the first page of each back copy.
     pub(crate) fn begin_members(&mut self, superblock: Superblock, back: Vec<u32>) {
         let rows = self.rows_of_group();
-        let Some(members) = &mut self.members else { return };
+        let Some(roster) = &mut self.roster else { return };
         let is_rebuilt = |number: &usize| superblock.members[*number].state == MemberState::Rebuilding;
         let rebuilt =
             (0..superblock.members.len()).find(|number| is_rebuilt(number) && !self.failed[*number]);
         if let Some(number) = rebuilt {
             let cursor = superblock.members[number].cursor.min(rows);
             // The new epoch has no records yet.
-            members.begin_rebuild(number as u16, (cursor, rows), false, 0);
+            roster.begin_rebuild(number as u16, (cursor, rows), false, 0);
         }
-        members.on_elements = Some(superblock.clone());
-        (members.superblock, members.back) = (superblock, back);
+        roster.on_elements = Some(superblock.clone());
+        (roster.superblock, roster.back) = (superblock, back);
     }
 
     /// What superblocks on the elements say, where that is not what they would say of an array that is written.
     pub(crate) fn has_on_elements(&mut self, superblock: Superblock) {
-        if let Some(members) = &mut self.members {
-            members.on_elements = Some(superblock);
+        if let Some(roster) = &mut self.roster {
+            roster.on_elements = Some(superblock);
         }
     }
 
@@ -43,7 +43,7 @@ impl<M: Memory> Array<M> {
     /// Whether `element` may come into the array in place.
     pub(super) fn check_member(
         &self,
-        members: &Members,
+        roster: &Roster,
         element: u16,
         how: Rejoining,
     ) -> Result<(), RejoinError> {
@@ -54,12 +54,12 @@ impl<M: Memory> Array<M> {
         if let Some(group) = self.group_beyond(returning) {
             return Err(RejoinError::Beyond(group));
         }
-        let coming = members.telling.map(|telling| telling.element).filter(|&coming| coming != NOBODY);
-        if let Some(other) = coming.or(members.rebuild.as_ref().map(|rebuild| rebuild.element)) {
+        let coming = roster.telling.map(|telling| telling.element).filter(|&coming| coming != NOBODY);
+        if let Some(other) = coming.or(roster.rebuild.as_ref().map(|rebuild| rebuild.element)) {
             return Err(self.halted_by().map_or(RejoinError::Busy(other), RejoinError::Beyond));
         }
-        check_newer(&members.superblock, None, how)?;
-        check_twin(&members.superblock, how)
+        check_newer(&roster.superblock, None, how)?;
+        check_twin(&roster.superblock, how)
     }
 
     /// A group of which more elements failed than parity bears, `returning` not counted.
@@ -73,7 +73,7 @@ impl<M: Memory> Array<M> {
     /// The group that has lost too much for superblocks to tell anything, or for an element to be made whole: they would call all
     /// that failed so, and nobody could open the array again, though they came back.
     pub(super) fn halted_by(&self) -> Option<u32> {
-        let telling = self.members.as_ref()?.telling;
+        let telling = self.roster.as_ref()?.telling;
         let returning = telling.filter(|telling| telling.news == News::Comes { is_returned: true });
         self.group_beyond(returning.map(|telling| telling.element))
     }
@@ -82,45 +82,45 @@ impl<M: Memory> Array<M> {
     pub(super) fn rejoin_in_place(&mut self, element: u16, how: Rejoining) {
         self.queues.reopen(element);
         let failed = self.failed_elements();
-        let Some(members) = &mut self.members else { return };
-        members.back[element as usize] = how.pages() - superblock_pages(members.superblock.page_bytes);
+        let Some(roster) = &mut self.roster else { return };
+        roster.back[element as usize] = how.pages() - superblock_pages(roster.superblock.page_bytes);
         if let Rejoining::Replacement { element: uuid, .. } = how {
-            members.superblock.members[element as usize].element = uuid;
+            roster.superblock.members[element as usize].element = uuid;
         }
         let news = News::Comes { is_returned: how.is_returned() };
-        members.telling = Some(Telling { element, news, stage: Stage::Clear, begun: 0, failed });
+        roster.telling = Some(Telling { element, news, stage: Stage::Clear, begun: 0, failed });
     }
 
     /// An element failed: nothing is made of it any more.
     pub(super) fn member_lost(&mut self, element: u16) {
-        let Some(members) = &mut self.members else { return };
-        members.rebuild.take_if(|rebuild| rebuild.element == element);
-        members.telling.take_if(|telling| telling.element == element);
+        let Some(roster) = &mut self.roster else { return };
+        roster.rebuild.take_if(|rebuild| rebuild.element == element);
+        roster.telling.take_if(|telling| telling.element == element);
     }
 
     /// Goes one step on with telling superblocks of an element. False when there is nothing to be done now.
     pub(super) fn tell_members<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let failed = self.failed_elements();
-        let Some(members) = self.members.as_mut().filter(|_| !self.read_only) else { return false };
-        if members.work.is_under_way {
+        let Some(roster) = self.roster.as_mut().filter(|_| !self.read_only) else { return false };
+        if roster.work.is_under_way {
             return false;
         }
-        let Some(telling) = members.telling else {
-            let Some((element, news)) = members.news() else { return false };
-            members.telling = Some(Telling { element, news, stage: Stage::Settle, begun: 0, failed });
+        let Some(telling) = roster.telling else {
+            let Some((element, news)) = roster.news() else { return false };
+            roster.telling = Some(Telling { element, news, stage: Stage::Settle, begun: 0, failed });
             return true;
         };
         if telling.stage == Stage::Clear {
             // What was on its way to it when it failed is not to come behind this.
-            let is_idle = members.rebuilding == 0;
+            let is_idle = roster.rebuilding == 0;
             if !(is_idle && self.is_known_to_fail(telling.element)) {
                 return false;
             }
         }
-        let Some(mut members) = self.members.take() else { return false };
-        let is_begun = self.begin_stage(&mut members, telling);
-        let plan = members.plan;
-        self.members = Some(members);
+        let Some(mut roster) = self.roster.take() else { return false };
+        let is_begun = self.begin_stage(&mut roster, telling);
+        let plan = roster.plan;
+        self.roster = Some(roster);
         if is_begun {
             self.run(plan, driver);
         } else {
@@ -141,12 +141,12 @@ impl<M: Memory> Array<M> {
     }
 
     /// Makes a plan of what is left of a stage. False when that is nothing.
-    fn begin_stage(&mut self, members: &mut Members, telling: Telling) -> bool {
+    fn begin_stage(&mut self, roster: &mut Roster, telling: Telling) -> bool {
         let Telling { element, stage, begun, failed, news } = telling;
         if stage == Stage::Front && begun == 0 {
-            members.begin_update(element, news, failed);
+            roster.begin_update(element, news, failed);
         }
-        let span = superblock_pages(members.superblock.page_bytes);
+        let span = superblock_pages(roster.superblock.page_bytes);
         let takes_part = |other: &u16| *other == element || failed >> other & 1 == 0;
         let targets: Vec<u16> = match stage {
             Stage::Clear | Stage::Settle if element != NOBODY => vec![element],
@@ -159,7 +159,7 @@ impl<M: Memory> Array<M> {
             Stage::Front | Stage::Back => (OperationKind::Write, span),
             Stage::Settle | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
         };
-        let back = &members.back;
+        let back = &roster.back;
         let first_page = |element: u16| match stage {
             Stage::Clear => span,
             Stage::Back => back[element as usize],
@@ -178,23 +178,23 @@ impl<M: Memory> Array<M> {
             let mut buffer = 0;
             if M::CARRIES_DATA && kind == OperationKind::Write {
                 buffer = self.memory.take();
-                members.work.owned.push(buffer);
+                roster.work.owned.push(buffer);
                 let bytes = self.memory.bytes_mut(buffer);
                 bytes.fill(0);
                 if stage != Stage::Clear {
                     let copy = if stage == Stage::Front { Copy::Front } else { Copy::Back };
-                    encode_page(&mut members.superblock, (element, nth % span), copy, bytes);
+                    encode_page(&mut roster.superblock, (element, nth % span), copy, bytes);
                 }
             }
-            members.work.pages.push(buffer);
+            roster.work.pages.push(buffer);
         }
-        members.work.is_under_way = true;
-        if let Some(telling) = &mut members.telling {
+        roster.work.is_under_way = true;
+        if let Some(telling) = &mut roster.telling {
             telling.begun += operations.len() as u32;
         }
-        self.clear_own(members.plan, Purpose::WriteSuperblocks);
-        self.plans[members.plan as usize].gave_up = false;
-        self.push_own(members.plan, operations.into_iter());
+        self.clear_own(roster.plan, Purpose::WriteSuperblocks);
+        self.plans[roster.plan as usize].gave_up = false;
+        self.push_own(roster.plan, operations.into_iter());
         true
     }
 
@@ -203,12 +203,12 @@ impl<M: Memory> Array<M> {
         self.plans[plan as usize].is_under_way = false;
         let gave_up = self.plans[plan as usize].gave_up;
         let now = self.failed_elements();
-        let Some(members) = &mut self.members else { return };
-        members.work.is_under_way = false;
-        members.work.pages.clear();
-        members.work.owned.drain(..).for_each(|page| self.memory.give(page));
+        let Some(roster) = &mut self.roster else { return };
+        roster.work.is_under_way = false;
+        roster.work.pages.clear();
+        roster.work.owned.drain(..).for_each(|page| self.memory.give(page));
         // What was told when it failed and what is told since it came once more are two: nothing is begun of that yet.
-        let Some(telling) = members.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
+        let Some(telling) = roster.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
             return;
         };
         if telling.failed != now {
@@ -224,15 +224,15 @@ impl<M: Memory> Array<M> {
             return;
         }
         if telling.news == News::Stopped {
-            (members.telling, members.is_stopping) = (None, false);
+            (roster.telling, roster.is_stopping) = (None, false);
             return;
         }
         // It is the one that was to come, and it does not.
-        let epoch = members.superblock.epoch;
-        if let Some(member) = members.superblock.members.get_mut(telling.element as usize) {
+        let epoch = roster.superblock.epoch;
+        if let Some(member) = roster.superblock.members.get_mut(telling.element as usize) {
             member.fail(epoch, 0);
         }
-        members.telling = None;
+        roster.telling = None;
     }
 
     /// A stage is over.
@@ -245,8 +245,8 @@ impl<M: Memory> Array<M> {
             Stage::Back => Stage::FlushBack,
             Stage::FlushBack => return self.news_told(telling),
         };
-        if let Some(members) = &mut self.members {
-            members.telling = Some(Telling { stage, begun: 0, ..telling });
+        if let Some(roster) = &mut self.roster {
+            roster.telling = Some(Telling { stage, begun: 0, ..telling });
         }
     }
 
@@ -256,14 +256,14 @@ impl<M: Memory> Array<M> {
         let (rows, all_rows) = (self.rows_of_group(), self.geometry.rows());
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = self.has_bug(Bug::ReturnBelieved);
-        let Some(members) = &mut self.members else { return };
-        members.on_elements = Some(members.superblock.clone());
+        let Some(roster) = &mut self.roster else { return };
+        roster.on_elements = Some(roster.superblock.clone());
         // Those that failed while the back copies were written are told of by another version.
         let is_untold = |(number, member): (usize, &Member)| {
             number != usize::from(element) && failed >> number & 1 != 0 && member.state != MemberState::Failed
         };
-        let has_more = members.superblock.members.iter().enumerate().any(is_untold);
-        members.telling = has_more.then_some(Telling {
+        let has_more = roster.superblock.members.iter().enumerate().any(is_untold);
+        roster.telling = has_more.then_some(Telling {
             news: if news == News::Stopped { news } else { News::Again },
             stage: Stage::Front,
             begun: 0,
@@ -275,23 +275,23 @@ impl<M: Memory> Array<M> {
         match news {
             News::Comes { is_returned } => {
                 let done = if believes && is_returned { rows } else { 0 };
-                members.begin_rebuild(element, (done, rows), is_returned, behind);
+                roster.begin_rebuild(element, (done, rows), is_returned, behind);
                 self.failed[element as usize] = false;
                 self.any_failed = self.failed.contains(&true);
                 self.welcome(element);
             }
             News::Done(rows) => {
-                if let Some(rebuild) = &mut members.rebuild {
+                if let Some(rebuild) = &mut roster.rebuild {
                     rebuild.noted = rows;
                 }
             }
             News::Whole => {
-                let met_damage = members.rebuild.take().is_some_and(|rebuild| rebuild.met_damage);
+                let met_damage = roster.rebuild.take().is_some_and(|rebuild| rebuild.met_damage);
                 if met_damage {
-                    members.begin_scrub(all_rows);
+                    roster.begin_scrub(all_rows);
                 }
             }
-            News::Stopped => members.is_stopping = false,
+            News::Stopped => roster.is_stopping = false,
             News::Again => {}
         }
     }

@@ -69,8 +69,8 @@ pub(super) enum Place {
 impl<M: Memory> Array<M> {
     /// The superblock as all members have it, but for its number and identifier; none of an array that was not opened.
     pub(super) fn superblock_on_elements(&self) -> Option<&Superblock> {
-        match (&self.members, &self.elastic) {
-            (Some(members), _) => members.on_elements.as_ref(),
+        match (&self.roster, &self.elastic) {
+            (Some(roster), _) => roster.on_elements.as_ref(),
             (None, Some(log)) => log.durable.as_ref()?.on_elements.as_ref(),
             (None, None) => None,
         }
@@ -98,14 +98,14 @@ impl<M: Memory> Array<M> {
         if element >= block.members.len() {
             return Place::Over;
         }
-        let (back, is_busy) = match (&self.members, &self.elastic) {
-            (Some(members), _) => {
+        let (back, is_busy) = match (&self.roster, &self.elastic) {
+            (Some(roster), _) => {
                 let is_written = |telling: &crate::journal::Telling| {
                     matches!(telling.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
                 };
                 (
-                    members.back[element],
-                    members.work.is_under_way && members.telling.as_ref().is_some_and(is_written),
+                    roster.back[element],
+                    roster.work.is_under_way && roster.telling.as_ref().is_some_and(is_written),
                 )
             }
             (None, Some(log)) => {
@@ -227,7 +227,7 @@ impl<M: Memory> Array<M> {
 
     /// Whether `element` is being filled: it gets its copies of the table and the bitmap by that.
     fn is_filled(&self, element: u16) -> bool {
-        let rebuild = self.members.as_ref().and_then(|members| members.rebuild.as_ref());
+        let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
         rebuild.is_some_and(|rebuild| rebuild.element == element)
     }
 

@@ -228,7 +228,7 @@ impl<M: Memory> Array<M> {
         if self.free_plan == NONE || !(is_closing || self.is_allowed()) {
             return false;
         }
-        let width = self.geometry.members;
+        let width = self.geometry.columns;
         let Some(reading) = self.metadata.walk.as_mut().and_then(|walk| walk.reading.as_mut()) else {
             return false;
         };
@@ -258,7 +258,7 @@ impl<M: Memory> Array<M> {
                 element,
                 kind: OperationKind::Read,
                 class: Class::Metadata,
-                member: nth as u8,
+                column: nth as u8,
                 ..Operation::default()
             };
         }
@@ -357,10 +357,10 @@ impl<M: Memory> Array<M> {
         if wanted.update.is_none_or(|before| update > before) || self.has_lost_data() {
             return false;
         }
-        let Some(members) = self.members.as_mut().filter(|members| members.telling.is_none()) else {
+        let Some(columns) = self.roster.as_mut().filter(|columns| columns.telling.is_none()) else {
             return false;
         };
-        members.telling =
+        columns.telling =
             Some(Telling { element: NOBODY, news: News::Again, stage: Stage::Front, begun: 0, failed });
         true
     }

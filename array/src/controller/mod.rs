@@ -46,7 +46,7 @@ mod zones;
 
 #[cfg(debug_assertions)]
 pub(crate) use elastic::Short;
-pub use elastic::{StripeMember, StripeView};
+pub use elastic::{StripeColumn, StripeView};
 pub use metadata_scrub::MetadataScrubbed;
 pub use progress::Halt;
 pub use rejoin::{RejoinError, Rejoining};
@@ -62,7 +62,7 @@ use crate::dispatch::{Discipline, Earliest, ElementSet, LEVELS, Piq, Queues, Syn
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, RowCursor};
 use crate::ids::NONE;
-use crate::journal::{Intent, Journal, Members};
+use crate::journal::{Intent, Journal, Roster};
 use crate::loads::Loads;
 use crate::memory::{Memory, PageId};
 use crate::operation::{OperationId, OperationKind, Outcome, Timing};
@@ -160,7 +160,7 @@ pub struct Array<M: Memory> {
     zones: Option<Zones>,
     journal: Option<Journal>,
     intent: Option<Intent>,
-    members: Option<Members>,
+    roster: Option<Roster>,
     metadata: metadata_scrub::MetadataScrub,
     /// The controller's own request, which has the slot behind those of hosts, and room for its bytes while it has none.
     internal: Internal,
@@ -193,7 +193,7 @@ impl<M: Memory> Array<M> {
         let log =
             is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&elements) as u32, &scheme.log));
         let deltas = if is_logging { geometry.parity() * scheme.log.row_deltas } else { 0 };
-        let buffers_each = geometry.members * 2 + deltas;
+        let buffers_each = geometry.columns * 2 + deltas;
         let metadata = scheme.in_place_layout(&elements, &geometry)?;
         let layout = metadata.filter(|_| scheme.has_redo_journal());
         let stride = buffers_each.max(elements.count);
@@ -202,10 +202,10 @@ impl<M: Memory> Array<M> {
         let stride = if metadata.is_some() { stride.max(2 * elements.count) } else { stride };
         // Behind the plans of hosts are those of the journal, for which nobody waits.
         let own_plans = if metadata.is_some() { crate::journal::PLANS } else { 0 };
-        let members = metadata.map(|layout| {
+        let roster = metadata.map(|layout| {
             let unnamed = Identity::unnamed(elements.count);
             let superblock = superblock_in_place(scheme, &elements, &geometry, &layout, &unnamed);
-            Members::new(superblock, plans + crate::journal::PLANS - 1)
+            Roster::new(superblock, plans + crate::journal::PLANS - 1)
         });
         let intent = metadata.filter(|_| !scheme.has_redo_journal());
         let intent = intent.map(|layout| Intent::new(layout, geometry.groups, plans));
@@ -287,7 +287,7 @@ impl<M: Memory> Array<M> {
             zones,
             journal,
             intent,
-            members,
+            roster,
             metadata: metadata_scrub::MetadataScrub::default(),
             internal: Internal::Idle,
             spare_payload: None,
@@ -585,12 +585,12 @@ fn link_to(index: u32, len: u32) -> u32 {
 }
 
 /// The members of a mask, in ascending order.
-pub(crate) fn members(mut mask: u64) -> impl Iterator<Item = u32> {
+pub(crate) fn columns(mut mask: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
-            let member = mask.trailing_zeros();
+            let column = mask.trailing_zeros();
             mask &= mask - 1;
-            member
+            column
         })
     })
 }

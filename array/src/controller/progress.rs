@@ -44,11 +44,11 @@ impl<M: Memory> Array<M> {
 
     /// The element that is being rebuilt, with the segments (log) or rows (in place) that are done, and those that there are.
     pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
-        if let Some(members) = &self.members {
+        if let Some(roster) = &self.roster {
             let all = short(self.rows_of_group());
-            let rebuild = members.rebuild.as_ref().filter(|rebuild| !rebuild.is_over());
+            let rebuild = roster.rebuild.as_ref().filter(|rebuild| !rebuild.is_over());
             let rebuilt = rebuild.map(|rebuild| (rebuild.element, short(rebuild.rows.cursor), all));
-            let comes = members.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
+            let comes = roster.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
             return rebuilt.or(comes.map(|telling| (telling.element, 0, all)));
         }
         let rebuild = self.durable()?.rebuild.as_ref()?;
@@ -59,9 +59,9 @@ impl<M: Memory> Array<M> {
     /// lost as long as nobody brings the rest.
     pub fn rebuild_halted(&self) -> Option<Halt> {
         self.rebuilding()?;
-        let members = self.members.as_ref()?;
-        let is_halted = members.rebuild.as_ref().is_some_and(|rebuild| rebuild.is_halted);
-        self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(members.unmade)))
+        let roster = self.roster.as_ref()?;
+        let is_halted = roster.rebuild.as_ref().is_some_and(|rebuild| rebuild.is_halted);
+        self.halted_by().map(Halt::Beyond).or(is_halted.then_some(Halt::Unmade(roster.unmade)))
     }
 
     /// Stripes (log) or rows (in place) of which rebuilds could not make what the element has: too much of each is lost, and
@@ -69,11 +69,7 @@ impl<M: Memory> Array<M> {
     /// it; a scrub that finds nothing lost ends the count. With an intent bitmap the element is not whole for good then: the
     /// next scrub or opening of the array tries the rows again, from the first of these on.
     pub fn rebuild_lost(&self) -> u64 {
-        self.members
-            .as_ref()
-            .map(|members| members.unmade)
-            .or(self.durable().map(|log| log.unmade))
-            .unwrap_or(0)
+        self.roster.as_ref().map(|roster| roster.unmade).or(self.durable().map(|log| log.unmade)).unwrap_or(0)
     }
 
     /// Begins to read everything that an array with metadata has, and to repair what is bad, unless it is read-only; a scrub that
@@ -84,10 +80,10 @@ impl<M: Memory> Array<M> {
             return;
         }
         let rows = self.geometry.rows();
-        if let Some(members) = &mut self.members {
-            members.begin_scrub(rows);
-            if let Some(rebuild) = members.rebuild.as_mut().filter(|rebuild| rebuild.is_over()) {
-                members.unmade = 0;
+        if let Some(roster) = &mut self.roster {
+            roster.begin_scrub(rows);
+            if let Some(rebuild) = roster.rebuild.as_mut().filter(|rebuild| rebuild.is_over()) {
+                roster.unmade = 0;
                 rebuild.try_again();
             }
         } else if self.is_kept() {
@@ -100,8 +96,8 @@ impl<M: Memory> Array<M> {
     /// How far a scrub is: segments (log) or rows (in place) that were looked at, and those that there are. Nothing if none
     /// goes on.
     pub fn scrubbing(&self) -> Option<(u32, u32)> {
-        if let Some(members) = &self.members {
-            return members.scrub.map(|rows| (short(rows.cursor), short(self.geometry.rows())));
+        if let Some(roster) = &self.roster {
+            return roster.scrub.map(|rows| (short(rows.cursor), short(self.geometry.rows())));
         }
         let walk = self.durable()?.scrub?;
         Some((walk.segment, self.elastic().segments.count()))
@@ -109,7 +105,7 @@ impl<M: Memory> Array<M> {
 
     /// Stops a scrub; what it began goes on to its end.
     pub fn stop_scrub(&mut self) {
-        if let Some(rows) = self.members.as_mut().and_then(|members| members.scrub.as_mut()) {
+        if let Some(rows) = self.roster.as_mut().and_then(|roster| roster.scrub.as_mut()) {
             rows.stop();
         }
         let log = self.elastic.as_mut().and_then(|log| log.durable.as_mut());
@@ -121,8 +117,8 @@ impl<M: Memory> Array<M> {
 
     /// What the last scrub did, and whether it goes on.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
-        let (counts, goes_on) = match (&self.members, self.durable()) {
-            (Some(members), _) => (members.scrubbed, members.scrub.is_some()),
+        let (counts, goes_on) = match (&self.roster, self.durable()) {
+            (Some(roster), _) => (roster.scrubbed, roster.scrub.is_some()),
             (None, Some(durable)) => (durable.scrubbed, durable.scrub.is_some()),
             (None, None) => Default::default(),
         };

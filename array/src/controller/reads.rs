@@ -1,7 +1,7 @@
 //! Steps of reads: direct, or decoding what is lost, or avoided by choice, from the rest of the row.
 
 use super::updates::TooManyLost;
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::memory::Memory;
@@ -34,7 +34,7 @@ impl<M: Memory> Array<M> {
         let (place, wanted, lock) = (slot.place, slot.wanted, slot.lock);
         // What the write cache has of a row and parity covers need not be read to decode the rest.
         let held = self.covered_in_cache(self.plans[plan as usize].row);
-        let unreadable = self.lost_members(plan);
+        let unreadable = self.lost_columns(plan);
         let mut lost = unreadable & !held;
         if self.has_bug(Bug::StaleElementRead) {
             lost &= slot.lost;
@@ -74,7 +74,7 @@ impl<M: Memory> Array<M> {
         }
         // What a living element could not read is written back once it is decoded.
         let slot = &self.plans[plan as usize];
-        let unreadable = slot.lost & !self.members_on_failed(plan);
+        let unreadable = slot.lost & !self.columns_on_failed(plan);
         let repair = if self.read_only { 0 } else { unreadable };
         let needed = if repair != 0 { RowLock::Exclusive } else { RowLock::Shared };
         let held = slot.lock == needed || slot.lock == RowLock::Exclusive;
@@ -93,10 +93,10 @@ impl<M: Memory> Array<M> {
             let rest = rest & !self.take_covered(plan);
             self.plans[plan as usize].pinned = late;
             let hosts = self.class_of(plan, Class::HostRead);
-            let class = move |member: u32| if wanted >> member & 1 != 0 { hosts } else { Class::Decode };
+            let class = move |column: u32| if wanted >> column & 1 != 0 { hosts } else { Class::Decode };
             self.push_operations(plan, rest, OperationKind::Read, class, place);
             self.plans[plan as usize].pinned = 0;
-            let parity = sources & self.geometry.parity_members();
+            let parity = sources & self.geometry.parity_columns();
             let folded = self.push_delta_reads(plan, parity, Class::Decode);
             let pages = self.decoded_pages(lost) + folded;
             self.plans[plan as usize].push_step(Step::Compute { pages });
@@ -111,23 +111,23 @@ impl<M: Memory> Array<M> {
     /// The members from which those in `lost` are decoded: what is left of the data, and as many parity members as data
     /// members are lost.
     pub(super) fn sources(&self, lost: u64) -> u64 {
-        let data = self.geometry.data_members();
+        let data = self.geometry.data_columns();
         let needed = (lost & data).count_ones() as usize;
-        let parity = members(self.geometry.parity_members() & !lost).take(needed);
-        parity.fold(data & !lost, |mask, member| mask | 1 << member)
+        let parity = columns(self.geometry.parity_columns() & !lost).take(needed);
+        parity.fold(data & !lost, |mask, column| mask | 1 << column)
     }
 
     /// Page operations of decoding the data members in `lost`: each is a sum over all that it is decoded from.
     pub(super) fn decoded_pages(&self, lost: u64) -> u16 {
-        let data = self.geometry.data_members();
+        let data = self.geometry.data_columns();
         ((lost & data).count_ones() * (self.geometry.data - 1)) as u16
     }
 
     /// Members of the plan's row on failed elements.
-    pub(super) fn members_on_failed(&self, plan: u32) -> u64 {
+    pub(super) fn columns_on_failed(&self, plan: u32) -> u64 {
         let place = self.plans[plan as usize].place;
-        (0..self.geometry.members)
-            .filter(|&member| self.failed[self.geometry.element(place, member) as usize])
-            .fold(0, |mask, member| mask | 1 << member)
+        (0..self.geometry.columns)
+            .filter(|&column| self.failed[self.geometry.element(place, column) as usize])
+            .fold(0, |mask, column| mask | 1 << column)
     }
 }

@@ -2,7 +2,7 @@
 //! bad. Each holds its rows while it works on them.
 
 use super::updates::TooManyLost;
-use super::{Array, members};
+use super::{Array, columns};
 use crate::driver::Driver;
 use crate::format::crc32c;
 use crate::ids::NONE;
@@ -15,7 +15,7 @@ use crate::row_locks::RowLock;
 impl<M: Memory> Array<M> {
     /// Goes one step on with what goes on by itself. False if there is nothing to be done now.
     pub(super) fn walk_one<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
-        if self.members.is_some() {
+        if self.roster.is_some() {
             if self.resync.is_some() {
                 return false;
             }
@@ -34,14 +34,14 @@ impl<M: Memory> Array<M> {
         if self.metadata.is_under_way() {
             return self.scrub_metadata(driver);
         }
-        if self.members.is_some() { self.scrub_row(driver) } else { self.scrub_one(driver) }
+        if self.roster.is_some() { self.scrub_row(driver) } else { self.scrub_one(driver) }
     }
 
     /// Makes what the element that is rebuilt has of the next row.
     fn rebuild_row<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let has_plan = self.free_plan != NONE && self.is_allowed() && !self.read_only;
-        let Some(members) = &mut self.members else { return false };
-        let Some(rebuild) = members.rebuild.as_mut().filter(|rebuild| !rebuild.is_halted) else {
+        let Some(roster) = &mut self.roster else { return false };
+        let Some(rebuild) = roster.rebuild.as_mut().filter(|rebuild| !rebuild.is_halted) else {
             return false;
         };
         if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(rebuild.behind))
@@ -62,39 +62,39 @@ impl<M: Memory> Array<M> {
             return false;
         }
         let (element, page) = (rebuild.element, rebuild.rows.begin());
-        members.rebuilding += 1;
-        self.spend(self.geometry.members);
+        roster.rebuilding += 1;
+        self.spend(self.geometry.columns);
         let (group, _) = self.geometry.position_of(element.into());
         let plan = self.take_plan(self.geometry.row_of(group, page as u32), Purpose::Rebuild);
-        self.plans[plan as usize].wanted = self.members_on(plan, element);
+        self.plans[plan as usize].wanted = self.columns_on(plan, element);
         self.acquire(plan, RowLock::Exclusive, driver);
         true
     }
 
     /// The element that is rebuilt, when all pages of the table that changed are about to be on the elements, or are.
     pub(super) fn rebuild_in_place(&mut self) -> Option<&mut Rebuild> {
-        self.members.as_mut()?.rebuild.as_mut()
+        self.roster.as_mut()?.rebuild.as_mut()
     }
 
     /// Reads the next row, and repairs it.
     fn scrub_row<D: Driver<M>>(&mut self, driver: &mut D) -> bool {
         let has_plan = self.free_plan != NONE && self.is_allowed();
         let rows = self.geometry.rows();
-        let Some(members) = &mut self.members else { return false };
-        let Some(scrub) = &mut members.scrub else { return false };
+        let Some(roster) = &mut self.roster else { return false };
+        let Some(scrub) = &mut roster.scrub else { return false };
         if scrub.is_over() {
-            members.end_scrub(rows);
+            roster.end_scrub(rows);
             return true;
         }
         if !has_plan {
             return false;
         }
-        let reread = members.reread.pop();
+        let reread = roster.reread.pop();
         if reread.is_none() && !scrub.has_next() {
             return false;
         }
         let row = reread.unwrap_or_else(|| scrub.begin());
-        self.spend(self.geometry.members);
+        self.spend(self.geometry.columns);
         let plan = self.take_plan(row, Purpose::Scrub);
         self.plans[plan as usize].unit = u32::from(reread.is_some());
         self.acquire(plan, RowLock::Exclusive, driver);
@@ -102,31 +102,31 @@ impl<M: Memory> Array<M> {
     }
 
     /// The members of the plan's row that `element` has, as a mask.
-    fn members_on(&self, plan: u32, element: u16) -> u64 {
+    fn columns_on(&self, plan: u32, element: u16) -> u64 {
         let place = self.plans[plan as usize].place;
-        let is_its = |&member: &u32| self.geometry.element(place, member) == element;
-        (0..self.geometry.members).find(is_its).map_or(0, |member| 1 << member)
+        let is_its = |&column: &u32| self.geometry.element(place, column) == element;
+        (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
     }
 
     /// The members of the plan's row on the element that is rebuilt, if it has not got there.
     #[inline]
-    pub(super) fn stale_members(&self, plan: u32) -> u64 {
-        let Some(members) = self.members.as_ref().filter(|members| members.rebuild.is_some()) else {
+    pub(super) fn stale_columns(&self, plan: u32) -> u64 {
+        let Some(roster) = self.roster.as_ref().filter(|roster| roster.rebuild.is_some()) else {
             return 0;
         };
         let page = self.plans[plan as usize].place.page - self.geometry.first_page;
-        members.stale_at(page).map_or(0, |element| self.members_on(plan, element))
+        roster.stale_at(page).map_or(0, |element| self.columns_on(plan, element))
     }
 
     /// Whether what `element` has on `page` is not to be read.
     pub(crate) fn is_stale_in_place(&self, element: u16, page: u32) -> bool {
         let page = page - self.geometry.first_page;
-        self.members.as_ref().is_some_and(|members| members.stale_at(page) == Some(element))
+        self.roster.as_ref().is_some_and(|roster| roster.stale_at(page) == Some(element))
     }
 
     /// Members that the plan cannot use. Once everything is read again if that seems to be too many.
     fn bearable_losses(&mut self, plan: u32) -> Result<u64, TooManyLost> {
-        let lost = self.lost_members(plan);
+        let lost = self.lost_columns(plan);
         if lost.count_ones() <= self.geometry.parity() {
             self.plans[plan as usize].missing = lost;
             return Ok(lost);
@@ -143,10 +143,10 @@ impl<M: Memory> Array<M> {
     /// first.
     pub(super) fn build_rebuilt_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let Plan { place, wanted, lost, .. } = self.plans[plan as usize];
-        let rebuild = self.members.as_ref().and_then(|members| members.rebuild.as_ref());
+        let rebuild = self.roster.as_ref().and_then(|roster| roster.rebuild.as_ref());
         let is_returned = rebuild.is_some_and(|rebuild| rebuild.is_returned);
         // While it was away nobody knew the checksums of its parity.
-        let is_known = wanted & self.geometry.parity_members() == 0;
+        let is_known = wanted & self.geometry.parity_columns() == 0;
         if is_returned && is_known && self.journal.is_some() && lost & wanted == 0 {
             self.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
             self.plans[plan as usize].acknowledge_here();
@@ -165,10 +165,10 @@ impl<M: Memory> Array<M> {
     /// part of it was found to be bad, decoding that and writing it.
     pub(super) fn build_scrubbed_row(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let lost = self.bearable_losses(plan)?;
-        let bad = self.plans[plan as usize].lost & !self.members_on_failed(plan);
+        let bad = self.plans[plan as usize].lost & !self.columns_on_failed(plan);
         let place = self.plans[plan as usize].place;
         self.plans[plan as usize].wanted = bad;
-        let sources = if bad == 0 { self.geometry.all_members() & !lost } else { self.sources(lost) };
+        let sources = if bad == 0 { self.geometry.all_columns() & !lost } else { self.sources(lost) };
         self.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
         self.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         let writes = M::CARRIES_DATA && !self.read_only;
@@ -178,11 +178,11 @@ impl<M: Memory> Array<M> {
             if self.writes_ahead() {
                 self.plans[plan as usize].push_step(Step::Journal);
             }
-            let parity = self.geometry.parity_members();
+            let parity = self.geometry.parity_columns();
             self.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
         }
-        if let Some(members) = self.members.as_mut().filter(|_| bad == 0) {
-            members.scrubbed.pages += u64::from(sources.count_ones());
+        if let Some(roster) = self.roster.as_mut().filter(|_| bad == 0) {
+            roster.scrubbed.pages += u64::from(sources.count_ones());
         }
         self.plans[plan as usize].acknowledge_here();
         Ok(())
@@ -192,7 +192,7 @@ impl<M: Memory> Array<M> {
     pub(super) fn combine_row(&mut self, plan: u32) {
         self.decode(plan);
         let Plan { purpose, missing, wanted, .. } = self.plans[plan as usize];
-        if purpose == Purpose::Rebuild && wanted & self.geometry.parity_members() != 0 {
+        if purpose == Purpose::Rebuild && wanted & self.geometry.parity_columns() != 0 {
             return self.note_parity(plan, wanted);
         }
         if !self.verify_decoded(plan) || purpose != Purpose::Scrub || wanted != 0 {
@@ -202,11 +202,11 @@ impl<M: Memory> Array<M> {
         if missing == 0 {
             self.encode_parity_pages(plan);
             let bytes = |page: Option<u32>| page.map(|page| self.memory.bytes(page));
-            let is_wrong = |&member: &u32| {
-                bytes(self.content_of_new(plan, member)) != bytes(self.content_of_old(plan, member))
+            let is_wrong = |&column: &u32| {
+                bytes(self.content_of_new(plan, column)) != bytes(self.content_of_old(plan, column))
             };
-            let parity = members(self.geometry.parity_members());
-            wrong = parity.filter(is_wrong).fold(0, |mask, member| mask | 1 << member);
+            let parity = columns(self.geometry.parity_columns());
+            wrong = parity.filter(is_wrong).fold(0, |mask, column| mask | 1 << column);
         }
         let slot = &mut self.plans[plan as usize];
         slot.dirty = wrong;
@@ -218,9 +218,9 @@ impl<M: Memory> Array<M> {
     /// The checksums of parity that was made anew for an element. Nobody knew them while it was missing.
     fn note_parity(&mut self, plan: u32, parity: u64) {
         let place = self.plans[plan as usize].place;
-        for member in members(parity) {
-            let checksum = self.content_of_old(plan, member).map(|page| crc32c(self.memory.bytes(page)));
-            let (group, position) = self.geometry.position_of(self.geometry.element(place, member).into());
+        for column in columns(parity) {
+            let checksum = self.content_of_old(plan, column).map(|page| crc32c(self.memory.bytes(page)));
+            let (group, position) = self.geometry.position_of(self.geometry.element(place, column).into());
             if let (Some(journal), Some(checksum)) = (&mut self.journal, checksum) {
                 journal.table.set(group, place.page - self.geometry.first_page, position, checksum);
             }
@@ -230,34 +230,34 @@ impl<M: Memory> Array<M> {
     /// Chunks of hosts in the plan's row, which does not decode, of which reads fail.
     fn lost_chunks_of_row(&self, plan: u32) -> u64 {
         let row = self.plans[plan as usize].row;
-        let lost = self.lost_members(plan) & self.geometry.data_members();
-        members(lost).filter(|&member| self.host_page(row, member).is_some()).count() as u64
+        let lost = self.lost_columns(plan) & self.geometry.data_columns();
+        columns(lost).filter(|&column| self.host_page(row, column).is_some()).count() as u64
     }
 
     /// A row of a walk is over.
     pub(super) fn row_walked(&mut self, plan: u32) {
         let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = self.plans[plan as usize];
-        let bad = (lost & !self.members_on_failed(plan)) | dirty;
+        let bad = (lost & !self.columns_on_failed(plan)) | dirty;
         let has_checksums = self.journal.is_some();
         let repairs = !self.read_only && !gave_up;
         let lost_chunks = if gave_up { self.lost_chunks_of_row(plan) } else { 0 };
-        let Some(members) = &mut self.members else { return };
+        let Some(roster) = &mut self.roster else { return };
         if purpose == Purpose::Scrub {
-            members.scrubbed.bad += u64::from(bad.count_ones());
-            members.scrubbed.repaired += u64::from(repairs) * u64::from(bad.count_ones());
-            members.scrubbed.lost += lost_chunks;
+            roster.scrubbed.bad += u64::from(bad.count_ones());
+            roster.scrubbed.repaired += u64::from(repairs) * u64::from(bad.count_ones());
+            roster.scrubbed.lost += lost_chunks;
             if repairs && !has_checksums && bad & !dirty != 0 && unit == 0 {
-                members.reread.push(row);
+                roster.reread.push(row);
                 return;
             }
-            if let Some(scrub) = &mut members.scrub {
+            if let Some(scrub) = &mut roster.scrub {
                 scrub.done(row);
             }
             return;
         }
-        members.rebuilding -= 1;
-        let Some(rebuild) = &mut members.rebuild else { return };
-        members.unmade += u64::from(lost_chunks > 0);
+        roster.rebuilding -= 1;
+        let Some(rebuild) = &mut roster.rebuild else { return };
+        roster.unmade += u64::from(lost_chunks > 0);
         rebuild.met_damage |= bad & !wanted != 0;
         let row = u64::from(place.page - self.geometry.first_page);
         if gave_up && !has_checksums { rebuild.give_up(row) } else { rebuild.rows.done(row) }

@@ -2,11 +2,11 @@
 
 use stripewise_base::Nanos;
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::dispatch::QueueOrder;
 use crate::driver::Driver;
-use crate::geometry::MEMBERS_MAX;
+use crate::geometry::COLUMNS_MAX;
 use crate::memory::Memory;
 use crate::plan::Purpose;
 use crate::read::brr::{self, Estimate};
@@ -81,13 +81,13 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Where `member` of the plan's stripe lies.
+    /// Where `column` of the plan's stripe lies.
     #[inline]
-    pub(super) fn home_of(&self, plan: u32, member: u32) -> (u16, u32) {
+    pub(super) fn home_of(&self, plan: u32, column: u32) -> (u16, u32) {
         let place = self.plans[plan as usize].place;
         match &self.elastic {
-            None => (self.geometry.element(place, member), place.page),
-            Some(log) => log.element(log.homes(plan)[member as usize]),
+            None => (self.geometry.element(place, column), place.page),
+            Some(log) => log.element(log.homes(plan)[column as usize]),
         }
     }
 
@@ -98,25 +98,25 @@ impl<M: Memory> Array<M> {
         match section.policy {
             ReadPolicy::Direct | ReadPolicy::Hedged => None,
             ReadPolicy::Brr => {
-                let is_idle = |member| self.loads.total(self.home_of(plan, member).0 as usize) == 0;
-                if members(wanted).all(is_idle) {
+                let is_idle = |column| self.loads.total(self.home_of(plan, column).0 as usize) == 0;
+                if columns(wanted).all(is_idle) {
                     return None;
                 }
                 // Estimates ask the driver, and so does the look ahead: each when the other does not.
                 let driver = std::cell::RefCell::new(driver);
-                let estimate = |member| self.estimate(plan, member, &**driver.borrow());
-                let slack = |member, within| self.slack(plan, member, within, &mut **driver.borrow_mut());
+                let estimate = |column| self.estimate(plan, column, &**driver.borrow());
+                let slack = |column, within| self.slack(plan, column, within, &mut **driver.borrow_mut());
                 brr::choose(wanted, sources, estimate, slack)
             }
             ReadPolicy::GcAvoiding => {
-                let cost = |member| self.gc_wait_ns(plan, member, driver);
+                let cost = |column| self.gc_wait_ns(plan, column, driver);
                 let ways = self.ways(plan, cost, |costs| costs.iter().all(|&cost| cost == 0))?;
                 gc_avoiding::choose(&ways.as_ways(wanted, self.geometry.parity()), sources)
             }
             ReadPolicy::LeastFinish => {
                 let (element, page) = self.home_of(plan, wanted.trailing_zeros());
                 let gain = section.gain.map_or_else(|| self.read_ns(element, page, driver), |gain| gain.0);
-                let cost = |member| self.finish_ns(plan, member, driver);
+                let cost = |column| self.finish_ns(plan, column, driver);
                 let ways = self.ways(plan, cost, |costs| costs.iter().all(|&cost| cost <= gain))?;
                 least_finish::choose(&ways.as_ways(wanted, self.geometry.parity()), gain, sources)
             }
@@ -131,17 +131,17 @@ impl<M: Memory> Array<M> {
         is_good: impl Fn(&[Nanos]) -> bool,
     ) -> Option<Costs> {
         let wanted = self.plans[plan as usize].wanted;
-        let mut costs = [0; MEMBERS_MAX as usize];
-        let mut direct = [0; MEMBERS_MAX as usize];
-        for (nth, member) in members(wanted).enumerate() {
-            costs[member as usize] = cost(member);
-            direct[nth] = costs[member as usize];
+        let mut costs = [0; COLUMNS_MAX as usize];
+        let mut direct = [0; COLUMNS_MAX as usize];
+        for (nth, column) in columns(wanted).enumerate() {
+            costs[column as usize] = cost(column);
+            direct[nth] = costs[column as usize];
         }
         if is_good(&direct[..wanted.count_ones() as usize]) {
             return None;
         }
-        let all = if self.elastic.is_some() { self.present(plan) } else { self.geometry.all_members() };
-        members(all & !wanted).for_each(|member| costs[member as usize] = cost(member));
+        let all = if self.elastic.is_some() { self.present(plan) } else { self.geometry.all_columns() };
+        columns(all & !wanted).for_each(|column| costs[column as usize] = cost(column));
         Some(Costs(costs))
     }
 
@@ -156,9 +156,9 @@ impl<M: Memory> Array<M> {
         if self.scheme.read.state == StateSource::Model { ask() } else { None }
     }
 
-    /// WT and L_r of the element of `member` (paper 002, section III-D).
-    fn estimate<D: Driver<M>>(&self, plan: u32, member: u32, driver: &D) -> Estimate {
-        let (element, page) = self.home_of(plan, member);
+    /// WT and L_r of the element of `column` (paper 002, section III-D).
+    fn estimate<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Estimate {
+        let (element, page) = self.home_of(plan, column);
         let read = self.read_ns(element, page, driver);
         let write = self.told(|| driver.write_ns(element));
         let write = write.unwrap_or_else(|| self.reads.observed.service_ns(element).1);
@@ -166,9 +166,9 @@ impl<M: Memory> Array<M> {
         Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
     }
 
-    /// How long garbage collection holds up a read of `member`.
-    fn gc_wait_ns<D: Driver<M>>(&self, plan: u32, member: u32, driver: &D) -> Nanos {
-        let (element, page) = self.home_of(plan, member);
+    /// How long garbage collection holds up a read of `column`.
+    fn gc_wait_ns<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Nanos {
+        let (element, page) = self.home_of(plan, column);
         let wait = match self.scheme.read.state {
             StateSource::Model => driver.gc_wait_ns(element, page).unwrap_or(0),
             StateSource::Observed => self.reads.observed.stalled_ns(self.now, element),
@@ -176,9 +176,9 @@ impl<M: Memory> Array<M> {
         wait.min(FOREVER)
     }
 
-    /// When a read of `member` is predicted to be done: behind what is in its element, and behind what waits for it there.
-    fn finish_ns<D: Driver<M>>(&self, plan: u32, member: u32, driver: &D) -> Nanos {
-        let (element, page) = self.home_of(plan, member);
+    /// When a read of `column` is predicted to be done: behind what is in its element, and behind what waits for it there.
+    fn finish_ns<D: Driver<M>>(&self, plan: u32, column: u32, driver: &D) -> Nanos {
+        let (element, page) = self.home_of(plan, column);
         let Some(start) = self.told(|| driver.start_ns(element, page)) else {
             let load = self.loads.total(element as usize);
             return self.reads.observed.finish_ns(self.now, element, load).min(FOREVER);
@@ -194,10 +194,10 @@ impl<M: Memory> Array<M> {
         (start + ahead + read).min(FOREVER)
     }
 
-    /// How long after the read `plan` arrived the next request wants the element of `member`; looked for as far as a helper
+    /// How long after the read `plan` arrived the next request wants the element of `column`; looked for as far as a helper
     /// needs that is done `within` so long.
-    fn slack<D: Driver<M>>(&self, plan: u32, member: u32, within: Nanos, driver: &mut D) -> Option<Nanos> {
-        let (element, _) = self.home_of(plan, member);
+    fn slack<D: Driver<M>>(&self, plan: u32, column: u32, within: Nanos, driver: &mut D) -> Option<Nanos> {
+        let (element, _) = self.home_of(plan, column);
         let arrival = self.arrival_of(plan);
         let pending = || self.earliest_pending(element);
         let next = match self.scheme.read.at {
@@ -227,10 +227,10 @@ impl<M: Memory> Array<M> {
         let end = host.offset + u64::from(host.bytes);
         let is_write = host.kind == crate::request::RequestKind::Write;
         (self.page_of(host.offset)..=self.page_of(end - 1)).any(|page| match self.locate(page) {
-            Some((row, member)) => {
+            Some((row, column)) => {
                 let place = self.geometry.place(row);
-                let parity = if is_write { self.geometry.parity_members() } else { 0 };
-                members(parity | 1 << member).any(|member| self.geometry.element(place, member) == element)
+                let parity = if is_write { self.geometry.parity_columns() } else { 0 };
+                columns(parity | 1 << column).any(|column| self.geometry.element(place, column) == element)
             }
             None => self.chunk_in_log(page).is_some_and(|(home, _)| home == element),
         })
@@ -243,7 +243,7 @@ impl<M: Memory> Array<M> {
 }
 
 /// Costs of all members of a stripe.
-struct Costs([Nanos; MEMBERS_MAX as usize]);
+struct Costs([Nanos; COLUMNS_MAX as usize]);
 
 impl Costs {
     fn as_ways(&self, wanted: u64, parity: u32) -> Ways<'_> {

@@ -120,8 +120,8 @@ impl<M: Memory> Array<M> {
 
     /// What `copies`, the superblocks at both ends of what returns as `element`, say that it has: see [`Stamp::of`].
     pub fn stamp_of(&self, element: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
-        let own = match &self.members {
-            Some(members) => &members.superblock,
+        let own = match &self.roster {
+            Some(roster) => &roster.superblock,
             None => &self.elastic.as_ref()?.durable.as_ref()?.superblock,
         };
         Stamp::of(copies, own.array, own.members[element as usize].element)
@@ -132,7 +132,7 @@ impl<M: Memory> Array<M> {
     /// # Errors
     /// Why not.
     pub fn check_rejoin(&self, element: u16, how: Rejoining) -> Result<(), RejoinError> {
-        if !self.is_kept() && self.members.is_none() {
+        if !self.is_kept() && self.roster.is_none() {
             return Err(RejoinError::NoMetadata);
         }
         if !self.failed[element as usize] {
@@ -142,8 +142,8 @@ impl<M: Memory> Array<M> {
         if pages < needed {
             return Err(RejoinError::TooSmall { pages, needed });
         }
-        match &self.members {
-            Some(members) => self.check_member(members, element, how),
+        match &self.roster {
+            Some(roster) => self.check_member(roster, element, how),
             None => self.check_log_member(how),
         }
     }

@@ -5,7 +5,7 @@
 //! an unclean shutdown. A row that has lost a chunk too cannot be helped: what its parity decodes may be nothing that was
 //! ever written.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::cache::Cache;
 use crate::driver::Driver;
@@ -133,7 +133,7 @@ impl<M: Memory> Array<M> {
             if written | trimmed == 0 || self.has_bug(Bug::RedoForgotten) {
                 continue;
             }
-            let pages = members(written).map(|member| (member, self.copy_of_new(plan, member))).collect();
+            let pages = columns(written).map(|column| (column, self.copy_of_new(plan, column))).collect();
             redo.push(Redo { row: slot.row, written, trimmed, pages });
         }
         Resync { redo, ..Resync::default() }
@@ -151,7 +151,7 @@ impl<M: Memory> Array<M> {
             let operations = ranges.flatten().map(|nth| self.slots[base + nth].operation);
             operations
                 .filter(|operation| operation.kind == kind)
-                .fold(0, |mask, operation| mask | 1u64 << operation.member)
+                .fold(0, |mask, operation| mask | 1u64 << operation.column)
         };
         let begun = |kind| of(slot.steps_begun(), kind) != 0;
         let all = |kind| if begun(kind) { of(slot.steps(), kind) } else { 0 };
@@ -224,16 +224,16 @@ impl<M: Memory> Array<M> {
         let plan = self.take_plan(redo.row, Purpose::Redo);
         let slot = &mut self.plans[plan as usize];
         (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
-        redo.pages.iter().for_each(|&(member, page)| self.adopt_buffer(plan, member, page));
+        redo.pages.iter().for_each(|&(column, page)| self.adopt_buffer(plan, column, page));
         self.acquire(plan, RowLock::Exclusive, driver);
     }
 
     /// The step of a plan that does again what was interrupted.
     pub(super) fn build_redo(&mut self, plan: u32) {
-        let failed = self.members_on_failed(plan);
+        let failed = self.columns_on_failed(plan);
         let Plan { wanted, dirty, place, .. } = self.plans[plan as usize];
         let data = self.geometry.data;
-        let class = move |member| if member < data { Class::HostWrite } else { Class::Parity };
+        let class = move |column| if column < data { Class::HostWrite } else { Class::Parity };
         self.push_operations(plan, wanted & !failed, OperationKind::Write, class, place);
         self.push_operations(plan, dirty & !failed, OperationKind::Trim, |_| Class::Metadata, place);
         self.plans[plan as usize].acknowledge_here();
@@ -250,8 +250,8 @@ impl<M: Memory> Array<M> {
             slot.lost = 0;
         }
         let held = self.take_covered(plan);
-        let lost = self.lost_members(plan) & !held;
-        let failed = self.members_on_failed(plan);
+        let lost = self.lost_columns(plan) & !held;
+        let failed = self.columns_on_failed(plan);
         let slot = &mut self.plans[plan as usize];
         slot.missing = lost;
         let row = slot.row;
@@ -260,7 +260,7 @@ impl<M: Memory> Array<M> {
             slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
             return self.window.set_stale(row, true);
         }
-        let (data, parity) = (self.geometry.data_members(), self.geometry.parity_members());
+        let (data, parity) = (self.geometry.data_columns(), self.geometry.parity_columns());
         let sources = self.sources(lost);
         let repaired = lost & data & !failed;
         let targets = parity & !sources & !failed;
@@ -302,9 +302,9 @@ impl<M: Memory> Array<M> {
     /// made of because its element is gone: the data that it covers may never have reached its own.
     fn forget_cached_parity(&mut self, plan: u32) {
         let Plan { row, missing, .. } = self.plans[plan as usize];
-        let made = self.geometry.parity_members() & !self.sources(missing);
-        for member in members(made) {
-            let page = self.cache.as_mut().and_then(|cache| cache.drop_chunk(row, member));
+        let made = self.geometry.parity_columns() & !self.sources(missing);
+        for column in columns(made) {
+            let page = self.cache.as_mut().and_then(|cache| cache.drop_chunk(row, column));
             if let Some(page) = page.filter(|_| M::CARRIES_DATA) {
                 self.memory.give(page);
             }

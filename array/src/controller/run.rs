@@ -94,8 +94,8 @@ impl<M: Memory> Array<M> {
                 self.build_append(plan);
                 Ok(())
             }
-            Purpose::Rebuild if self.members.is_some() => self.build_rebuilt_row(plan),
-            Purpose::Scrub if self.members.is_some() => self.build_scrubbed_row(plan),
+            Purpose::Rebuild if self.roster.is_some() => self.build_rebuilt_row(plan),
+            Purpose::Scrub if self.roster.is_some() => self.build_scrubbed_row(plan),
             Purpose::Rebuild => {
                 self.build_rebuild(plan);
                 Ok(())
@@ -303,7 +303,7 @@ impl<M: Memory> Array<M> {
             if path.race > Race::Armed {
                 return self.racer_over(id, is_good, outcome, timing, driver);
             }
-            path.returned |= u64::from(is_good) << operation.member;
+            path.returned |= u64::from(is_good) << operation.column;
         }
         if !is_good {
             self.trouble(plan, id, outcome, driver);
@@ -369,9 +369,9 @@ impl<M: Memory> Array<M> {
             Outcome::Done => {}
             Outcome::Corrupt if is_read && slot.may_doubt() && self.journal.is_some() => slot.doubts = true,
             Outcome::MediumError | Outcome::Corrupt if is_read && slot.trust == Trust::Asks => {
-                slot.unread_once |= 1 << operation.member;
+                slot.unread_once |= 1 << operation.column;
             }
-            Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.member,
+            Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.column,
             Outcome::MediumError if self.bears_write_error(plan, operation.element) => {
                 self.plans[plan as usize].gave_up = true;
             }
@@ -400,7 +400,7 @@ impl<M: Memory> Array<M> {
         }
         let is_bad = match self.plans[plan as usize].purpose {
             Purpose::Write | Purpose::Parity | Purpose::Resync => {
-                let lost = self.members_on_failed(plan) | self.unlogged(plan);
+                let lost = self.columns_on_failed(plan) | self.unlogged(plan);
                 if self.geometry.parity() == 0 {
                     // Every chunk stands for itself.
                     self.fail_requests(plan, lost);
@@ -487,7 +487,7 @@ impl<M: Memory> Array<M> {
             }
             Purpose::Read => self.log_read(plan),
             Purpose::Resync | Purpose::Redo => self.resynced(plan),
-            Purpose::Rebuild | Purpose::Scrub if self.members.is_some() => self.row_walked(plan),
+            Purpose::Rebuild | Purpose::Scrub if self.roster.is_some() => self.row_walked(plan),
             Purpose::Rebuild | Purpose::RepairSummary => self.rebuilt(plan),
             Purpose::Scrub => self.scrubbed(plan),
             Purpose::ReadSummary => self.summary_read(plan),
@@ -546,8 +546,8 @@ impl<M: Memory> Array<M> {
             return 0;
         }
         let (plan, nth) = (id / self.stride, id % self.stride);
-        if let Some(members) = self.members.as_ref().filter(|members| plan == members.plan) {
-            return members.work.pages[nth as usize];
+        if let Some(columns) = self.roster.as_ref().filter(|columns| plan == columns.plan) {
+            return columns.work.pages[nth as usize];
         }
         if let Some(journal) = self.journal.as_ref().filter(|journal| plan >= journal.plan) {
             return journal.page_of(plan, nth);

@@ -1,6 +1,6 @@
 //! Issuing host requests: which of those that wait are cut into plans now, under the discipline of dispatch.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::dispatch::{BatchKind, Discipline, ElementSet, Piq};
 use crate::driver::Driver;
@@ -169,12 +169,12 @@ impl<M: Memory> Array<M> {
     /// update those of parity.
     pub(super) fn has_room_for(&self, kind: RequestKind, row: u64, mask: u64) -> bool {
         let place = self.geometry.place(row);
-        members(mask | self.parity_of(kind)).all(|member| self.has_room(self.geometry.element(place, member)))
+        columns(mask | self.parity_of(kind)).all(|column| self.has_room(self.geometry.element(place, column)))
     }
 
     /// Parity members that requests of this kind change.
     fn parity_of(&self, kind: RequestKind) -> u64 {
-        if kind == RequestKind::Read { 0 } else { self.geometry.parity_members() }
+        if kind == RequestKind::Read { 0 } else { self.geometry.parity_columns() }
     }
 
     /// The elements that the rest of request `id` is for, all of its rows taken together. What goes to memory needs none.
@@ -188,8 +188,8 @@ impl<M: Memory> Array<M> {
         let mut cursor = request.cursor;
         while let Some(piece) = cursor.next(&self.geometry) {
             let place = self.geometry.place(piece.row);
-            for member in members(super::split::mask_of(&piece) | self.parity_of(kind)) {
-                targets.insert(self.geometry.element(place, member));
+            for column in columns(super::split::mask_of(&piece) | self.parity_of(kind)) {
+                targets.insert(self.geometry.element(place, column));
             }
         }
         targets

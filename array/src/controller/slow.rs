@@ -4,7 +4,7 @@
 //! what lies there, and reads that wait for it ask the other elements as well. Neither waits for a row that an update holds: such
 //! a read is answered by the element, or is repeated for every further report.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::plan::{Plan, Purpose, Race, Step};
@@ -54,13 +54,13 @@ impl<M: Memory> Array<M> {
     }
 
     /// The members of the plan's stripe that lie on slow elements.
-    pub(super) fn slow_members(&self, plan: u32) -> u64 {
+    pub(super) fn slow_columns(&self, plan: u32) -> u64 {
         if !self.slow.is_any {
             return 0;
         }
-        let all = if self.elastic.is_some() { self.present(plan) } else { self.geometry.all_members() };
-        let is_slow = |&member: &u32| self.is_slow(self.home_of(plan, member).0);
-        members(all).filter(is_slow).fold(0, |mask, member| mask | 1 << member)
+        let all = if self.elastic.is_some() { self.present(plan) } else { self.geometry.all_columns() };
+        let is_slow = |&column: &u32| self.is_slow(self.home_of(plan, column).0);
+        columns(all).filter(is_slow).fold(0, |mask, column| mask | 1 << column)
     }
 
     /// The members of the read `plan` beside those in `lost` that it is to decode because their elements are slow. Its row is
@@ -70,7 +70,7 @@ impl<M: Memory> Array<M> {
         if !self.slow.is_any || self.plans[plan as usize].purpose != Purpose::Read {
             return 0;
         }
-        let slow = self.slow_members(plan) & !lost;
+        let slow = self.slow_columns(plan) & !lost;
         let wanted = (slow & self.plans[plan as usize].wanted).count_ones();
         if wanted == 0 || (slow | lost).count_ones() > self.geometry.parity() || !self.is_decodable(plan) {
             return 0;
@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
             && !slot.trouble
             && (!self.reads.is_active || slot.path.race <= Race::Armed)
             && matches!(slot.steps(), [Step::Operations { .. }]);
-        is_direct && members(slot.wanted).any(|member| self.home_of(plan, member).0 == element)
+        is_direct && columns(slot.wanted).any(|column| self.home_of(plan, column).0 == element)
     }
 
     /// Notes what is back of the read `plan`, where that was not noted all along.
@@ -107,7 +107,7 @@ impl<M: Memory> Array<M> {
         let first = (plan * self.stride) as usize;
         let slots = &self.slots[first..first + operations as usize];
         let back = slots.iter().filter(|slot| slot.started_at == crate::plan::OVER);
-        let returned = back.fold(0, |mask, slot| mask | 1 << slot.operation.member);
+        let returned = back.fold(0, |mask, slot| mask | 1 << slot.operation.column);
         self.plans[plan as usize].path.returned = returned & !lost;
     }
 }

@@ -1,7 +1,7 @@
 //! Cutting host requests into plans, one for each row they touch.
 
 use super::scheduler::Split;
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::{Acknowledgement, Driver};
 use crate::geometry::RowPiece;
@@ -211,10 +211,10 @@ impl<M: Memory> Array<M> {
     /// Trims members `mask` of `row` for request `id`, as far as parity allows.
     pub(super) fn trim_row<D: Driver<M>>(&mut self, id: u32, row: u64, mask: u64, driver: &mut D) {
         // With parity only a whole row can go, or its parity would no longer match.
-        let partial = self.partial_members(id, row, mask);
+        let partial = self.partial_columns(id, row, mask);
         let mask = mask & !partial;
-        let whole = self.geometry.parity() == 0 || mask == self.geometry.data_members();
-        if !self.elements.discard || mask == 0 || !whole || self.cached_members(row) != 0 {
+        let whole = self.geometry.parity() == 0 || mask == self.geometry.data_columns();
+        if !self.elements.discard || mask == 0 || !whole || self.cached_columns(row) != 0 {
             return;
         }
         let plan = self.take_plan(row, Purpose::Trim);
@@ -274,15 +274,15 @@ impl<M: Memory> Array<M> {
     /// Steps of a trim.
     pub(super) fn build_trim(&mut self, plan: u32) {
         let Plan { row, place, wanted, .. } = self.plans[plan as usize];
-        if self.cached_members(row) != 0 {
+        if self.cached_columns(row) != 0 {
             // It was written anew, or is on its way, while this waited.
             self.plans[plan as usize].gave_up = true;
             return;
         }
-        let parity = self.geometry.parity_members();
+        let parity = self.geometry.parity_columns();
         // What is late is gone with the rest of the row.
         self.take_late(plan);
-        let mut targets = (wanted | parity) & !self.members_on_failed(plan);
+        let mut targets = (wanted | parity) & !self.columns_on_failed(plan);
         if self.has_bug(Bug::TrimKeepsParity) {
             targets &= !parity;
         }
@@ -309,7 +309,7 @@ impl<M: Memory> Array<M> {
                     element,
                     kind: OperationKind::Flush,
                     class: Class::Metadata,
-                    member: 0,
+                    column: 0,
                     ..Operation::default()
                 };
                 count += 1;
@@ -438,17 +438,17 @@ impl<M: Memory> Array<M> {
     /// Adds members `mask`, as far as request `id` covers them, to what `plan` writes, bytes included.
     pub(super) fn cover(&mut self, plan: u32, id: u32, mask: u64) {
         let row = self.plans[plan as usize].row;
-        let partial = self.partial_members(id, row, mask);
+        let partial = self.partial_columns(id, row, mask);
         let before = self.plans[plan as usize].wanted;
         if M::CARRIES_DATA || (partial | before) != 0 {
-            for member in members(mask) {
-                let bit = 1 << member;
+            for column in columns(mask) {
+                let bit = 1 << column;
                 let mut sectors = self.whole_page;
                 if partial & bit != 0 {
-                    sectors = self.sectors_of_page(id, self.array_page(row, member));
+                    sectors = self.sectors_of_page(id, self.array_page(row, column));
                 }
-                self.load_sectors(plan, member, id, sectors, before & bit != 0);
-                let cover = &mut self.covers[plan as usize * self.geometry.data as usize + member as usize];
+                self.load_sectors(plan, column, id, sectors, before & bit != 0);
+                let cover = &mut self.covers[plan as usize * self.geometry.data as usize + column as usize];
                 *cover = if before & bit != 0 { *cover | sectors } else { sectors };
                 let slot = &mut self.plans[plan as usize];
                 slot.wanted |= bit;
@@ -459,21 +459,21 @@ impl<M: Memory> Array<M> {
             self.plans[plan as usize].wanted = mask;
             // A later merge asks what was covered; without merges nobody does.
             let base = plan as usize * self.geometry.data as usize;
-            for member in members(mask) {
-                self.covers[base + member as usize] = self.whole_page;
+            for column in columns(mask) {
+                self.covers[base + column as usize] = self.whole_page;
             }
         }
     }
 
     /// Which of members `mask` of `row` request `id` covers only in part.
     #[inline]
-    pub(super) fn partial_members(&self, id: u32, row: u64, mask: u64) -> u64 {
+    pub(super) fn partial_columns(&self, id: u32, row: u64, mask: u64) -> u64 {
         if !self.requests[id as usize].in_part {
             return 0;
         }
-        members(mask)
-            .filter(|&member| self.sectors_of_page(id, self.array_page(row, member)) != self.whole_page)
-            .fold(0, |partial, member| partial | 1 << member)
+        columns(mask)
+            .filter(|&column| self.sectors_of_page(id, self.array_page(row, column)) != self.whole_page)
+            .fold(0, |partial, column| partial | 1 << column)
     }
 
     /// The sectors of the array's `page` that request `id` covers.
@@ -491,13 +491,13 @@ impl<M: Memory> Array<M> {
         sectors
     }
 
-    /// The page of hosts that `member` of `row` holds.
+    /// The page of hosts that `column` of `row` holds.
     #[inline]
-    pub(super) fn array_page(&self, row: u64, member: u32) -> u64 {
+    pub(super) fn array_page(&self, row: u64, column: u32) -> u64 {
         if let Some(gather) = &self.gather {
-            return gather.page(row, member);
+            return gather.page(row, column);
         }
-        let page = self.geometry.array_page(row, member);
+        let page = self.geometry.array_page(row, column);
         self.zones.as_ref().map_or(page, |zones| zones.owner(page))
     }
 }

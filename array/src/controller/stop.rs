@@ -15,8 +15,8 @@ impl<M: Memory> Array<M> {
         if self.read_only {
             return;
         }
-        if let Some(members) = &mut self.members {
-            members.is_stopping = true;
+        if let Some(roster) = &mut self.roster {
+            roster.is_stopping = true;
         } else if self.is_kept() {
             let durable = self.elastic_mut().durable_mut();
             durable.superblock.is_clean = durable.superblock.version > 1;

@@ -1,6 +1,6 @@
 //! Steps of updates: pre-read, compute parity, write.
 
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::Place;
@@ -25,9 +25,9 @@ impl<M: Memory> Array<M> {
         if absorbs {
             self.plans[plan as usize].kept = self.take_covered(plan);
         }
-        let lost = self.lost_members(plan);
+        let lost = self.lost_columns(plan);
         // A page that could not be read can still be written, and is healed by it; a failed element takes nothing.
-        let failed = if lost == 0 { 0 } else { self.members_on_failed(plan) };
+        let failed = if lost == 0 { 0 } else { self.columns_on_failed(plan) };
         self.plans[plan as usize].missing =
             if absorbs { lost & !self.plans[plan as usize].kept } else { lost };
         if self.may_defer(plan, lost) {
@@ -75,7 +75,7 @@ impl<M: Memory> Array<M> {
             slot.partial &= !lost;
         }
         let Plan { place, wanted, dirty, written, partial, .. } = self.plans[plan as usize];
-        let parity = self.geometry.parity_members();
+        let parity = self.geometry.parity_columns();
         let (decision, reads) = self.choose(plan, lost, failed, driver);
         self.decided(plan, decision, driver);
         if reads != 0 {
@@ -120,7 +120,7 @@ impl<M: Memory> Array<M> {
             targets &= !second;
         }
         let hosts = self.class_of(plan, Class::HostWrite);
-        let class = move |member| if member < data { hosts } else { Class::Parity };
+        let class = move |column| if column < data { hosts } else { Class::Parity };
         let has_news = targets != 0 || self.plans[plan as usize].covers != 0;
         if self.writes_ahead() && has_news && !self.has_bug(Bug::JournalSkipped) {
             self.plans[plan as usize].push_step(Step::Journal);
@@ -151,8 +151,8 @@ impl<M: Memory> Array<M> {
         let Plan { row, wanted, partial, dirty, kept, absorbs, .. } = self.plans[plan as usize];
         let deltas = self.deltas(row);
         let forced = Decision::forced;
-        let data = self.geometry.data_members();
-        let parity = self.geometry.parity_members();
+        let data = self.geometry.data_columns();
+        let parity = self.geometry.parity_columns();
         // Of a row whose parity is made before it comes into the write cache, that has what elements need not be asked for.
         let held = if absorbs { kept } else { 0 };
         if parity == 0 {
@@ -263,14 +263,14 @@ impl<M: Memory> Array<M> {
         let first = slot.operations;
         let count = mask.count_ones() as u16;
         let base = (plan * self.stride) as usize + first as usize;
-        for (slot, member) in self.slots[base..base + count as usize].iter_mut().zip(members(mask)) {
+        for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
             slot.operation = Operation {
                 page: place.page,
-                element: self.geometry.element(place, member),
+                element: self.geometry.element(place, column),
                 kind,
-                class: class(member),
-                member: member as u8,
-                old_version: old >> member & 1 != 0,
+                class: class(column),
+                column: column as u8,
+                old_version: old >> column & 1 != 0,
                 ..Operation::default()
             };
         }
@@ -280,20 +280,20 @@ impl<M: Memory> Array<M> {
 
     /// Members of the plan's row that cannot be used: on failed elements, or found bad by the plan itself.
     #[inline]
-    pub(super) fn lost_members(&self, plan: u32) -> u64 {
+    pub(super) fn lost_columns(&self, plan: u32) -> u64 {
         let slot = &self.plans[plan as usize];
         let mut lost = slot.lost;
         if self.window.is_stale(slot.row) && slot.purpose != Purpose::Flush {
-            lost |= self.geometry.parity_members();
+            lost |= self.geometry.parity_columns();
         }
         if !self.has_bug(Bug::LostDeltasIgnored) {
             lost |= self.lost_in_log(slot.row);
         }
-        lost |= self.stale_members(plan);
+        lost |= self.stale_columns(plan);
         if self.any_failed {
-            for member in 0..self.geometry.members {
-                if self.failed[self.geometry.element(slot.place, member) as usize] {
-                    lost |= 1 << member;
+            for column in 0..self.geometry.columns {
+                if self.failed[self.geometry.element(slot.place, column) as usize] {
+                    lost |= 1 << column;
                 }
             }
         }

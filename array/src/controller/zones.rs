@@ -3,7 +3,7 @@
 
 use super::scheduler::Split;
 use super::split::mask_of;
-use super::{Array, members};
+use super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::geometry::RowCursor;
@@ -94,8 +94,8 @@ impl<M: Memory> Array<M> {
             if !stands_alone {
                 return true;
             }
-            let (row, member) = geometry.slot(page);
-            !failed[usize::from(geometry.element(geometry.place(row), member))]
+            let (row, column) = geometry.slot(page);
+            !failed[usize::from(geometry.element(geometry.place(row), column))]
         };
         let Some(zones) = &mut self.zones else { return false };
         let is_moving = kind != RequestKind::Read && !is_own && zones.is_moving(page, id);
@@ -156,8 +156,8 @@ impl<M: Memory> Array<M> {
         if self.zones.is_none() {
             return;
         }
-        for member in members(mask) {
-            let page = self.geometry.array_page(row, member);
+        for column in columns(mask) {
+            let page = self.geometry.array_page(row, column);
             if self.mover_to(page) == Some(id) {
                 self.moved_in_zones(page);
             }
@@ -171,10 +171,10 @@ impl<M: Memory> Array<M> {
             return;
         }
         let row = self.plans[plan as usize].row;
-        for member in members(mask) {
-            let page = self.geometry.array_page(row, member);
+        for column in columns(mask) {
+            let page = self.geometry.array_page(row, column);
             if self.mover_to(page) == Some(id) {
-                self.plans[plan as usize].moves |= 1 << member;
+                self.plans[plan as usize].moves |= 1 << column;
             }
         }
     }
@@ -187,10 +187,10 @@ impl<M: Memory> Array<M> {
             return;
         }
         // Without parity every chunk stands for itself.
-        let lost = if self.geometry.parity() == 0 { self.members_on_failed(plan) } else { 0 };
+        let lost = if self.geometry.parity() == 0 { self.columns_on_failed(plan) } else { 0 };
         // A request may have parts of one row in two plans: only that which writes the page moves it.
-        for member in members(moves & !lost) {
-            let page = self.geometry.array_page(row, member);
+        for column in columns(moves & !lost) {
+            let page = self.geometry.array_page(row, column);
             if self.mover_to(page).is_some_and(|id| self.is_attached(plan, id)) {
                 self.moved_in_zones(page);
             }

@@ -20,7 +20,7 @@ pub(crate) struct InPlaceShape {
     /// Pages of an element.
     pub(crate) pages: u32,
     /// Members of a group.
-    pub(crate) members: u32,
+    pub(crate) columns: u32,
     /// Copies of metadata: one more than the parity chunks of a stripe.
     pub(crate) copies: u32,
     /// Pages of a chunk.
@@ -31,7 +31,7 @@ pub(crate) struct InPlaceShape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InPlaceLayout {
     pub(crate) page_bytes: u32,
-    pub(crate) members: u32,
+    pub(crate) columns: u32,
     pub(crate) copies: u32,
     pub(crate) superblock_pages: u32,
     pub(crate) intent: Area,
@@ -43,8 +43,8 @@ pub(crate) struct InPlaceLayout {
 }
 
 /// The fewest pages of a journal over groups of so many members.
-pub(crate) fn journal_pages_min(members: u32, page_bytes: u32) -> u32 {
-    RECORDS_MIN * (redo_header_pages(members, page_bytes) + redo_entries_max(members))
+pub(crate) fn journal_pages_min(columns: u32, page_bytes: u32) -> u32 {
+    RECORDS_MIN * (redo_header_pages(columns, page_bytes) + redo_entries_max(columns))
 }
 
 impl InPlaceLayout {
@@ -87,7 +87,7 @@ impl InPlaceLayout {
     fn bare(shape: &InPlaceShape) -> Self {
         Self {
             page_bytes: shape.page_bytes,
-            members: shape.members,
+            columns: shape.columns,
             copies: shape.copies,
             superblock_pages: superblock_pages(shape.page_bytes),
             ..Self::default()
@@ -96,17 +96,17 @@ impl InPlaceLayout {
 
     /// The most entries of a record.
     pub(crate) fn entries_max(&self) -> u32 {
-        redo_entries_max(self.members)
+        redo_entries_max(self.columns)
     }
 
     /// Pages of the header of a record.
     pub(crate) fn header_pages(&self) -> u32 {
-        redo_header_pages(self.members, self.page_bytes)
+        redo_header_pages(self.columns, self.page_bytes)
     }
 
     /// The fewest pages of a journal.
     pub(crate) fn journal_pages_min(&self) -> u32 {
-        journal_pages_min(self.members, self.page_bytes)
+        journal_pages_min(self.columns, self.page_bytes)
     }
 
     /// As `superblock` has it: the owner of an array that was upgraded may have the last page of the journal.
@@ -119,7 +119,7 @@ impl InPlaceLayout {
 
     /// Rows that a page of the table stands for.
     pub(crate) fn rows_per_page(&self) -> u32 {
-        (self.page_bytes - CHECKSUMS_AT as u32) / (4 * self.members)
+        (self.page_bytes - CHECKSUMS_AT as u32) / (4 * self.columns)
     }
 
     /// Pages of a group's table.
@@ -134,7 +134,7 @@ impl InPlaceLayout {
 
     /// Pages of the area of an element for `pages` pages in two versions and as many copies as there are.
     fn area_pages(&self, pages: u32) -> u32 {
-        let units = (u64::from(pages) * u64::from(self.copies)).div_ceil(self.members.into());
+        let units = (u64::from(pages) * u64::from(self.copies)).div_ceil(self.columns.into());
         u32::try_from(units * 2).unwrap_or(u32::MAX)
     }
 
@@ -151,8 +151,8 @@ impl InPlaceLayout {
     /// Copy `copy` of page `number` of the table in `version`: the position of its member, and the page in the area.
     pub(crate) fn copy_at(&self, number: u32, copy: u32, version: u64) -> (u32, u32) {
         let unit = u64::from(number) * u64::from(self.copies) + u64::from(copy);
-        let members = u64::from(self.members);
-        ((unit % members) as u32, (unit / members * 2 + version % 2) as u32)
+        let columns = u64::from(self.columns);
+        ((unit % columns) as u32, (unit / columns * 2 + version % 2) as u32)
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
 
     const SHAPE: InPlaceShape =
-        InPlaceShape { page_bytes: 4096, pages: 1 << 18, members: 5, copies: 2, chunk_pages: 16 };
+        InPlaceShape { page_bytes: 4096, pages: 1 << 18, columns: 5, copies: 2, chunk_pages: 16 };
 
     #[test]
     fn areas_lie_one_behind_the_other() {
@@ -195,9 +195,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_two_copies_share_a_place_and_copies_of_a_page_lie_apart(
-            pages in 200..5000u32, members in 3..=64u32, copies in 2..=3u32, bytes in 9..15u32,
+            pages in 200..5000u32, columns in 3..=64u32, copies in 2..=3u32, bytes in 9..15u32,
         ) {
-            let shape = InPlaceShape { page_bytes: 1 << bytes, pages, members, copies, chunk_pages: 1 };
+            let shape = InPlaceShape { page_bytes: 1 << bytes, pages, columns, copies, chunk_pages: 1 };
             let layout = InPlaceLayout::with_journal(&shape, Some(100));
             let mut seen = std::collections::BTreeSet::new();
             for number in 0..layout.table_pages() {

@@ -75,14 +75,14 @@ pub struct RedoRecord {
 const FRAME: Frame =
     Frame { structure: Structure::Journal, magic: REDO_MAGIC, bytes_min: HEAD_BYTES, checksum_at: 28 };
 
-/// The most entries of a record in an array of groups of `members`.
-pub const fn redo_entries_max(members: u32) -> u32 {
-    if members > ENTRIES_MIN { members } else { ENTRIES_MIN }
+/// The most entries of a record in an array of groups of `columns`.
+pub const fn redo_entries_max(columns: u32) -> u32 {
+    if columns > ENTRIES_MIN { columns } else { ENTRIES_MIN }
 }
 
-/// Pages of a header in an array of groups of `members`.
-pub const fn redo_header_pages(members: u32, page_bytes: u32) -> u32 {
-    (HEAD_BYTES as u32 + redo_entries_max(members) * ENTRY_BYTES as u32).div_ceil(page_bytes)
+/// Pages of a header in an array of groups of `columns`.
+pub const fn redo_header_pages(columns: u32, page_bytes: u32) -> u32 {
+    (HEAD_BYTES as u32 + redo_entries_max(columns) * ENTRY_BYTES as u32).div_ceil(page_bytes)
 }
 
 impl RedoRecord {

@@ -72,7 +72,7 @@ impl Geometry {
     #[inline]
     pub(super) fn piece(&self, page: u64, end: u64, given: u32) -> (RowPiece, Option<u64>) {
         // A chunk of each group in turn counts here as one chunk, of one stripe that spans them all.
-        let chunk = self.member_pages();
+        let chunk = self.column_pages();
         let stripe_pages = self.round_pages();
         let stripe = page / stripe_pages;
         let start = page % stripe_pages;

@@ -64,21 +64,21 @@ impl Geometry {
     /// Pages of the array that follow each other before the next one is another member's of the same row: a chunk, or a
     /// chunk of every group.
     #[inline]
-    pub(super) fn member_pages(&self) -> u64 {
+    pub(super) fn column_pages(&self) -> u64 {
         u64::from(self.chunk_pages) * u64::from(self.stride)
     }
 
     /// Pages of the array after which every row begun is full: those of a stripe, or of a stripe of every group.
     #[inline]
     pub fn round_pages(&self) -> u64 {
-        self.member_pages() * u64::from(self.data)
+        self.column_pages() * u64::from(self.data)
     }
 
     /// The first element of `group`.
     #[inline]
     pub fn base(&self, group: u32) -> u32 {
         match self.membership {
-            Membership::Contiguous => group * self.members,
+            Membership::Contiguous => group * self.columns,
             Membership::LongestCodeInterval => group,
         }
     }
@@ -87,7 +87,7 @@ impl Geometry {
     #[inline]
     pub fn group_of(&self, element: u32) -> u32 {
         match self.membership {
-            Membership::Contiguous => element / self.members,
+            Membership::Contiguous => element / self.columns,
             Membership::LongestCodeInterval => element % self.groups,
         }
     }
@@ -108,7 +108,7 @@ impl Geometry {
     /// The elements, at most `copies`, that keep number `nth` of something written again and again while those of `missing`, a
     /// mask, are: of one group, so that no P elements of each have all copies, and others each time.
     pub(crate) fn keepers(&self, copies: u32, nth: u64, missing: u64) -> impl Iterator<Item = u16> + '_ {
-        let (groups, width) = (u64::from(self.groups), u64::from(self.members));
+        let (groups, width) = (u64::from(self.groups), u64::from(self.columns));
         let is_missing = move |element: u32| missing >> element & 1 != 0;
         let is_alive = move |&group: &u32| {
             self.group(group).filter(|&element| is_missing(element)).count() <= self.parity() as usize
@@ -125,6 +125,6 @@ impl Geometry {
     #[inline]
     pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {
         let first = self.base(group);
-        (first..first + self.members * self.stride).step_by(self.stride as usize)
+        (first..first + self.columns * self.stride).step_by(self.stride as usize)
     }
 }

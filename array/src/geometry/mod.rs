@@ -1,6 +1,6 @@
 //! Where chunks lie: the arithmetic between the array's addresses, its rows and its elements.
 //!
-//! An array of `n` elements has `groups` parity groups of `members` elements each (RAID-0: `n` groups of one).
+//! An array of `n` elements has `groups` parity groups of `columns` elements each (RAID-0: `n` groups of one).
 //! A stripe spans one group; stripes are dealt to the groups in turn. Which elements are a group, and which stripe the next
 //! chunk belongs to, says [`Membership`]. A chunk is `chunk_pages` pages long, and a *row* is the same page of every chunk of
 //! a stripe: the unit of holds, merging and parity work.
@@ -21,7 +21,7 @@ pub use rotation::Rotation;
 pub use zones::Zone;
 
 /// The most members a parity group can have: sets of members are 64-bit masks.
-pub const MEMBERS_MAX: u32 = 64;
+pub const COLUMNS_MAX: u32 = 64;
 
 /// The most elements an array can have.
 pub const ELEMENTS_MAX: u32 = 512;
@@ -59,7 +59,7 @@ impl Level {
     }
 
     /// The fewest elements of a group.
-    fn members_min(self) -> u32 {
+    fn columns_min(self) -> u32 {
         match self {
             Self::Raid0 => raid0::MEMBERS_MIN,
             Self::Raid5 => raid5::MEMBERS_MIN,
@@ -78,7 +78,7 @@ pub struct Geometry {
     /// Parity groups; for RAID-0 one for each element.
     pub groups: u32,
     /// Elements of one group: data and parity.
-    pub members: u32,
+    pub columns: u32,
     /// Data chunks of one stripe.
     pub data: u32,
     /// Bytes of a page.
@@ -184,14 +184,14 @@ impl Geometry {
             return refuse("use a number of groups that divides the number of elements");
         }
         // Without parity chunks do not depend on each other: each is a stripe, and a group, of its own.
-        let (groups, members) = match level {
+        let (groups, columns) = match level {
             Level::Raid0 => (elements, 1),
             Level::Raid5 | Level::Raid6 => (groups, elements / groups),
         };
-        if members > MEMBERS_MAX {
+        if columns > COLUMNS_MAX {
             return refuse("use at most 64 elements a group: raise geometry.groups");
         }
-        if members < level.members_min() {
+        if columns < level.columns_min() {
             return refuse("RAID-6 needs at least 4 elements a group, RAID-5 at least 3, RAID-0 at least 1");
         }
         let membership = shape.membership;
@@ -215,8 +215,8 @@ impl Geometry {
             level,
             elements,
             groups,
-            members,
-            data: members - level.parity(),
+            columns,
+            data: columns - level.parity(),
             page_bytes,
             chunk_pages,
             rotation: shape.rotation,
@@ -232,7 +232,7 @@ impl Geometry {
     /// Parity chunks of one stripe.
     #[inline]
     pub fn parity(&self) -> u32 {
-        self.members - self.data
+        self.columns - self.data
     }
 
     /// Pages for data that the array has.
@@ -282,55 +282,55 @@ impl Geometry {
         (local * u64::from(self.groups) + u64::from(group)) * chunk_pages + in_chunk
     }
 
-    /// The element that holds `member` of the row at `place`; members `0..data` are data, then comes parity.
+    /// The element that holds `column` of the row at `place`; members `0..data` are data, then comes parity.
     #[inline]
-    pub fn element(&self, place: Place, member: u32) -> u16 {
+    pub fn element(&self, place: Place, column: u32) -> u16 {
         let position = match self.level {
-            Level::Raid0 => member,
+            Level::Raid0 => column,
             Level::Raid5 | Level::Raid6 => {
-                self.rotation.position(u32::from(place.parity), member, self.data, self.parity())
+                self.rotation.position(u32::from(place.parity), column, self.data, self.parity())
             }
         };
         place.base + (position * self.stride) as u16
     }
 
-    /// The number by which the code knows `member` of the row at `place`: data in the order of Linux md's coefficients,
+    /// The number by which the code knows `column` of the row at `place`: data in the order of Linux md's coefficients,
     /// then parity.
     #[inline]
-    pub fn code_index(&self, place: Place, member: u32) -> u32 {
+    pub fn code_index(&self, place: Place, column: u32) -> u32 {
         let first = self.rotation.first_of_code(u32::from(place.parity), self.data);
-        match member {
-            _ if member >= self.data => member,
-            _ if member >= first => member - first,
-            _ => member + self.data - first,
+        match column {
+            _ if column >= self.data => column,
+            _ if column >= first => column - first,
+            _ => column + self.data - first,
         }
     }
 
     /// All members of a row, as a mask.
     #[inline]
-    pub fn all_members(&self) -> u64 {
-        u64::MAX >> (64 - self.members)
+    pub fn all_columns(&self) -> u64 {
+        u64::MAX >> (64 - self.columns)
     }
 
     /// The parity members of a row, as a mask.
     #[inline]
-    pub fn parity_members(&self) -> u64 {
-        self.all_members() & !self.data_members()
+    pub fn parity_columns(&self) -> u64 {
+        self.all_columns() & !self.data_columns()
     }
 
     /// The data members of a row, as a mask.
     #[inline]
-    pub fn data_members(&self) -> u64 {
+    pub fn data_columns(&self) -> u64 {
         u64::MAX >> (64 - self.data)
     }
 
-    /// The page of the array that `member` (a data member) of `row` holds.
-    pub fn array_page(&self, row: u64, member: u32) -> u64 {
+    /// The page of the array that `column` (a data member) of `row` holds.
+    pub fn array_page(&self, row: u64, column: u32) -> u64 {
         if !self.zones.is_empty() && row >= self.first_zone_rows() {
-            return self.array_page_behind(row, member);
+            return self.array_page_behind(row, column);
         }
-        let pages = self.member_pages();
-        (row / pages * u64::from(self.data) + u64::from(member)) * pages + row % pages
+        let pages = self.column_pages();
+        (row / pages * u64::from(self.data) + u64::from(column)) * pages + row % pages
     }
 
     /// The row of the array's `page`, and the data member of it that holds the page.
@@ -338,7 +338,7 @@ impl Geometry {
         if !self.zones.is_empty() && page >= self.first_zone_pages() {
             return self.slot_behind(page);
         }
-        let pages = self.member_pages();
+        let pages = self.column_pages();
         let (unit, offset) = (page / pages, page % pages);
         let data = u64::from(self.data);
         (unit / data * pages + offset, (unit % data) as u32)

@@ -26,29 +26,29 @@ impl Rotation {
     /// Position of the first parity member in the `turn`-th placement of `data` data and `parity` parity chunks.
     #[inline]
     pub(super) fn parity(self, turn: u64, data: u32, parity: u32) -> u32 {
-        let members = data + parity;
-        let step = (turn % u64::from(members)) as u32;
+        let columns = data + parity;
+        let step = (turn % u64::from(columns)) as u32;
         match self {
-            Self::LeftSymmetric | Self::LeftAsymmetric => members - 1 - step,
+            Self::LeftSymmetric | Self::LeftAsymmetric => columns - 1 - step,
             Self::RightSymmetric | Self::RightAsymmetric => step,
             Self::None => data,
         }
     }
 
-    /// Position of `member` (data, then parity) when the first parity member is at `at`.
+    /// Position of `column` (data, then parity) when the first parity member is at `at`.
     #[inline]
-    pub(super) fn position(self, at: u32, member: u32, data: u32, parity: u32) -> u32 {
-        let members = data + parity;
-        let wrap = |position: u32| if position >= members { position - members } else { position };
-        if member >= data {
-            return wrap(at + member - data);
+    pub(super) fn position(self, at: u32, column: u32, data: u32, parity: u32) -> u32 {
+        let columns = data + parity;
+        let wrap = |position: u32| if position >= columns { position - columns } else { position };
+        if column >= data {
+            return wrap(at + column - data);
         }
         match self {
-            Self::LeftSymmetric | Self::RightSymmetric => wrap(wrap(at + parity) + member),
+            Self::LeftSymmetric | Self::RightSymmetric => wrap(wrap(at + parity) + column),
             Self::LeftAsymmetric | Self::RightAsymmetric | Self::None => {
                 // Parity that wraps lies before all data.
-                let before = (at + parity).saturating_sub(members);
-                member + before + if member + before >= at { parity } else { 0 }
+                let before = (at + parity).saturating_sub(columns);
+                column + before + if column + before >= at { parity } else { 0 }
             }
         }
     }

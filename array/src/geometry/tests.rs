@@ -26,13 +26,13 @@ fn any_shape() -> impl Strategy<Value = Shape> {
     ]);
     let level = prop::sample::select(vec![Level::Raid0, Level::Raid5, Level::Raid6]);
     (level, 4u32..9, 1u32..5, 1u64..7, rotation, 1u32..3, any::<bool>()).prop_map(
-        |(level, members, groups, chunk, rotation, rotate_every, is_apart)| Shape {
+        |(level, columns, groups, chunk, rotation, rotate_every, is_apart)| Shape {
             rotate_every,
             membership: match is_apart && groups > 1 && level != Level::Raid0 {
                 true => Membership::LongestCodeInterval,
                 false => Membership::Contiguous,
             },
-            ..shape(level, members * groups, groups, chunk, rotation)
+            ..shape(level, columns * groups, groups, chunk, rotation)
         },
     )
 }
@@ -41,7 +41,7 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 fn left_symmetric_raid5_lays_chunks_as_linux_md_does() {
     let geometry = Geometry::new(&shape(Level::Raid5, 4, 1, 1, Rotation::LeftSymmetric)).unwrap();
     let layout: Vec<Vec<u16>> = (0..4)
-        .map(|row| (0..4).map(|member| geometry.element(geometry.place(row), member)).collect())
+        .map(|row| (0..4).map(|column| geometry.element(geometry.place(row), column)).collect())
         .collect();
     // Elements of D0, D1, D2 and P of the first four stripes, from md(4)'s description of left-symmetric.
     assert_eq!(layout, [[0, 1, 2, 3], [3, 0, 1, 2], [2, 3, 0, 1], [1, 2, 3, 0]]);
@@ -52,8 +52,8 @@ fn raid6(elements: u32, rotation: Rotation) -> Vec<(Vec<u16>, Vec<u32>)> {
     let geometry = Geometry::new(&shape(Level::Raid6, elements, 1, 1, rotation)).unwrap();
     let layout = |row| {
         let place = geometry.place(row);
-        let disks = (0..elements).map(|member| geometry.element(place, member)).collect();
-        (disks, (0..geometry.data).map(|member| geometry.code_index(place, member)).collect())
+        let disks = (0..elements).map(|column| geometry.element(place, column)).collect();
+        (disks, (0..geometry.data).map(|column| geometry.code_index(place, column)).collect())
     };
     (0..u64::from(elements)).map(layout).collect()
 }
@@ -107,18 +107,18 @@ fn counted(geometry: &Geometry, page: u64) -> (u64, u64, u32) {
     let mut left = chunk;
     for first in (0..).step_by(groups as usize) {
         let stripes = first..first + groups;
-        let members = 0..geometry.data;
+        let columns = 0..geometry.data;
         let mut order: Vec<(u64, u32)> = match geometry.membership {
             Membership::Contiguous => {
-                stripes.flat_map(|stripe| members.clone().map(move |member| (stripe, member))).collect()
+                stripes.flat_map(|stripe| columns.clone().map(move |column| (stripe, column))).collect()
             }
             Membership::LongestCodeInterval => {
-                members.flat_map(|member| stripes.clone().map(move |stripe| (stripe, member))).collect()
+                columns.flat_map(|column| stripes.clone().map(move |stripe| (stripe, column))).collect()
             }
         };
         if left < order.len() as u64 {
-            let (stripe, member) = order.swap_remove(left as usize);
-            return (stripe, offset, member);
+            let (stripe, column) = order.swap_remove(left as usize);
+            return (stripe, offset, column);
         }
         left -= order.len() as u64;
     }
@@ -153,12 +153,12 @@ fn pages_of_paper_002_fill_the_chips_without_parity_in_ascending_order() {
             // Parity of every group at member `stripe mod t`, and Q behind it.
             let is_parity = |element: u32| {
                 let position = element / groups;
-                (0..level.parity()).any(|nth| position == (stripe + nth) % geometry.members)
+                (0..level.parity()).any(|nth| position == (stripe + nth) % geometry.columns)
             };
             for element in (0..elements).filter(|&element| !is_parity(element)) {
-                let (row, member) = geometry.slot(page);
+                let (row, column) = geometry.slot(page);
                 let place = geometry.place(row);
-                assert_eq!((u32::from(geometry.element(place, member)), place.page), (element, stripe));
+                assert_eq!((u32::from(geometry.element(place, column)), place.page), (element, stripe));
                 page += 1;
             }
         }
@@ -195,12 +195,12 @@ proptest! {
     fn a_page_lies_where_counting_chunk_by_chunk_finds_it(shape in any_shape(), at in 0.0..1.0f64) {
         let geometry = Geometry::new(&shape).unwrap();
         let page = (geometry.pages() as f64 * at) as u64;
-        let (stripe, offset, member) = counted(&geometry, page);
+        let (stripe, offset, column) = counted(&geometry, page);
         let row = stripe * u64::from(geometry.chunk_pages) + offset;
-        prop_assert_eq!(geometry.slot(page), (row, member));
-        prop_assert_eq!(geometry.array_page(row, member), page, "the way back");
+        prop_assert_eq!(geometry.slot(page), (row, column));
+        prop_assert_eq!(geometry.array_page(row, column), page, "the way back");
         let mut cursor = RowCursor::new(page, 1);
-        prop_assert_eq!(cursor.next(&geometry), Some(RowPiece { row, first: member, last: member }));
+        prop_assert_eq!(cursor.next(&geometry), Some(RowPiece { row, first: column, last: column }));
         prop_assert!(cursor.is_done());
     }
 
@@ -211,7 +211,7 @@ proptest! {
         let place = geometry.place(row);
         let group = geometry.group_of(u32::from(place.base));
         let mut elements: Vec<u32> =
-            (0..geometry.members).map(|member| u32::from(geometry.element(place, member))).collect();
+            (0..geometry.columns).map(|column| u32::from(geometry.element(place, column))).collect();
         elements.sort_unstable();
         prop_assert_eq!(&elements, &geometry.group(group).collect::<Vec<_>>());
         prop_assert!(elements.iter().all(|&element| geometry.group_of(element) == group));
@@ -225,8 +225,8 @@ proptest! {
         let mut taken = vec![false; (shape.elements * shape.element_pages) as usize];
         for row in 0..geometry.rows() {
             let place = geometry.place(row);
-            for member in 0..geometry.members {
-                let slot = u32::from(geometry.element(place, member)) * shape.element_pages + place.page;
+            for column in 0..geometry.columns {
+                let slot = u32::from(geometry.element(place, column)) * shape.element_pages + place.page;
                 prop_assert!(!std::mem::replace(&mut taken[slot as usize], true));
             }
         }
@@ -242,7 +242,7 @@ proptest! {
         let mut rows = Vec::new();
         while let Some(piece) = cursor.next(&geometry) {
             rows.push(piece.row);
-            pages.extend((piece.first..=piece.last).map(|member| geometry.array_page(piece.row, member)));
+            pages.extend((piece.first..=piece.last).map(|column| geometry.array_page(piece.row, column)));
         }
         pages.sort_unstable();
         prop_assert_eq!(pages, (start..start + count).collect::<Vec<_>>());

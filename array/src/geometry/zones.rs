@@ -88,16 +88,16 @@ impl Geometry {
     }
 
     /// [`Geometry::array_page`] of a row behind the first zone.
-    pub(super) fn array_page_behind(&self, row: u64, member: u32) -> u64 {
+    pub(super) fn array_page_behind(&self, row: u64, column: u32) -> u64 {
         let (zone, part) = self.part_of_row(row);
-        zone.page + part.array_page(row - zone.row, member)
+        zone.page + part.array_page(row - zone.row, column)
     }
 
     /// [`Geometry::slot`] of a page behind the first zone.
     pub(super) fn slot_behind(&self, page: u64) -> (u64, u32) {
         let zone = &self.zones[self.zone_of(page) - 1];
-        let (row, member) = self.part(zone).slot(page - zone.page);
-        (zone.row + row, member)
+        let (row, column) = self.part(zone).slot(page - zone.page);
+        (zone.row + row, column)
     }
 
     /// The rows of pages `page..end`, which lie in one zone behind the first, `given` of the current stripe given already:
@@ -145,14 +145,14 @@ mod tests {
         for geometry in all() {
             let mut used = vec![false; 8 * 24];
             for row in 0..geometry.rows() {
-                for member in 0..geometry.members {
+                for column in 0..geometry.columns {
                     let place = geometry.place(row);
-                    let at = usize::from(geometry.element(place, member)) * 24 + place.page as usize;
+                    let at = usize::from(geometry.element(place, column)) * 24 + place.page as usize;
                     assert!(!std::mem::replace(&mut used[at], true), "two members at {at}");
                 }
-                for member in 0..geometry.data {
-                    let page = geometry.array_page(row, member);
-                    assert_eq!(geometry.slot(page), (row, member), "page {page}");
+                for column in 0..geometry.data {
+                    let page = geometry.array_page(row, column);
+                    assert_eq!(geometry.slot(page), (row, column), "page {page}");
                 }
             }
             assert!(used.into_iter().all(|is_used| is_used));
@@ -164,7 +164,7 @@ mod tests {
         let geometry = zoned(Level::Raid5, 1, Membership::Contiguous);
         // Seven data chunks a stripe: 56 pages in each zone.
         assert_eq!(geometry.zones().collect::<Vec<_>>(), [0..56, 56..112, 112..168]);
-        let members = |page| {
+        let columns = |page| {
             let mut cursor = RowCursor::new(page, 4);
             let mut rows = Vec::new();
             while let Some(piece) = cursor.next(&geometry) {
@@ -172,10 +172,10 @@ mod tests {
             }
             rows
         };
-        assert_eq!(members(0), [(0, 0..=0), (1, 0..=0), (2, 0..=0), (3, 0..=0)]);
-        assert_eq!(members(56), [(8, 0..=1), (9, 0..=1)]);
-        assert_eq!(members(112), [(16, 0..=3)]);
-        assert_eq!(members(112 + 5), [(16, 5..=6), (17, 0..=1)]);
+        assert_eq!(columns(0), [(0, 0..=0), (1, 0..=0), (2, 0..=0), (3, 0..=0)]);
+        assert_eq!(columns(56), [(8, 0..=1), (9, 0..=1)]);
+        assert_eq!(columns(112), [(16, 0..=3)]);
+        assert_eq!(columns(112 + 5), [(16, 5..=6), (17, 0..=1)]);
     }
 
     #[test]

@@ -221,7 +221,7 @@ mod tests {
     use crate::format::in_place::InPlaceShape;
 
     fn intent() -> Intent {
-        let shape = InPlaceShape { page_bytes: 512, pages: 8000, members: 5, copies: 2, chunk_pages: 1 };
+        let shape = InPlaceShape { page_bytes: 512, pages: 8000, columns: 5, copies: 2, chunk_pages: 1 };
         Intent::new(InPlaceLayout::with_bitmap(&shape), 1, 0)
     }
 

@@ -141,7 +141,7 @@ pub(crate) struct Telling {
 
 /// Members, and what is made of them.
 #[derive(Debug)]
-pub(crate) struct Members {
+pub(crate) struct Roster {
     /// The superblock as the elements have it, or soon will; that of each differs in its number and identifier.
     pub(crate) superblock: Superblock,
     /// The last version of them that is on all elements; none of an array that was not opened.
@@ -214,7 +214,7 @@ impl Rebuild {
     }
 }
 
-impl Members {
+impl Roster {
     /// All members of a new array; its plan has the number `plan`.
     pub(crate) fn new(superblock: Superblock, plan: u32) -> Self {
         let pages = crate::format::superblock_pages(superblock.page_bytes);

@@ -12,7 +12,7 @@ mod table;
 use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
-pub(crate) use members::{Members, NOBODY, News, Rebuild, Stage, Telling};
+pub(crate) use members::{NOBODY, News, Rebuild, Roster, Stage, Telling};
 pub(crate) use ring::{Begun, Ring};
 pub use section::{JournalPolicy, JournalSection, MEMBERS};
 pub(crate) use table::Checksums;
@@ -100,7 +100,7 @@ impl Journal {
     /// That of an empty array, whose plans have the number `plan` and the one behind it.
     pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32, carries_data: bool) -> Self {
         Self {
-            ring: Ring::new(layout.journal.pages, layout.header_pages(), layout.members),
+            ring: Ring::new(layout.journal.pages, layout.header_pages(), layout.columns),
             late: 0,
             table: Checksums::new(&layout, groups, carries_data),
             array: Uuid::default(),
@@ -128,7 +128,7 @@ impl Journal {
     /// It has no record yet, and lies there.
     pub(crate) fn lies_in(&mut self, area: Area) {
         self.layout.journal = area;
-        self.ring = Ring::new(area.pages, self.layout.header_pages(), self.layout.members);
+        self.ring = Ring::new(area.pages, self.layout.header_pages(), self.layout.columns);
     }
 
     /// Operations of the greatest record: its pages in all copies.

@@ -8,7 +8,7 @@ use crate::ids::NONE;
 #[derive(Debug)]
 pub(crate) struct Checksums {
     rows_per_page: u32,
-    members: u32,
+    columns: u32,
     data_pages: u32,
     /// Pages of a group's table.
     group_pages: u32,
@@ -28,11 +28,11 @@ impl Checksums {
     pub(crate) fn new(layout: &InPlaceLayout, groups: u32, carries_data: bool) -> Self {
         let group_pages = layout.table_pages();
         let pages = (group_pages * groups) as usize;
-        let entries = layout.data.pages as usize * layout.members as usize * groups as usize;
+        let entries = layout.data.pages as usize * layout.columns as usize * groups as usize;
         let of_zeros = crc32c(&vec![0; layout.page_bytes as usize]);
         Self {
             rows_per_page: layout.rows_per_page(),
-            members: layout.members,
+            columns: layout.columns,
             data_pages: layout.data.pages,
             group_pages,
             of_zeros,
@@ -45,7 +45,7 @@ impl Checksums {
 
     #[inline]
     fn index(&self, group: u32, page: u32, position: u32) -> usize {
-        (group as usize * self.data_pages as usize + page as usize) * self.members as usize
+        (group as usize * self.data_pages as usize + page as usize) * self.columns as usize
             + position as usize
     }
 
@@ -154,17 +154,17 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_set_is_there_and_survives_its_pages(
-            members in 3..9u32,
+            columns in 3..9u32,
             groups in 1..4u32,
             sets in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>()), 1..40),
         ) {
-            let shape = InPlaceShape { page_bytes: 512, pages: 400, members, copies: 2, chunk_pages: 1 };
+            let shape = InPlaceShape { page_bytes: 512, pages: 400, columns, copies: 2, chunk_pages: 1 };
             let layout = InPlaceLayout::with_journal(&shape, None);
             let mut table = Checksums::new(&layout, groups, true);
             let mut written = Checksums::new(&layout, groups, true);
             let mut model = std::collections::BTreeMap::new();
             for (group, page, position, checksum) in sets {
-                let at = (group % groups, page % layout.data.pages, position % members);
+                let at = (group % groups, page % layout.data.pages, position % columns);
                 table.set(at.0, at.1, at.2, checksum);
                 model.insert(at, checksum);
             }

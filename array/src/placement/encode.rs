@@ -23,7 +23,7 @@ const ENCODED: u32 = u32::MAX;
 struct Open {
     row: u64,
     /// The data members that are there.
-    members: u64,
+    columns: u64,
     /// When the first of them came.
     since: Nanos,
     /// The rows that were opened right before and after; of a free slot the next free one is after.
@@ -52,7 +52,7 @@ impl Encode {
     pub(crate) fn new(rows: u64, data: u32, slots: u32, carries_data: bool) -> Self {
         let open = (1..=slots).map(|next| Open {
             row: 0,
-            members: 0,
+            columns: 0,
             since: 0,
             older: NONE,
             newer: if next < slots { next } else { NONE },
@@ -95,8 +95,8 @@ impl Encode {
 
     /// The data members of `row` that wait.
     #[inline]
-    pub(crate) fn members(&self, row: u64) -> u64 {
-        self.slot(row).map_or(0, |slot| self.open[slot as usize].members)
+    pub(crate) fn columns(&self, row: u64) -> u64 {
+        self.slot(row).map_or(0, |slot| self.open[slot as usize].columns)
     }
 
     /// Whether chunks of `row` can be taken: it waits already, or there is a slot for it.
@@ -111,7 +111,7 @@ impl Encode {
         }
         let slot = self.free;
         self.free = self.open[slot as usize].newer;
-        self.open[slot as usize] = Open { row, members: 0, since: now, older: self.newest, newer: NONE };
+        self.open[slot as usize] = Open { row, columns: 0, since: now, older: self.newest, newer: NONE };
         match self.newest {
             NONE => self.oldest = slot,
             newest => self.open[newest as usize].newer = slot,
@@ -125,14 +125,14 @@ impl Encode {
     pub(crate) fn put(&mut self, row: u64, mask: u64) -> bool {
         let Some(slot) = self.slot(row) else { return false };
         let open = &mut self.open[slot as usize];
-        open.members |= mask;
-        open.members.count_ones() == self.data
+        open.columns |= mask;
+        open.columns.count_ones() == self.data
     }
 
-    /// The place of the content of `member` of `row`, which must be open, over a memory that carries data.
-    pub(crate) fn page_mut(&mut self, row: u64, member: u32) -> Option<&mut PageId> {
+    /// The place of the content of `column` of `row`, which must be open, over a memory that carries data.
+    pub(crate) fn page_mut(&mut self, row: u64, column: u32) -> Option<&mut PageId> {
         let slot = self.slot(row)?;
-        self.pages.get_mut((slot * self.data + member) as usize)
+        self.pages.get_mut((slot * self.data + column) as usize)
     }
 
     /// The row that has waited longest, and since when.
@@ -147,7 +147,7 @@ impl Encode {
     /// The first write of `row`, which must be open, begins: its slot is free. Returns its members.
     pub(crate) fn begin(&mut self, row: u64) -> u64 {
         let Some(slot) = self.slot(row) else { return 0 };
-        let Open { members, older, newer, .. } = self.open[slot as usize];
+        let Open { columns, older, newer, .. } = self.open[slot as usize];
         match older {
             NONE => self.oldest = newer,
             older => self.open[older as usize].newer = newer,
@@ -159,7 +159,7 @@ impl Encode {
         self.open[slot as usize].newer = self.free;
         self.free = slot;
         self.rows[row as usize] = FRESH;
-        members
+        columns
     }
 
     /// The first write of `row` is done, if that is what was done.
@@ -185,7 +185,7 @@ mod tests {
         let mut encode = Encode::new(4, 3, 1, false);
         assert!(encode.has_place(2) && encode.open(2, 7) && !encode.open(2, 8));
         assert!(!encode.put(2, 0b101) && !encode.put(2, 0b001));
-        assert_eq!((encode.members(2), encode.oldest()), (0b101, Some((2, 7))));
+        assert_eq!((encode.columns(2), encode.oldest()), (0b101, Some((2, 7))));
         assert!(encode.has_place(2) && !encode.has_place(0));
         assert!(encode.put(2, 0b010));
         assert_eq!(encode.begin(2), 0b111);
@@ -193,7 +193,7 @@ mod tests {
         encode.settled(2);
         encode.settled(1);
         assert!(encode.is_encoded(2) && !encode.is_encoded(1));
-        assert_eq!((encode.members(2), encode.oldest()), (0, None));
+        assert_eq!((encode.columns(2), encode.oldest()), (0, None));
     }
 
     #[test]

@@ -59,10 +59,10 @@ impl Gather {
         Some((u64::from(slot / self.data), slot % self.data))
     }
 
-    /// The page at `member` of `row`.
+    /// The page at `column` of `row`.
     #[inline]
-    pub(crate) fn page(&self, row: u64, member: u32) -> u64 {
-        u64::from(self.pages[(row * u64::from(self.data)) as usize + member as usize].wrapping_sub(1))
+    pub(crate) fn page(&self, row: u64, column: u32) -> u64 {
+        u64::from(self.pages[(row * u64::from(self.data)) as usize + column as usize].wrapping_sub(1))
     }
 
     fn map(&mut self, page: u64, slot: u32) {
@@ -125,8 +125,8 @@ impl Gather {
     pub(crate) fn assume_written(&mut self, pages: u64, geometry: &Geometry) {
         let pages = pages - pages % geometry.round_pages();
         for page in 0..pages {
-            let (row, member) = geometry.slot(page);
-            self.map(page, row as u32 * self.data + member);
+            let (row, column) = geometry.slot(page);
+            self.map(page, row as u32 * self.data + column);
         }
         self.next_row = pages / u64::from(self.data);
     }

@@ -317,23 +317,23 @@ impl ParityLog {
         (self.written[word] >> bit | behind) & (u64::MAX >> (64 - self.data))
     }
 
-    /// Data `members` of `row` were written.
+    /// Data `columns` of `row` were written.
     #[inline]
-    pub(crate) fn set_written(&mut self, row: u64, members: u64) {
+    pub(crate) fn set_written(&mut self, row: u64, columns: u64) {
         let (word, bit) = self.bits_of(row);
-        self.written[word] |= members << bit;
+        self.written[word] |= columns << bit;
         if bit != 0 {
-            self.written[word + 1] |= members >> (64 - bit);
+            self.written[word + 1] |= columns >> (64 - bit);
         }
     }
 
     /// All of `row` is zeros.
     pub(crate) fn clear_written(&mut self, row: u64) {
         let (word, bit) = self.bits_of(row);
-        let members = u64::MAX >> (64 - self.data);
-        self.written[word] &= !(members << bit);
+        let columns = u64::MAX >> (64 - self.data);
+        self.written[word] &= !(columns << bit);
         if bit != 0 {
-            self.written[word + 1] &= !(members >> (64 - bit));
+            self.written[word + 1] &= !(columns >> (64 - bit));
         }
     }
 }
@@ -472,10 +472,10 @@ mod tests {
         fn written_chunks_are_those_of_a_set(steps in prop::collection::vec((0u64..40, 0u64..128, any::<bool>()), 1..100)) {
             let mut log = log(1, &LogSection::default());
             let mut model = [0u64; 40];
-            for (row, members, sets) in steps {
+            for (row, columns, sets) in steps {
                 if sets {
-                    log.set_written(row, members);
-                    model[row as usize] |= members;
+                    log.set_written(row, columns);
+                    model[row as usize] |= columns;
                 } else {
                     log.clear_written(row);
                     model[row as usize] = 0;

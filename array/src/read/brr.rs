@@ -6,7 +6,7 @@
 use stripewise_base::Nanos;
 
 use super::Way;
-use crate::controller_members as members;
+use crate::controller_columns as columns;
 
 /// What is known of a member's element.
 #[derive(Clone, Copy, Debug)]
@@ -36,22 +36,22 @@ pub(crate) fn choose(
     estimate: impl Fn(u32) -> Estimate,
     mut slack: impl FnMut(u32, Nanos) -> Option<Nanos>,
 ) -> Option<Way> {
-    members(wanted).find_map(|member| {
-        let direct = estimate(member);
+    columns(wanted).find_map(|column| {
+        let direct = estimate(column);
         if direct.wait == 0 {
             return None;
         }
-        let helpers = sources(1 << member);
-        let is_idler = members(helpers).all(|helper| estimate(helper).done() <= direct.wait);
+        let helpers = sources(1 << column);
+        let is_idler = columns(helpers).all(|helper| estimate(helper).done() <= direct.wait);
         let mut disturbs_nobody = |helper| {
             let done = estimate(helper).done();
             slack(helper, done).is_none_or(|slack| done <= slack)
         };
-        if !is_idler || !members(helpers).all(&mut disturbs_nobody) {
+        if !is_idler || !columns(helpers).all(&mut disturbs_nobody) {
             return None;
         }
-        let cost = members(helpers).map(|helper| estimate(helper).done()).max().unwrap_or(0);
-        Some(Way { avoided: 1 << member, cost, direct: direct.done() })
+        let cost = columns(helpers).map(|helper| estimate(helper).done()).max().unwrap_or(0);
+        Some(Way { avoided: 1 << column, cost, direct: direct.done() })
     })
 }
 
@@ -64,7 +64,7 @@ mod tests {
 
     /// Of three data members and parity, those `wanted` are read while elements have others wait so long.
     fn around(waits: [Nanos; 4], wanted: u64, slack: impl FnMut(u32, Nanos) -> Option<Nanos>) -> Option<Way> {
-        let estimate = |member: u32| Estimate { wait: waits[member as usize], read: READ };
+        let estimate = |column: u32| Estimate { wait: waits[column as usize], read: READ };
         choose(wanted, |avoided| 0b1111 & !avoided, estimate, slack)
     }
 

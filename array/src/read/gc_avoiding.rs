@@ -18,8 +18,8 @@ mod tests {
     /// Three data members, P and Q; two can be done without.
     fn sources(avoided: u64) -> u64 {
         let lost = (avoided & 0b111).count_ones() as usize;
-        let parity = crate::controller_members(0b11000 & !avoided).take(lost);
-        parity.fold(0b111 & !avoided, |mask, member| mask | 1 << member)
+        let parity = crate::controller_columns(0b11000 & !avoided).take(lost);
+        parity.fold(0b111 & !avoided, |mask, column| mask | 1 << column)
     }
 
     fn around(costs: [u64; 5], wanted: u64) -> Option<u64> {

@@ -280,8 +280,8 @@ pub(crate) struct Ways<'a> {
 impl Ways<'_> {
     /// The greatest cost among members `mask`; the lowest-numbered of equals.
     fn greatest(&self, mask: u64) -> Option<(Nanos, u32)> {
-        let costs = crate::controller_members(mask).map(|member| (self.costs[member as usize], member));
-        costs.max_by_key(|&(cost, member)| (cost, std::cmp::Reverse(member)))
+        let costs = crate::controller_columns(mask).map(|column| (self.costs[column as usize], column));
+        costs.max_by_key(|&(cost, column)| (cost, std::cmp::Reverse(column)))
     }
 
     /// The members to do without so that the greatest cost of what is read is least, that cost, and the cost of reading

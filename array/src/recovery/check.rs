@@ -12,7 +12,7 @@ use super::walk::Found;
 use super::{DamagedCopy, Opened};
 use crate::controller::Array;
 use crate::format::{Structure, crc32c};
-use crate::geometry::MEMBERS_MAX;
+use crate::geometry::COLUMNS_MAX;
 use crate::media::{At, Media};
 use crate::memory::Memory;
 use crate::operation::Outcome;
@@ -104,7 +104,7 @@ pub struct Checked {
 }
 
 /// A member of a stripe.
-struct Member {
+struct Column {
     /// Its number in the code.
     number: u32,
     element: u16,
@@ -147,7 +147,7 @@ impl<M: Memory> Array<M> {
             media,
             positions: &opened.positions,
             code: self.code().copied(),
-            pages: vec![page; geometry.members as usize],
+            pages: vec![page; geometry.columns as usize],
             checked: Checked::default(),
             told,
         };
@@ -162,16 +162,16 @@ impl<M: Memory> Array<M> {
     }
 
     /// The members of a row in place.
-    fn row(&self, row: u64) -> Vec<Member> {
+    fn row(&self, row: u64) -> Vec<Column> {
         let geometry = self.geometry();
         let place = geometry.place(row);
-        let member = |member: u32| {
-            let element = geometry.element(place, member);
-            let is_data = member < geometry.data;
-            let chunk = if is_data { self.host_page(row, member) } else { None };
+        let column = |column: u32| {
+            let element = geometry.element(place, column);
+            let is_data = column < geometry.data;
+            let chunk = if is_data { self.host_page(row, column) } else { None };
             let is_filled = !self.is_stale_in_place(element, place.page);
-            Member {
-                number: geometry.code_index(place, member),
+            Column {
+                number: geometry.code_index(place, column),
                 element,
                 page: place.page,
                 is_filled,
@@ -181,7 +181,7 @@ impl<M: Memory> Array<M> {
                 read: None,
             }
         };
-        (0..geometry.members).map(member).collect()
+        (0..geometry.columns).map(column).collect()
     }
 }
 
@@ -190,7 +190,7 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
     let mut told = Told::default();
     let mut slot = 0;
     while slot < log.slots() {
-        if !log.directory.is_member(slot) {
+        if !log.directory.is_in_stripe(slot) {
             if log.directory.role(slot) == Role::Copy
                 && !log.is_stale(slot)
                 && let Some(summary) = check.summary(log, slot)
@@ -206,14 +206,14 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
             told = log.read_summary(log.directory.batch(slot).0, None, Vec::new());
         }
         slot = stripe.1;
-        let mut members = Vec::with_capacity(MEMBERS_MAX as usize);
-        log.members_of(stripe, |number, slot| {
+        let mut columns = Vec::with_capacity(COLUMNS_MAX as usize);
+        log.columns_of(stripe, |number, slot| {
             let (element, page) = log.element(slot);
             let content = log.look_up(&told, slot).unwrap_or(Content::UNKNOWN);
             let chunk = (content.chunk < log.capacity).then_some(content.chunk);
             let is_live = log.is_home(content.chunk, slot);
             let is_filled = !log.is_stale(slot);
-            members.push(Member {
+            columns.push(Column {
                 number,
                 element,
                 page,
@@ -224,7 +224,7 @@ fn check_log(log: &Elastic, check: &mut Check<'_>) {
                 read: None,
             });
         });
-        check.stripe(&mut members, true);
+        check.stripe(&mut columns, true);
     }
     for chunk in (0..log.capacity).filter(|&chunk| log.location(chunk) == Location::Lost) {
         check.lost(chunk);
@@ -260,38 +260,38 @@ impl Check<'_> {
     }
 
     /// Checks a stripe; its parity only where it `has_parity` by now.
-    fn stripe(&mut self, members: &mut [Member], has_parity: bool) {
-        self.read(members);
+    fn stripe(&mut self, columns: &mut [Column], has_parity: bool) {
+        self.read(columns);
         self.checked.stripes += 1;
-        let is_right = |member: &Member| member.read == Some(Outcome::Done) && self.has_checksum(member);
-        let wrong: Vec<&Member> = members.iter().filter(|member| !is_right(member)).collect();
-        if !members.iter().any(|member| member.is_live) {
-            self.checked.dead += wrong.iter().filter(|member| member.read.is_some()).count() as u64;
+        let is_right = |column: &Column| column.read == Some(Outcome::Done) && self.has_checksum(column);
+        let wrong: Vec<&Column> = columns.iter().filter(|column| !is_right(column)).collect();
+        if !columns.iter().any(|column| column.is_live) {
+            self.checked.dead += wrong.iter().filter(|column| column.read.is_some()).count() as u64;
             return;
         }
-        let lost = wrong.iter().fold(0u64, |mask, member| mask | 1 << member.number);
+        let lost = wrong.iter().fold(0u64, |mask, column| mask | 1 << column.number);
         let is_decoded = lost == 0 || has_parity && self.decode(lost);
         // What is decoded from something wrong is wrong, which the checksum of each tells. Updates without an element know the
         // checksums of the data that it lacks, and not those of its parity: that says nothing of the data.
         let is_back =
-            |member: &Member| lost >> member.number & 1 == 0 || is_decoded && self.has_checksum(member);
+            |column: &Column| lost >> column.number & 1 == 0 || is_decoded && self.has_checksum(column);
         let back =
-            members.iter().fold(0u64, |mask, member| mask | u64::from(is_back(member)) << member.number);
-        let loses = members.iter().any(|member| member.is_live && back >> member.number & 1 == 0);
-        for member in wrong {
-            if let Some(outcome) = member.read {
-                let &Member { element, page, chunk, number, .. } = member;
+            columns.iter().fold(0u64, |mask, column| mask | u64::from(is_back(column)) << column.number);
+        let loses = columns.iter().any(|column| column.is_live && back >> column.number & 1 == 0);
+        for column in wrong {
+            if let Some(outcome) = column.read {
+                let &Column { element, page, chunk, number, .. } = column;
                 let decodes = back >> number & 1 == 1;
                 let trouble = Trouble::Page { element, page, chunk, outcome, decodes };
                 if loses { self.tell(&trouble) } else { self.reduced(&trouble) }
             }
         }
         if lost == 0 && has_parity && !self.is_parity_right() {
-            let Member { element, page, .. } = members[0];
+            let Column { element, page, .. } = columns[0];
             self.reduced(&Trouble::Parity { element, page });
         }
-        for member in members.iter().filter(|member| member.is_live) {
-            match member.chunk.filter(|_| back >> member.number & 1 == 0) {
+        for column in columns.iter().filter(|column| column.is_live) {
+            match column.chunk.filter(|_| back >> column.number & 1 == 0) {
                 Some(chunk) => self.lost(chunk),
                 None => self.checked.chunks += 1,
             }
@@ -299,26 +299,26 @@ impl Check<'_> {
     }
 
     /// Reads the members of a stripe into their pages. Those that a short stripe does not have are zeros.
-    fn read(&mut self, members: &mut [Member]) {
+    fn read(&mut self, columns: &mut [Column]) {
         self.pages.iter_mut().for_each(|page| page.fill(0));
         let position =
-            |member: &Member| self.positions[usize::from(member.element)].filter(|_| member.is_filled);
-        let present: Vec<(usize, At)> = (0..members.len())
-            .filter_map(|nth| Some((nth, At { element: position(&members[nth])?, page: members[nth].page })))
+            |column: &Column| self.positions[usize::from(column.element)].filter(|_| column.is_filled);
+        let present: Vec<(usize, At)> = (0..columns.len())
+            .filter_map(|nth| Some((nth, At { element: position(&columns[nth])?, page: columns[nth].page })))
             .collect();
         let at: Vec<At> = present.iter().map(|&(_, at)| at).collect();
         self.media.read(&at, &mut |nth, found| {
-            let member = &mut members[present[nth].0];
-            member.read = Some(found.map_or_else(
+            let column = &mut columns[present[nth].0];
+            column.read = Some(found.map_or_else(
                 |outcome| outcome,
                 |content| {
-                    self.pages[member.number as usize].copy_from_slice(content);
+                    self.pages[column.number as usize].copy_from_slice(content);
                     Outcome::Done
                 },
             ));
         });
         self.checked.pages += at.len() as u64;
-        self.checked.absent += (members.len() - at.len()) as u64;
+        self.checked.absent += (columns.len() - at.len()) as u64;
     }
 
     /// Reads the copy of a summary that lies in `slot`: what it tells.
@@ -338,9 +338,9 @@ impl Check<'_> {
         told
     }
 
-    fn has_checksum(&self, member: &Member) -> bool {
-        let is_right = |checksum| crc32c(&self.pages[member.number as usize]) == checksum;
-        member.checksum.is_none_or(is_right)
+    fn has_checksum(&self, column: &Column) -> bool {
+        let is_right = |checksum| crc32c(&self.pages[column.number as usize]) == checksum;
+        column.checksum.is_none_or(is_right)
     }
 
     /// Makes the members of `lost` from the others; false if they are too many for that.

@@ -22,11 +22,11 @@ pub(super) fn rows(found: &Found, geometry: &Geometry) -> Late {
         let element = u32::from(entry.element);
         let (group, page) = (geometry.group_of(element), entry.page);
         let place = geometry.place(geometry.row_of(group, page));
-        let mut parity = geometry.data..geometry.members;
+        let mut parity = geometry.data..geometry.columns;
         if let Some(image) = image.filter(|_| entry.kind == RedoKind::Before) {
             let row = late.entry((group, page)).or_default();
             row.entry(element).or_insert_with(|| image.clone());
-        } else if parity.any(|member| geometry.element(place, member) == entry.element) {
+        } else if parity.any(|column| geometry.element(place, column) == entry.element) {
             late.remove(&(group, page));
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn cover(
     let changes = found.changes(site.geometry);
     let header_pages = site.layout.header_pages();
     let taken = |record: &Record| (record.header.first, header_pages + record.header.images());
-    let mut ring = Ring::new(site.layout.journal.pages, header_pages, site.geometry.members)
+    let mut ring = Ring::new(site.layout.journal.pages, header_pages, site.geometry.columns)
         .with(newest.tail, found.records.iter().map(taken));
     for ((group, page), before) in late {
         let row = Row { page, place: site.geometry.place(site.geometry.row_of(group, page)), before };
@@ -92,10 +92,10 @@ impl Row {
             let (group, position) = geometry.position_of(element);
             changes.checksum(table, (group, self.page, position))
         };
-        let elements: Vec<(u32, usize)> = (0..geometry.members)
-            .map(|member| {
-                let index = geometry.code_index(self.place, member) as usize;
-                (geometry.element(self.place, member).into(), index)
+        let elements: Vec<(u32, usize)> = (0..geometry.columns)
+            .map(|column| {
+                let index = geometry.code_index(self.place, column) as usize;
+                (geometry.element(self.place, column).into(), index)
             })
             .collect();
         // First what parity covers, as the code numbers it.
@@ -138,8 +138,8 @@ impl Row {
         checksum: impl Fn(u32) -> u32,
     ) -> Record {
         let (mut entries, mut images) = (Vec::new(), Vec::new());
-        for (member, page) in (geometry.data..).zip(parity) {
-            let element = geometry.element(self.place, member);
+        for (column, page) in (geometry.data..).zip(parity) {
+            let element = geometry.element(self.place, column);
             let is_missing = newest.missing >> element & 1 != 0;
             let (_, position) = geometry.position_of(element.into());
             entries.push(RedoEntry {

@@ -111,7 +111,7 @@ pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, lost: &[u32], c
         let (group, _) = table.locate(page);
         for row in table.rows(page) {
             let known = checksums_of_row(site, (group, row), code);
-            for position in 0..site.geometry.members {
+            for position in 0..site.geometry.columns {
                 let checksum = known.as_ref().map_or(table.of_nothing(), |known| known[position as usize]);
                 table.set(group, row, position, checksum);
             }
@@ -123,12 +123,12 @@ pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, lost: &[u32], c
 fn checksums_of_row(site: &mut Site<'_>, (group, page): (u32, u32), code: &Code) -> Option<Vec<u32>> {
     let geometry = site.geometry;
     let place = geometry.place(geometry.row_of(group, page));
-    let mut row = vec![vec![0; site.page_bytes()]; geometry.members as usize];
+    let mut row = vec![vec![0; site.page_bytes()]; geometry.columns as usize];
     let mut index_of = vec![0; row.len()];
     let mut lost = 0u64;
-    for member in 0..geometry.members {
-        let element = geometry.element(place, member).into();
-        let index = geometry.code_index(place, member) as usize;
+    for column in 0..geometry.columns {
+        let element = geometry.element(place, column).into();
+        let index = geometry.code_index(place, column) as usize;
         index_of[geometry.position_of(element).1 as usize] = index;
         match site.at(element, place.page).and_then(|at| site.read(&[at]).pop().flatten()) {
             Some(content) => row[index] = content,

@@ -27,11 +27,11 @@ pub(super) fn create(
     media: &mut dyn Media,
 ) -> Result<(), OpenError> {
     // Of a batch there are the copies of its summary, slots that are passed over, and a stripe over all members.
-    let (members, parity) = (geometry.members, geometry.parity());
-    let (room, slots) = (summary::room(elements.page_bytes), members + 2 * parity + 1);
+    let (columns, parity) = (geometry.columns, geometry.parity());
+    let (room, slots) = (summary::room(elements.page_bytes), columns + 2 * parity + 1);
     if room < slots {
         return Err(OpenError::Refused(format!(
-            "a summary in a page of {} bytes has room for {room} slots, and without {parity} of {members} elements a group a \
+            "a summary in a page of {} bytes has room for {room} slots, and without {parity} of {columns} elements a group a \
              stripe takes up to {slots}; use fewer elements a group, or larger pages",
             elements.page_bytes
         )));

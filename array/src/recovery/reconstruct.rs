@@ -400,7 +400,7 @@ impl Remains<'_> {
         blanks: &[u16],
         (segment, first, generation): (u32, u32, Option<u32>),
     ) -> Option<Batch> {
-        let slots = model.segment_rows * self.geometry.members;
+        let slots = model.segment_rows * self.geometry.columns;
         let mut newest: Option<Batch> = None;
         for slot in (first..first + 2 * self.geometry.parity() + 1).filter(|&slot| slot < slots) {
             let (element, page) = self.element(model, (segment, slot));
@@ -457,7 +457,7 @@ impl Remains<'_> {
         for group in 0..groups {
             let is_told = |row: &u32| {
                 let is_written =
-                    || (0..layout.members).any(|position| table.get(group, *row, position) != zeros);
+                    || (0..layout.columns).any(|position| table.get(group, *row, position) != zeros);
                 !changed.contains(row) && is_written()
             };
             let pages = found.keys().filter(|&&page| table.locate(page).0 == group);
@@ -466,7 +466,7 @@ impl Remains<'_> {
             for &row in written.iter().step_by(step as usize) {
                 let entry =
                     |position| (self.geometry.element_at(group, position), table.get(group, row, position));
-                rows.push((layout.data.first + row, (0..layout.members).map(entry).collect()));
+                rows.push((layout.data.first + row, (0..layout.columns).map(entry).collect()));
             }
         }
         rows

@@ -131,9 +131,9 @@ impl Found<'_> {
     pub(super) fn element(&self, segment: u32, slot: u32) -> (u16, u32) {
         let geometry = self.geometry;
         let group = segment % geometry.groups;
-        let member = slot % geometry.members;
-        let element = geometry.base(group) + member * geometry.stride;
-        let row = segment / geometry.groups * self.superblock.segment_rows + slot / geometry.members;
+        let column = slot % geometry.columns;
+        let element = geometry.base(group) + column * geometry.stride;
+        let row = segment / geometry.groups * self.superblock.segment_rows + slot / geometry.columns;
         (element as u16, self.superblock.data.first + row)
     }
 
@@ -141,7 +141,7 @@ impl Found<'_> {
     /// of one segment in order.
     pub(super) fn walk(&mut self, checkpoint: &Checkpoint, named: &mut dyn FnMut(&Summary<'_>)) -> Walk {
         let mut walk = Walk::default();
-        let slots = self.superblock.segment_rows * self.geometry.members;
+        let slots = self.superblock.segment_rows * self.geometry.columns;
         let begin = |segment| Head { segment, first: 0, nth: 0, generation: None };
         let mut begins = (0..self.superblock.segments()).map(begin);
         let mut heads = Vec::with_capacity(ROUND_PAGES);
@@ -194,7 +194,7 @@ impl Found<'_> {
     ) -> Option<(Summary<'page>, bool)> {
         let summary = Summary::parse(page).ok()?;
         let header = summary.header;
-        let slots = self.superblock.segment_rows * self.geometry.members;
+        let slots = self.superblock.segment_rows * self.geometry.columns;
         let is_here = header.array == self.superblock.array
             && (header.segment, header.first) == (segment, first)
             && generation.is_none_or(|before| header.generation == before)
@@ -254,7 +254,7 @@ impl Found<'_> {
                 stripe = Some((0, 0, 0));
             }
             let Some((data, parities, elements)) = &mut stripe else { return false };
-            let element = 1 << (slot % geometry.members);
+            let element = 1 << (slot % geometry.columns);
             let is_new = *elements & element == 0 && (parity == 0 || *parities & parity == 0);
             *data += u32::from(parity == 0);
             *parities |= parity;

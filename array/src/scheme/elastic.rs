@@ -76,7 +76,7 @@ impl Scheme {
         self.hotness.check(geometry.pages()).or_else(|(key, value, reason)| refuse(key, &value, reason))?;
         self.check_classes(elements)?;
         let summary = self.summary_room(elements.page_bytes);
-        if summary.is_some_and(|room| room < geometry.members + geometry.parity() + 1) {
+        if summary.is_some_and(|room| room < geometry.columns + geometry.parity() + 1) {
             let reason = "needs pages that can hold the summary of a stripe; use fewer elements a group, or larger pages";
             return refuse("metadata", &"\"on\"", reason);
         }

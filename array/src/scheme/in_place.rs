@@ -84,7 +84,7 @@ impl Scheme {
         let shape = InPlaceShape {
             page_bytes: elements.page_bytes,
             pages: elements.pages,
-            members: geometry.members,
+            columns: geometry.columns,
             copies: geometry.parity() + 1,
             chunk_pages: geometry.chunk_pages,
         };

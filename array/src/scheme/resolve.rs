@@ -445,7 +445,7 @@ mod tests {
                 "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'parity-logging'"
             );
             let scheme = Scheme::from_toml("test", &text).unwrap();
-            assert_eq!(scheme.resolve(&ELEMENTS, true).unwrap().members, members);
+            assert_eq!(scheme.resolve(&ELEMENTS, true).unwrap().columns, members);
         }
     }
 

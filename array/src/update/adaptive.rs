@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
-use super::{Choice, Cost, ElementState, Reason, Routine, members};
+use super::{Choice, Cost, ElementState, Reason, Routine, columns};
 
 /// What T_GC is of an element that collects garbage; that of others is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,9 +44,9 @@ pub(super) fn choose(
 fn cost(choice: &Choice<'_>, mask: u64, tgc: Tgc, state: &impl ElementState) -> Cost {
     let Choice { geometry, place, loads, times, old, .. } = *choice;
     let mut cost = Cost::default();
-    for member in members(mask) {
-        let element = geometry.element(place, member);
-        let own = state.read_ns(element, place.page, old >> member & 1 != 0);
+    for column in columns(mask) {
+        let element = geometry.element(place, column);
+        let own = state.read_ns(element, place.page, old >> column & 1 != 0);
         let (queued, own) = read_times(times.read_ns(element), own);
         let gc = match tgc {
             Tgc::Average => state.gc_average_ns(element),

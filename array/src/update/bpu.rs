@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Choice, Cost, Reason, Routine};
 use crate::geometry::Geometry;
-use crate::update::members;
+use crate::update::columns;
 
 /// What a queued read and a queued write weigh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
     };
     let load =
         |element: usize| read * u64::from(loads.reads[element]) + write * u64::from(loads.writes[element]);
-    let group = (place.base as usize..).step_by(geometry.stride as usize).take(geometry.members as usize);
+    let group = (place.base as usize..).step_by(geometry.stride as usize).take(geometry.columns as usize);
     let sum: u64 = group.map(load).sum();
     let rmw = heaviest(choice.rmw, geometry, choice, load);
     let rcw = heaviest(choice.rcw, geometry, choice, load);
@@ -54,7 +54,7 @@ pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
     let page = u64::from(choice.page_bytes) * READ;
     let threshold = |weight: u64| weight * read * UNIT;
     let (fewer_routine, fewer_reason) = fewer(choice);
-    let count = u64::from(geometry.members);
+    let count = u64::from(geometry.columns);
     let is_skewed = rmw.abs_diff(rcw) * page >= threshold(SKEW);
     let (rmw_reads, rcw_reads) = (choice.rmw.count_ones(), choice.rcw.count_ones());
     let (routine, reason) = if sum * page >= threshold(HEAVY) * count {
@@ -77,7 +77,7 @@ pub(super) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
 
 #[inline]
 fn heaviest(mask: u64, geometry: &Geometry, choice: &Choice<'_>, load: impl Fn(usize) -> u64) -> u64 {
-    let loads = members(mask).map(|member| load(geometry.element(choice.place, member) as usize));
+    let loads = columns(mask).map(|column| load(geometry.element(choice.place, column) as usize));
     loads.max().unwrap_or(0)
 }
 

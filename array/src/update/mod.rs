@@ -19,7 +19,7 @@ use crate::geometry::{Geometry, Place};
 use crate::loads::Loads;
 use crate::times::CellTimes;
 
-pub(crate) use crate::controller_members as members;
+pub(crate) use crate::controller_columns as columns;
 pub use adaptive::Tgc;
 pub use baseline::Tie;
 pub use bpu::Weights;

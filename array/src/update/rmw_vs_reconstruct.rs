@@ -18,7 +18,7 @@ pub(super) const POINT: Share = Share(500_000);
 #[inline]
 pub(super) fn choose(choice: &Choice<'_>, point: Share) -> (Routine, Reason) {
     let touched = u64::from(choice.updated.count_ones());
-    if touched < point.of(choice.geometry.members.into()) {
+    if touched < point.of(choice.geometry.columns.into()) {
         (Routine::Rmw, Reason::FewTouched)
     } else {
         (Routine::Rcw, Reason::ManyTouched)
@@ -31,10 +31,10 @@ mod tests {
     use crate::update::tests::Setting;
     use crate::update::{Tie, baseline};
 
-    /// Of `members`, the last of them parity, the first `touched` are written whole.
-    fn decide(members: u32, touched: u32, point: Share) -> (Routine, Routine) {
-        let setting = Setting::new(members, 4096, &vec![0; members as usize], &vec![0; members as usize]);
-        let (data, parity) = ((1 << (members - 1)) - 1, 1 << (members - 1));
+    /// Of `columns`, the last of them parity, the first `touched` are written whole.
+    fn decide(columns: u32, touched: u32, point: Share) -> (Routine, Routine) {
+        let setting = Setting::new(columns, 4096, &vec![0; columns as usize], &vec![0; columns as usize]);
+        let (data, parity) = ((1 << (columns - 1)) - 1, 1 << (columns - 1));
         let updated = (1 << touched) - 1;
         let mut choice = setting.choice(updated | parity, data & !updated);
         choice.updated = updated;
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn rmw_is_for_fewer_disks_than_the_share_of_the_group_rounded_down() {
         // 4 disks: half are 2. 5 disks: still 2. 3 disks: 1, so that there is never an RMW.
-        let of = |members, touched| decide(members, touched, POINT).0;
+        let of = |columns, touched| decide(columns, touched, POINT).0;
         assert_eq!([of(4, 1), of(4, 2)], [Routine::Rmw, Routine::Rcw]);
         assert_eq!([of(5, 1), of(5, 2), of(5, 3)], [Routine::Rmw, Routine::Rcw, Routine::Rcw]);
         assert_eq!(of(3, 1), Routine::Rcw);
@@ -62,10 +62,10 @@ mod tests {
 
     #[test]
     fn at_one_half_whole_pages_take_the_routine_of_fewest_pre_reads() {
-        for members in 3..=32 {
-            for touched in 1..members - 1 {
-                let (ours, baseline) = decide(members, touched, POINT);
-                assert_eq!(ours, baseline, "{touched} of {members}");
+        for columns in 3..=32 {
+            for touched in 1..columns - 1 {
+                let (ours, baseline) = decide(columns, touched, POINT);
+                assert_eq!(ours, baseline, "{touched} of {columns}");
             }
         }
     }

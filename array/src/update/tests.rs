@@ -31,8 +31,8 @@ impl Setting {
         };
         let geometry = Geometry::new(&shape).expect("a geometry");
         let place = geometry.place(0);
-        let members = 0..elements;
-        let elements: Vec<u32> = members.map(|member| geometry.element(place, member).into()).collect();
+        let columns = 0..elements;
+        let elements: Vec<u32> = columns.map(|column| geometry.element(place, column).into()).collect();
         assert!(elements.is_sorted(), "{elements:?}");
         let loads = Loads { reads: reads.to_vec(), writes: writes.to_vec(), busy: 0 };
         Self { times: CellTimes::new(geometry.elements), geometry, place, page_bytes, loads }

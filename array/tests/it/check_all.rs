@@ -47,9 +47,9 @@ fn check(scheme: &str, disk: &Disk) -> (Checked, Vec<Trouble>) {
 fn stripe_of(host: &Host, chunk: u64) -> Vec<(u16, u32, Option<u64>)> {
     let place = host.array.chunk_in_log(chunk).expect("it was written");
     let stripes = host.array.stripes();
-    let its = stripes.iter().find(|stripe| stripe.members.iter().any(|member| (member.1, member.2) == place));
+    let its = stripes.iter().find(|stripe| stripe.columns.iter().any(|column| (column.1, column.2) == place));
     its.expect("it is in a stripe")
-        .members
+        .columns
         .iter()
         .map(|&(_, element, page, chunk)| (element, page, chunk))
         .collect()
@@ -91,7 +91,7 @@ fn a_page_that_is_not_what_was_written_is_named_and_decodes() {
 fn of_more_damage_than_parity_bears_the_chunks_are_named() {
     let mut host = written(RAID5, 5);
     let stripe = stripe_of(&host, 33);
-    let (data, parity): (Vec<_>, Vec<_>) = stripe.into_iter().partition(|member| member.2.is_some());
+    let (data, parity): (Vec<_>, Vec<_>) = stripe.into_iter().partition(|column| column.2.is_some());
     rot(&mut host, data[0].0, data[0].1);
     rot(&mut host, parity[0].0, parity[0].1);
     let (checked, troubles) = check(RAID5, &host.disk());
@@ -136,7 +136,7 @@ fn two_bad_pages_decode_with_two_parities() {
 fn parity_that_is_not_that_of_its_data_is_found() {
     let mut host = written(RAID5, 5);
     let stripe = stripe_of(&host, 12);
-    let &(element, page, _) = stripe.iter().find(|member| member.2.is_none()).expect("it has parity");
+    let &(element, page, _) = stripe.iter().find(|column| column.2.is_none()).expect("it has parity");
     let before = crc32c(&host.disk().elements[usize::from(element)].pages[page as usize]);
     rot(&mut host, element, page);
     let after = crc32c(&host.disk().elements[usize::from(element)].pages[page as usize]);

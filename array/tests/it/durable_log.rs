@@ -444,7 +444,7 @@ fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
     let stripes = host.array.stripes();
     // A chunk, the parity of another stripe, and a whole element's share of a third.
     for (stripe, member) in [(0, 0), (5, 3), (9, 1)] {
-        let (_, element, page, _) = stripes[stripe].members[member];
+        let (_, element, page, _) = stripes[stripe].columns[member];
         host.disk().elements[element as usize].pages[page as usize][100] ^= 0x10;
     }
     let first = host.scrub();

@@ -62,14 +62,14 @@ fn invariant_a_a_flush_closes_the_stripe_short_and_with_parity_on_elements_of_it
     (8..11).for_each(|chunk| host.write(chunk, 1));
     host.flush();
     let stripes = host.array.stripes();
-    let widths: Vec<usize> = stripes.iter().map(|stripe| stripe.members.len()).collect();
+    let widths: Vec<usize> = stripes.iter().map(|stripe| stripe.columns.len()).collect();
     assert_eq!(widths, [2, 3, 3, 2], "one and P, two and P; without an element two and P, and one and P");
     for stripe in &stripes {
-        let elements: BTreeSet<u16> = stripe.members.iter().map(|member| member.1).collect();
-        assert_eq!(elements.len(), stripe.members.len(), "each on an element of its own");
-        assert!(stripe.members.iter().any(|member| member.3.is_none()), "with parity");
+        let elements: BTreeSet<u16> = stripe.columns.iter().map(|member| member.1).collect();
+        assert_eq!(elements.len(), stripe.columns.len(), "each on an element of its own");
+        assert!(stripe.columns.iter().any(|member| member.3.is_none()), "with parity");
     }
-    assert!(stripes[2..].iter().flat_map(|stripe| &stripe.members).all(|member| member.1 != 0));
+    assert!(stripes[2..].iter().flat_map(|stripe| &stripe.columns).all(|member| member.1 != 0));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_bears_losses_and_tell_all_
         let newest = on.keys().next_back().copied().unwrap_or_default();
         assert_eq!(on[&newest].len(), copies, "copies on elements of their own");
         for stripe in host.array.stripes() {
-            for (_, element, page, chunk) in stripe.members {
+            for (_, element, page, chunk) in stripe.columns {
                 let Some(chunk) =
                     chunk.filter(|&chunk| host.array.chunk_in_log(chunk) == Some((element, page)))
                 else {
@@ -365,7 +365,7 @@ fn invariant_d_a_segment_in_which_something_was_dropped_is_opened_under_a_genera
     let (segment, dropped) = newest(&mut host);
     let stripes = host.array.stripes();
     let superblock = superblock(&mut host);
-    for (_, element, page, _) in stripes.iter().flat_map(|stripe| &stripe.members) {
+    for (_, element, page, _) in stripes.iter().flat_map(|stripe| &stripe.columns) {
         if (page - superblock.data.first) / superblock.segment_rows == segment {
             host.disk().elements[*element as usize].pages[*page as usize].fill(0x5a);
         }

@@ -62,13 +62,13 @@ fn a_chunk_that_is_lost_stays_so_and_where_it_is_when_what_was_beside_it_is_coll
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, 9));
     host.flush();
-    let stripe: Vec<_> = host.array.stripes().swap_remove(0).members;
-    let kept: Vec<u64> = stripe.iter().filter_map(|member| member.3).collect();
+    let stripe: Vec<_> = host.array.stripes().swap_remove(0).columns;
+    let kept: Vec<u64> = stripe.iter().filter_map(|column| column.3).collect();
     for (_, element, page, _) in &stripe[..2] {
         host.disk().elements[*element as usize].pages[*page as usize].fill(0x5a);
     }
     let places: Vec<_> = kept.iter().map(|&chunk| host.array.chunk_in_log(chunk)).collect();
-    let lost: Vec<u64> = stripe[..2].iter().filter_map(|member| member.3).collect();
+    let lost: Vec<u64> = stripe[..2].iter().filter_map(|column| column.3).collect();
     // In no order, so that no segment is ever empty.
     let mut state = 1u64;
     for _ in 0..8 * chunks {

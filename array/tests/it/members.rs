@@ -462,7 +462,7 @@ fn a_journal_that_is_full_while_an_element_is_made_never_stands_still() {
 fn first_row(host: &Host) -> (usize, Vec<usize>) {
     let geometry = host.array.geometry();
     let place = geometry.place(0);
-    let elements = (0..geometry.members).map(|member| geometry.element(place, member).into()).collect();
+    let elements = (0..geometry.columns).map(|member| geometry.element(place, member).into()).collect();
     (place.page as usize, elements)
 }
 

@@ -74,10 +74,10 @@ fn collection_moves_what_counts_when_no_summary_can_be_read() {
 }
 
 /// The stripe of a chunk on element 0 that has all members, and the chunk.
-fn stripe_on_the_first_element(host: &Host, members: usize) -> (StripeView, u64) {
-    let stripes = host.array.stripes().into_iter().filter(|stripe| stripe.members.len() == members);
+fn stripe_on_the_first_element(host: &Host, columns: usize) -> (StripeView, u64) {
+    let stripes = host.array.stripes().into_iter().filter(|stripe| stripe.columns.len() == columns);
     let of_first =
-        |stripe: &StripeView| stripe.members.iter().find_map(|member| member.3.filter(|_| member.1 == 0));
+        |stripe: &StripeView| stripe.columns.iter().find_map(|column| column.3.filter(|_| column.1 == 0));
     stripes
         .filter_map(|stripe| Some((of_first(&stripe)?, stripe)))
         .map(|(chunk, stripe)| (stripe, chunk))
@@ -94,7 +94,7 @@ fn read_with_damage(level: &str, elements: usize, is_flushed: bool, nth: usize) 
     }
     let (stripe, chunk) = stripe_on_the_first_element(&host, elements);
     let others: Vec<(u16, u32)> =
-        stripe.members.iter().filter(|member| member.1 != 0).map(|member| (member.1, member.2)).collect();
+        stripe.columns.iter().filter(|column| column.1 != 0).map(|column| (column.1, column.2)).collect();
     let (element, page) = others[nth];
     host.fail(0);
     host.disk().elements[element as usize].pages[page as usize][9] ^= 4;

@@ -46,9 +46,9 @@ fn written(scheme: &str, elements: usize, chunks: u64) -> Host {
 fn stripe_of(host: &Host, chunk: u64) -> Stripe {
     let place = host.array.chunk_in_log(chunk).expect("it was written");
     let stripes = host.array.stripes();
-    let its = stripes.iter().find(|stripe| stripe.members.iter().any(|member| (member.1, member.2) == place));
-    let members = &its.expect("it is in a stripe").members;
-    members.iter().map(|&(_, element, page, chunk)| (element, page, chunk)).collect()
+    let its = stripes.iter().find(|stripe| stripe.columns.iter().any(|column| (column.1, column.2) == place));
+    let columns = &its.expect("it is in a stripe").columns;
+    columns.iter().map(|&(_, element, page, chunk)| (element, page, chunk)).collect()
 }
 
 /// Changes a bit, another one on each element: together they are not the parity of nothing.
@@ -78,7 +78,7 @@ fn row_of(host: &Host, chunk: u64) -> Vec<(u16, u32)> {
     let (row, _) = host.array.locate(chunk).expect("it has a place");
     let geometry = host.array.geometry();
     let place = geometry.place(row);
-    (0..geometry.members).map(|member| (geometry.element(place, member), place.page)).collect()
+    (0..geometry.columns).map(|column| (geometry.element(place, column), place.page)).collect()
 }
 
 /// While members are absent nobody knows the checksums of their parity, which decoding data does not need.
@@ -121,10 +121,10 @@ fn damaged_pages_that_no_longer_count_are_no_trouble_and_no_rebuild_counts_them(
 fn a_scrub_saves_what_can_be_read_of_a_stripe_that_lost_data_and_counts_the_rest() {
     let mut host = written(LOG, 5, 40);
     let stripe = stripe_of(&host, 17);
-    let data: Vec<_> = stripe.into_iter().filter(|member| member.2.is_some()).collect();
+    let data: Vec<_> = stripe.into_iter().filter(|column| column.2.is_some()).collect();
     assert_eq!(data.len(), 4, "a full stripe");
     data[..2].iter().for_each(|&(element, page, _)| rot(&mut host, (element, page)));
-    let lost: BTreeSet<u64> = data[..2].iter().filter_map(|member| member.2).collect();
+    let lost: BTreeSet<u64> = data[..2].iter().filter_map(|column| column.2).collect();
     let counts = host.scrub();
     assert_eq!((counts.lost, counts.repaired), (2, 0));
     host.flush();
@@ -142,7 +142,7 @@ fn a_scrub_saves_what_can_be_read_of_a_stripe_that_lost_data_and_counts_the_rest
 fn only_a_scrub_that_reads_everything_and_finds_nothing_lost_ends_the_count_of_a_rebuild() {
     let mut host = written(LOG, 5, 40);
     let stripe = stripe_of(&host, 17);
-    let data: Vec<_> = stripe.into_iter().filter(|member| member.2.is_some()).collect();
+    let data: Vec<_> = stripe.into_iter().filter(|column| column.2.is_some()).collect();
     rot(&mut host, (data[0].0, data[0].1));
     replace(&mut host, data[1].0);
     assert_eq!(host.array.rebuild_lost(), 1);
@@ -152,7 +152,7 @@ fn only_a_scrub_that_reads_everything_and_finds_nothing_lost_ends_the_count_of_a
     assert_eq!(host.array.rebuild_lost(), 1, "one that was stopped proves nothing");
     assert_eq!(host.scrub().lost, 2);
     assert_eq!(host.array.rebuild_lost(), 1);
-    data[..2].iter().filter_map(|member| member.2).for_each(|chunk| host.write(chunk, 99));
+    data[..2].iter().filter_map(|column| column.2).for_each(|chunk| host.write(chunk, 99));
     host.flush();
     assert_eq!(host.scrub().lost, 0);
     assert_eq!(host.array.rebuild_lost(), 0);
@@ -167,7 +167,7 @@ fn a_rebuild_that_meets_damage_which_it_reads_around_is_followed_by_a_scrub() {
             true => (row_of(&host, 13)[0], row_of(&host, 13)[1].0),
             false => {
                 let stripe = stripe_of(&host, 13);
-                let mut data = stripe.iter().filter(|member| member.2.is_some());
+                let mut data = stripe.iter().filter(|column| column.2.is_some());
                 let mut next = || *data.next().expect("it has several");
                 let ((element, page, _), (gone, ..)) = (next(), next());
                 ((element, page), gone)
@@ -191,7 +191,7 @@ fn what_is_written_without_a_member_has_checksums_of_its_parity() {
     host.flush();
     let parities: Vec<(u16, u32)> = (10..50)
         .flat_map(|chunk| stripe_of(&host, chunk))
-        .filter(|member| member.2.is_none())
+        .filter(|column| column.2.is_none())
         .map(|(element, page, _)| (element, page))
         .collect();
     for (element, page) in parities {

@@ -4,7 +4,7 @@ use super::axes::{AXES, COUNT};
 use super::{At, Combination};
 
 /// The most members of all axes together, which fit a mask.
-const MEMBERS_MAX: usize = u128::BITS as usize;
+const COLUMNS_MAX: usize = u128::BITS as usize;
 
 /// Numbers members of all axes through.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ impl Numbers {
             *first = numbers.count;
             numbers.count += AXES[axis].members.len();
         }
-        assert!(numbers.count <= MEMBERS_MAX, "widen the masks of members");
+        assert!(numbers.count <= COLUMNS_MAX, "widen the masks of members");
         numbers
     }
 

@@ -39,7 +39,7 @@ pub fn case(space: &Space, combination: &Combination, seed: u64) -> Result<Case,
     if let Some(why) = space.why(combination) {
         return Err(why.to_string());
     }
-    let number = combination.0.iter().fold(0, |number, &member| number << 4 | u64::from(member));
+    let number = combination.0.iter().fold(0, |number, &choice| number << 4 | u64::from(choice));
     let mut draw = Draw(Prng::stream(seed, number));
     let found = (0..ATTEMPTS).find_map(|_| attempt(space, combination, seed, &mut draw));
     found.ok_or_else(|| format!("no device in {ATTEMPTS} can be what {combination} needs"))
@@ -48,8 +48,8 @@ pub fn case(space: &Space, combination: &Combination, seed: u64) -> Result<Case,
 fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw) -> Option<Case> {
     let mut scheme = space.scheme(combination);
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
-    let members = members(draw, &scheme);
-    let elements = members * scheme.geometry.groups + scheme.log_elements();
+    let columns = columns(draw, &scheme);
+    let elements = columns * scheme.geometry.groups + scheme.log_elements();
     let layout = storm::layout_of(draw, combination.level(), elements);
     let mut device = device::device(draw, layout, elements)?;
     if is_log {
@@ -61,7 +61,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     }
     device.validate().ok()?;
     let page_bytes = device.geometry.page_bytes.0;
-    settings(draw, &mut scheme, members, page_bytes);
+    settings(draw, &mut scheme, columns, page_bytes);
     let mut case = Case {
         seed,
         elements: layout,
@@ -108,7 +108,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
 }
 
 /// Elements of a group.
-fn members(draw: &mut Draw, scheme: &Scheme) -> u32 {
+fn columns(draw: &mut Draw, scheme: &Scheme) -> u32 {
     let least = match scheme.geometry.level {
         Raid::Raid0 => return draw.between(1, 6) as u32,
         Raid::Raid5 | Raid::Raid6 => 2 + scheme.geometry.level.parity(),
@@ -125,7 +125,7 @@ fn preempt(draw: &mut Draw, device: &mut DeviceSpec) {
 }
 
 /// The keys that no member sets.
-fn settings(draw: &mut Draw, scheme: &mut Scheme, members: u32, page_bytes: u64) {
+fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64) {
     let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
     if !is_log {
         let chunk = Bytes(page_bytes * draw.one_of(&[1, 1, 2, 3, 4]));
@@ -136,7 +136,7 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, members: u32, page_bytes: u64)
     scheme.code.prime = storm::prime(draw, scheme.code.kind);
     storm::bounds(draw, scheme);
     if scheme.parity.window != WindowSize::default() {
-        storm::window(draw, scheme, members);
+        storm::window(draw, scheme, columns);
     }
     match scheme.placement.first_writes {
         FirstWrites::InPlace if is_log => storm::memory(draw, &mut scheme.placement),

@@ -112,7 +112,7 @@ impl Run<'_> {
     /// A volatile cache is empty after a loss of power.
     fn cache_is_empty(&self) -> Result<(), String> {
         let array = &self.simulation.array;
-        match (0..array.geometry().rows()).find(|&row| array.cached_members(row) != 0) {
+        match (0..array.geometry().rows()).find(|&row| array.cached_columns(row) != 0) {
             Some(row) => {
                 Err(format!("a volatile cache still has content of row {row} after a loss of power"))
             }
@@ -136,7 +136,7 @@ impl Run<'_> {
         };
         // Of pages that leave a cache one by one some are on their elements, and the others go with the cache.
         let is_leaving = array.covered_in_cache(row) != 0;
-        array.is_stale(row) || is_leaving || (0..geometry.members).any(is_changing)
+        array.is_stale(row) || is_leaving || (0..geometry.columns).any(is_changing)
     }
 
     /// Notes which rows are whole again while things are made right; when that is over, everything that is durable must be there.

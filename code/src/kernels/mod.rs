@@ -76,7 +76,7 @@ macro_rules! dispatch {
 }
 
 /// A row has at most this many members, since masks of members are 64 bits.
-pub(crate) const MEMBERS_MAX: usize = 64;
+pub(crate) const COLUMNS_MAX: usize = 64;
 
 /// What [`pq_solve`] makes: the syndromes of P and of Q, each times its factor.
 pub(crate) struct Output<'a> {
@@ -87,8 +87,8 @@ pub(crate) struct Output<'a> {
 const ONE_LENGTH: &str = "members of a stripe have one length";
 
 /// Room on the stack for the addresses of members.
-type Places = [MaybeUninit<*const u8>; MEMBERS_MAX];
-const NO_PLACES: Places = [const { MaybeUninit::uninit() }; MEMBERS_MAX];
+type Places = [MaybeUninit<*const u8>; COLUMNS_MAX];
+const NO_PLACES: Places = [const { MaybeUninit::uninit() }; COLUMNS_MAX];
 
 /// The first `count` places.
 ///
@@ -124,7 +124,7 @@ fn addresses_or_null<'p, S: Deref<Target = [u8]>>(
     members: &[S],
     length: usize,
 ) -> &'p [*const u8] {
-    assert!(members.len() <= MEMBERS_MAX, "a row has at most {MEMBERS_MAX} members");
+    assert!(members.len() <= COLUMNS_MAX, "a row has at most {COLUMNS_MAX} members");
     for (place, member) in places.iter_mut().zip(members) {
         assert!(member.is_empty() || member.len() == length, "{ONE_LENGTH}");
         place.write(if member.is_empty() { std::ptr::null() } else { member.as_ptr() });
@@ -155,14 +155,14 @@ impl Kernels {
         let sources_now = addresses(&mut places, &mut sources, target.len());
         // SAFETY: every source has the target's length, and the processor the level.
         unsafe { dispatch!(self, xor_of(target.as_mut_ptr(), sources_now, target.len())) };
-        if sources_now.len() == MEMBERS_MAX {
+        if sources_now.len() == COLUMNS_MAX {
             self.xor_add(target, sources);
         }
     }
 
     /// Member `index` becomes the sum of the others.
     pub(crate) fn xor_of_others(self, members: &mut [&mut [u8]], index: usize) {
-        assert!(members.len() <= MEMBERS_MAX, "a row has at most {MEMBERS_MAX} members");
+        assert!(members.len() <= COLUMNS_MAX, "a row has at most {COLUMNS_MAX} members");
         let target = std::mem::take(&mut members[index]);
         let (mut places, mut count, length) = (NO_PLACES, 0, target.len());
         for (other, member) in members.iter().enumerate() {
@@ -183,7 +183,7 @@ impl Kernels {
             let sources_now = addresses(&mut places, &mut sources, target.len());
             // SAFETY: every source has the target's length, and the processor the level.
             unsafe { dispatch!(self, xor_add(target.as_mut_ptr(), sources_now, target.len())) };
-            if sources_now.len() < MEMBERS_MAX {
+            if sources_now.len() < COLUMNS_MAX {
                 return;
             }
         }
@@ -194,7 +194,7 @@ impl Kernels {
         assert_eq!(p.len(), q.len(), "{ONE_LENGTH}");
         let mut places = NO_PLACES;
         let sources = addresses(&mut places, &mut data.iter().copied(), p.len());
-        assert_eq!(sources.len(), data.len(), "a row has at most {MEMBERS_MAX} members");
+        assert_eq!(sources.len(), data.len(), "a row has at most {COLUMNS_MAX} members");
         // SAFETY: every member has the length of P.
         unsafe { dispatch!(self, pq_of(p.as_mut_ptr(), q.as_mut_ptr(), sources, p.len())) };
     }

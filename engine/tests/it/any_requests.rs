@@ -35,7 +35,7 @@ enum Failing {
 struct Setting {
     scheme: String,
     elements: u32,
-    members: u32,
+    columns: u32,
     pages: u32,
     page_bytes: u32,
     window: u32,
@@ -52,11 +52,11 @@ struct Setting {
 impl Setting {
     /// Whether the array bears the loss of `element` beside those that `failed`. A log belongs to every group.
     fn bears(&self, failed: &[u16], element: u16) -> bool {
-        let groups = (self.elements - self.logs) / self.members;
+        let groups = (self.elements - self.logs) / self.columns;
         let group = |element: u16| match u32::from(element) {
-            log if log >= groups * self.members => groups,
+            log if log >= groups * self.columns => groups,
             element if self.stride > 1 => element % groups,
-            element => element / self.members,
+            element => element / self.columns,
         };
         let lost = |wanted: u32| failed.iter().filter(|&&other| group(other) == wanted).count();
         let in_log = failed.iter().filter(|&&other| group(other) >= groups).count();
@@ -165,7 +165,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         select(vec!["0ns", "5us"]),
     );
     (geometry, policies, cache, run).prop_map(move |(geometry, policies, cache, run)| {
-        let ((level, parity, code), members, groups, chunk_pages, rotation, rotate_every) = geometry;
+        let ((level, parity, code), columns, groups, chunk_pages, rotation, rotate_every) = geometry;
         let (update, (order, late, after_data), lookahead, plans, requests, persistence, wait, latency) =
             policies;
         let (page_bytes, window, seed, log, is_apart, (dispatch, read)) = run;
@@ -175,14 +175,14 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
             .replace("1 pages", &format!("{page_bytes}B"));
         let (policy, chunks, destaging, survives, access) = cache;
         // One element fewer for one parity chunk fewer.
-        let members = members - u32::from(parity < 2);
+        let columns = columns - u32::from(parity < 2);
         let is_logging = parity > 0 && !log.is_empty();
         let logs = if is_logging { parity } else { 0 };
         let (placement, log) =
             if is_logging { ("parity-logging", format!("[log]\n{log}")) } else { ("in-place", String::new()) };
         let late = if parity > 0 && !is_logging { late } else { "0" };
         let acknowledge = if parity > 0 && after_data { "after-data" } else { "after-parity" };
-        let plans = if late == "0" { plans } else { plans.max(members) };
+        let plans = if late == "0" { plans } else { plans.max(columns) };
         let stride = if is_apart && parity > 0 { groups } else { 1 };
         let membership = if stride > 1 { "longest-code-interval" } else { "contiguous" };
         let first_writes = if parity == 0 && first_writes == "encode" { "in-place" } else { first_writes };
@@ -204,9 +204,9 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
              [parity]\nwindow = {late}\nidle = \"20us\"\nacknowledge = \"{acknowledge}\"\n",
             chunk = chunk_pages * page_bytes,
         );
-        let elements = members * groups + logs;
+        let elements = columns * groups + logs;
         let parity = parity as usize;
-        Setting { scheme, elements, members, pages: PAGES, page_bytes, window, seed, parity, gathers, logs, stride }
+        Setting { scheme, elements, columns, pages: PAGES, page_bytes, window, seed, parity, gathers, logs, stride }
     })
 }
 

@@ -59,7 +59,7 @@ impl Case {
         let chunks = one_of(&["1", "3", "20"]);
         // Pages that gather while a write waits for the cache's room gather for as long as that takes.
         let destaging = if first_writes == "gather" { "10000" } else { chunks };
-        let members = if level == "raid6" { 4 } else { 3 } + prng.below(4) as u32;
+        let columns = if level == "raid6" { 4 } else { 3 } + prng.below(4) as u32;
         let groups = 1 + prng.below(2) as u32;
         let page_bytes = 512 << prng.below(4) as u32;
         let chunk = page_bytes << prng.below(3) as u32;
@@ -92,7 +92,7 @@ impl Case {
              [dispatch]\norder = \"{order}\"\n\
              [parity]\nwindow = {window}\nacknowledge = \"{acknowledge}\"\n"
         ));
-        let elements = members * groups;
+        let elements = columns * groups;
         let mut failures = if prng.chance(1, 2) {
             (0..1 + prng.below(3))
                 .map(|_| (prng.below(60) as usize, prng.below(elements.into()) as u16))

@@ -62,14 +62,14 @@ fn situations(geometry: &Geometry) -> Vec<Situation> {
         loads.writes.iter_mut().for_each(|writes| *writes = prng.below(30) as u32);
         let collecting = std::array::from_fn(|_| if prng.chance(1, 4) { 18_400_000 } else { 0 });
         // One to six of seven chunks are updated: with parity RMW reads them, RCW the others.
-        let data = geometry.data_members();
+        let data = geometry.data_columns();
         let updated = loop {
             let mask = prng.below(data);
             if mask != 0 {
                 break mask;
             }
         };
-        let parity = geometry.all_members() & !data;
+        let parity = geometry.all_columns() & !data;
         Situation {
             rmw: updated | parity,
             rcw: data & !updated,
@@ -120,7 +120,7 @@ fn once(policy: &Update, geometry: &Geometry, times: &CellTimes, situations: &[S
         let choice = Choice {
             now: 0,
             row: *row,
-            updated: rmw & geometry.data_members(),
+            updated: rmw & geometry.data_columns(),
             rmw: *rmw,
             rcw: *rcw,
             old: 0,

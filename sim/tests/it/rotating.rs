@@ -107,8 +107,8 @@ proptest! {
             seed,
         };
         let (totals, rows) = run_of(&case);
-        let members = elements / groups;
-        let group = |element: u32| if apart { element % groups } else { element / members };
+        let columns = elements / groups;
+        let group = |element: u32| if apart { element % groups } else { element / columns };
         prop_assert!(most_at_a_time(&rows, group) <= 1);
         prop_assert!(rows.len() > if read_percent == 0 { 50 } else { 0 }, "{} blocks", rows.len());
         let served = totals.requests.reads.count + totals.requests.writes.count;

@@ -118,23 +118,23 @@ fn oracle(stripe: Stripe, filled: bool, requests: &[Request]) -> (Cost, Cost, Co
         let chunks: Vec<u64> = (request.offset / chunk_bytes..end.div_ceil(chunk_bytes)).collect();
         let stripes: BTreeSet<u64> = chunks.iter().map(|chunk| chunk / data).collect();
         for stripe in stripes {
-            let members = || stripe * data..(stripe + 1) * data;
+            let columns = || stripe * data..(stripe + 1) * data;
             let is_touched = |chunk: &u64| chunks.contains(chunk);
             let is_whole =
                 |chunk: &u64| request.offset <= chunk * chunk_bytes && (chunk + 1) * chunk_bytes <= end;
             let holds = |chunk: &u64| filled || written.contains(&(request.volume, *chunk));
             known.parity_writes += parity;
             blind.parity_writes += parity;
-            if members().all(|chunk| is_whole(&chunk)) {
+            if columns().all(|chunk| is_whole(&chunk)) {
                 log.parity_writes += parity;
             } else {
-                let old = members().filter(is_touched).filter(holds).count() as u64;
+                let old = columns().filter(is_touched).filter(holds).count() as u64;
                 log.pre_reads += old;
                 log.log_writes += parity;
-                let parity_there = if members().any(|chunk| holds(&chunk)) { parity } else { 0 };
-                let rest = members().filter(|chunk| !is_whole(chunk));
+                let parity_there = if columns().any(|chunk| holds(&chunk)) { parity } else { 0 };
+                let rest = columns().filter(|chunk| !is_whole(chunk));
                 known.pre_reads += (old + parity_there).min(rest.clone().filter(holds).count() as u64);
-                let touched = members().filter(is_touched).count() as u64;
+                let touched = columns().filter(is_touched).count() as u64;
                 blind.pre_reads += (touched + parity).min(rest.count() as u64);
             }
         }

@@ -1,6 +1,6 @@
 //! Writing stripes: chunks that are due leave controller memory.
 
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::ids::NONE;
@@ -133,7 +133,7 @@ impl<M: Memory> Array<M> {
         // Where a group is as wide as its summaries have room for, slots that are passed over take of that.
         let of_summary =
             durable.map_or(u64::MAX, |durable| batch.unwrap_or(open.next) + u64::from(durable.room));
-        let slots = first..open.end.min(first + u64::from(self.geometry.members)).min(of_summary);
+        let slots = first..open.end.min(first + u64::from(self.geometry.columns)).min(of_summary);
         if !self.any_failed {
             return (slots.end - slots.start) as u32;
         }
@@ -172,7 +172,7 @@ impl<M: Memory> Array<M> {
                 self.plans[plan as usize].row = slot;
             }
             let number = (position + width - rotation) % width;
-            let member = if number < parity {
+            let column = if number < parity {
                 self.elastic_mut().directory.put_parity(slot, number as u8, is_first);
                 self.geometry.data + number
             } else {
@@ -184,7 +184,7 @@ impl<M: Memory> Array<M> {
                 data += 1;
                 data - 1
             };
-            self.elastic_mut().homes_mut(plan)[member as usize] = slot;
+            self.elastic_mut().homes_mut(plan)[column as usize] = slot;
             position += 1;
         }
         self.plans[plan as usize].wanted = u64::MAX >> (64 - count);
@@ -222,7 +222,7 @@ impl<M: Memory> Array<M> {
     /// before it or begins one. Returns what tells the position of parity, and which of those that wait it takes: every so
     /// many-th. A band has full stripes of chunks that are due, and ends with its segment.
     fn next_of_band(&mut self, stream: usize, open: &Open, count: u32, most: u32) -> (u64, u32) {
-        let slots = (open.end - open.next) / u64::from(self.geometry.members);
+        let slots = (open.end - open.next) / u64::from(self.geometry.columns);
         let log = self.elastic_mut();
         let full = log.buffer.queues[stream].due / most;
         let mut band = log.bands[stream];
@@ -236,13 +236,13 @@ impl<M: Memory> Array<M> {
         (band.turn, stride)
     }
 
-    /// Takes the chunk in `place` for `member` of `plan`. Returns the chunk, and the place `stride` places behind it.
-    pub(super) fn take_chunk(&mut self, plan: u32, member: u32, place: u32, stride: u32) -> (u64, u32) {
+    /// Takes the chunk in `place` for `column` of `plan`. Returns the chunk, and the place `stride` places behind it.
+    pub(super) fn take_chunk(&mut self, plan: u32, column: u32, place: u32, stride: u32) -> (u64, u32) {
         let next_place = self.elastic_mut().buffer.pop(place, stride);
-        self.elastic_mut().set_place(plan, member, place);
+        self.elastic_mut().set_place(plan, column, place);
         let waiting = self.elastic().buffer.get(place);
         let (chunk, page, mut node) = (waiting.chunk, waiting.page, waiting.first_request);
-        self.adopt_buffer(plan, member, page);
+        self.adopt_buffer(plan, column, page);
         self.elastic_mut().buffer.get_mut(place).first_request = NONE;
         // Those who wait for the chunk to be durable wait for the plan now.
         while node != NONE {
@@ -277,7 +277,7 @@ impl<M: Memory> Array<M> {
     #[inline]
     pub(in super::super) fn present(&self, plan: u32) -> u64 {
         let homes = self.elastic().homes(plan).iter().enumerate();
-        homes.fold(0, |mask, (member, &slot)| if slot == NOWHERE { mask } else { mask | 1 << member })
+        homes.fold(0, |mask, (column, &slot)| if slot == NOWHERE { mask } else { mask | 1 << column })
     }
 
     /// Of `mask`, the members of the stripe of `plan` on failed elements.
@@ -287,11 +287,11 @@ impl<M: Memory> Array<M> {
         if !self.any_failed && !log.is_rebuilding() {
             return 0;
         }
-        let is_failed = |&member: &u32| {
-            let slot = log.homes(plan)[member as usize];
+        let is_failed = |&column: &u32| {
+            let slot = log.homes(plan)[column as usize];
             slot != NOWHERE && (self.failed[log.element(slot).0 as usize] || log.is_stale(slot))
         };
-        members(mask).filter(is_failed).fold(0, |failed, member| failed | 1 << member)
+        columns(mask).filter(is_failed).fold(0, |failed, column| failed | 1 << column)
     }
 
     /// Steps of a stripe that is written: parity, then everything at once.
@@ -305,7 +305,7 @@ impl<M: Memory> Array<M> {
         let is_survivor = self.stream_of(plan) >= self.elastic().hosts();
         let of_data = if is_survivor { Class::ArrayGcWrite } else { Class::HostWrite };
         let first_parity = self.geometry.data;
-        let class = move |member| if member < first_parity { of_data } else { Class::Parity };
+        let class = move |column| if column < first_parity { of_data } else { Class::Parity };
         let mut targets = present & !failed;
         if self.has_bug(Bug::StripeWithoutParity) {
             targets &= !parity;
@@ -340,14 +340,14 @@ impl<M: Memory> Array<M> {
         let count = mask.count_ones() as u16;
         let base = (plan * self.stride) as usize + first as usize;
         let Some(log) = &self.elastic else { return };
-        for (slot, member) in self.slots[base..base + count as usize].iter_mut().zip(members(mask)) {
-            let (element, page) = log.element(log.homes(plan)[member as usize]);
+        for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
+            let (element, page) = log.element(log.homes(plan)[column as usize]);
             slot.operation = crate::operation::Operation {
                 page,
                 element,
                 kind,
-                class: class(member),
-                member: member as u8,
+                class: class(column),
+                column: column as u8,
                 stream: stream as u8,
                 ..crate::operation::Operation::default()
             };
@@ -365,15 +365,15 @@ impl<M: Memory> Array<M> {
         let gave_up = self.plans[plan as usize].gave_up;
         self.stripe_over(plan);
         let segment = self.elastic().segment_of(self.plans[plan as usize].row);
-        for member in members(wanted) {
+        for column in columns(wanted) {
             // Chunks that go back to where they waited do so last first.
-            let member = if gave_up { wanted.count_ones() - 1 - member } else { member };
+            let column = if gave_up { wanted.count_ones() - 1 - column } else { column };
             let log = self.elastic_mut();
-            let (place, slot) = (log.place(plan, member), log.homes(plan)[member as usize]);
+            let (place, slot) = (log.place(plan, column), log.homes(plan)[column as usize]);
             let chunk = log.buffer.get(place).chunk;
             if gave_up && chunk != NOWHERE {
                 log.buffer.push_first(place);
-                self.disown_buffer(plan, member);
+                self.disown_buffer(plan, column);
                 continue;
             }
             if chunk != NOWHERE {

@@ -25,7 +25,7 @@ impl<M: Memory> Array<M> {
 
     /// Copies of a summary in `group`: enough for one to outlive as many losses as parity bears.
     fn copies_of_group(&self, group: u32) -> u32 {
-        let living = self.geometry.members - self.failed_of_group(group);
+        let living = self.geometry.columns - self.failed_of_group(group);
         let copies = if self.has_bug(Bug::SummaryInOneCopy) { 1 } else { self.geometry.parity() + 1 };
         copies.min(living)
     }
@@ -91,13 +91,13 @@ impl<M: Memory> Array<M> {
 
     /// A stripe that ends before `open.next` was begun in the batch of `stream`, which is closed if it has no room for another.
     pub(super) fn extend_batch(&mut self, stream: usize, open: &Open) {
-        let members = u64::from(self.geometry.members);
+        let columns = u64::from(self.geometry.columns);
         let Some(durable) = self.elastic_mut().durable.as_mut() else { return };
         let room = u64::from(durable.room);
         let Some(batch) = durable.open_batch(stream) else { return };
         batch.end = open.next;
         batch.writing += 1;
-        if open.next == open.end || batch.end - batch.first + members > room {
+        if open.next == open.end || batch.end - batch.first + columns > room {
             self.close_batch(stream);
         }
     }
@@ -127,9 +127,9 @@ impl<M: Memory> Array<M> {
         if !M::CARRIES_DATA || !self.is_kept() {
             return;
         }
-        for member in super::super::members(self.present(plan)) {
-            let slot = self.elastic().homes(plan)[member as usize];
-            let page = self.new_page(plan, member);
+        for column in super::super::columns(self.present(plan)) {
+            let slot = self.elastic().homes(plan)[column as usize];
+            let page = self.new_page(plan, column);
             let checksum = crate::format::crc32c(self.memory.bytes(page));
             if let Some(batch) = self.elastic_mut().durable_mut().batch_of(slot) {
                 batch.note_checksum(slot, checksum);
@@ -161,12 +161,12 @@ impl<M: Memory> Array<M> {
             let living = self.geometry.group(group).enumerate();
             let elements = living
                 .filter(|&(_, element)| !self.failed[element as usize])
-                .fold(0, |mask, (member, _)| mask | 1u64 << member);
+                .fold(0, |mask, (column, _)| mask | 1u64 << column);
             let Some(log) = &self.elastic else { return };
             log.encode_summary(first, elements, self.memory.bytes_mut(page));
         }
         let end = self.elastic_mut().durable_mut().batch_of(first).map_or(first, |batch| batch.end);
-        let limit = end.min(first + u64::from(self.geometry.members));
+        let limit = end.min(first + u64::from(self.geometry.columns));
         let base = (plan * self.stride) as usize;
         let mut count = 0;
         for slot in first..limit {

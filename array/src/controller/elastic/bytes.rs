@@ -1,21 +1,21 @@
 //! The bytes of stripes of the log. Members that a short stripe does not have count as zeros.
 
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::bugs::Bug;
 use crate::format::crc32c;
-use crate::geometry::MEMBERS_MAX;
+use crate::geometry::COLUMNS_MAX;
 use crate::ids::NONE;
 use crate::memory::{Memory, PageId};
 use crate::plan::{Path, Plan, Trust};
 
 impl<M: Memory> Array<M> {
     /// Where the buffer of new content of a member is noted; behind all of these come those of old content.
-    fn new_index(&self, plan: u32, member: u32) -> usize {
-        (plan * self.buffers_each + member) as usize
+    fn new_index(&self, plan: u32, column: u32) -> usize {
+        (plan * self.buffers_each + column) as usize
     }
 
-    fn old_index(&self, plan: u32, member: u32) -> usize {
-        self.new_index(plan, self.geometry.members + member)
+    fn old_index(&self, plan: u32, column: u32) -> usize {
+        self.new_index(plan, self.geometry.columns + column)
     }
 
     /// The buffer at `index`, taken from the memory if there is none yet.
@@ -30,17 +30,17 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn encode_stripe(&mut self, plan: u32) {
         let data = self.geometry.data;
         let wanted = self.plans[plan as usize].wanted;
-        let mut row = [NONE; MEMBERS_MAX as usize];
-        for member in 0..self.geometry.members {
-            let is_absent = member < data && wanted >> member & 1 == 0;
-            let index = if is_absent { self.old_index(plan, member) } else { self.new_index(plan, member) };
-            row[member as usize] = self.buffer_at(index);
+        let mut row = [NONE; COLUMNS_MAX as usize];
+        for column in 0..self.geometry.columns {
+            let is_absent = column < data && wanted >> column & 1 == 0;
+            let index = if is_absent { self.old_index(plan, column) } else { self.new_index(plan, column) };
+            row[column as usize] = self.buffer_at(index);
             if is_absent {
-                self.memory.zero(row[member as usize]);
+                self.memory.zero(row[column as usize]);
             }
         }
         if let Some(code) = &self.code {
-            self.memory.encode(code, &row[..self.geometry.members as usize]);
+            self.memory.encode(code, &row[..self.geometry.columns as usize]);
         }
         #[cfg(debug_assertions)]
         self.note_short(plan);
@@ -48,8 +48,8 @@ impl<M: Memory> Array<M> {
     }
 
     /// The buffer of new content of a member.
-    pub(super) fn new_page(&mut self, plan: u32, member: u32) -> PageId {
-        let index = self.new_index(plan, member);
+    pub(super) fn new_page(&mut self, plan: u32, column: u32) -> PageId {
+        let index = self.new_index(plan, column);
         self.buffer_at(index)
     }
 
@@ -62,8 +62,8 @@ impl<M: Memory> Array<M> {
         if gave_up {
             return;
         }
-        self.decode_slots(plan, missing, self.geometry.members);
-        if !self.is_right(plan, missing & wanted, self.geometry.members) {
+        self.decode_slots(plan, missing, self.geometry.columns);
+        if !self.is_right(plan, missing & wanted, self.geometry.columns) {
             let slot = &mut self.plans[plan as usize];
             slot.trust = if trust == Trust::Result { Trust::Asks } else { Trust::Nothing };
             slot.anew = true;
@@ -73,12 +73,12 @@ impl<M: Memory> Array<M> {
     /// Whether what was decoded of the members of `mask`, in the buffers of which the first is the plan's `offset`-th, has the
     /// checksums that are known of them.
     fn is_right(&self, plan: u32, mask: u64, offset: u32) -> bool {
-        let is_right = |member| {
-            let page = self.buffers[self.new_index(plan, offset + member)];
-            let expected = self.elastic().member(plan, member).checksum;
+        let is_right = |column| {
+            let page = self.buffers[self.new_index(plan, offset + column)];
+            let expected = self.elastic().column(plan, column).checksum;
             expected.is_none_or(|checksum| crc32c(self.memory.bytes(page)) == checksum)
         };
-        self.has_bug(Bug::ChecksumIgnored) || members(mask).all(is_right)
+        self.has_bug(Bug::ChecksumIgnored) || columns(mask).all(is_right)
     }
 
     /// [`Array::decode_stripe`] of what the second side of a hedged read stands in for, in the buffers that it has read
@@ -93,42 +93,42 @@ impl<M: Memory> Array<M> {
     fn decode_slots(&mut self, plan: u32, missing: u64, offset: u32) {
         let present = self.present(plan);
         let wanted = missing & self.plans[plan as usize].wanted;
-        let absent = self.geometry.data_members() & !present;
+        let absent = self.geometry.data_columns() & !present;
         let sources = self.stripe_sources(present, missing) | absent;
-        let mut row = [NONE; MEMBERS_MAX as usize];
-        for member in members(sources | wanted) {
-            let index = self.new_index(plan, offset + member);
-            row[member as usize] = self.buffer_at(index);
+        let mut row = [NONE; COLUMNS_MAX as usize];
+        for column in columns(sources | wanted) {
+            let index = self.new_index(plan, offset + column);
+            row[column as usize] = self.buffer_at(index);
         }
-        for member in members(absent) {
-            self.memory.zero(row[member as usize]);
+        for column in columns(absent) {
+            self.memory.zero(row[column as usize]);
         }
-        let mut lost = self.geometry.all_members() & !sources;
+        let mut lost = self.geometry.all_columns() & !sources;
         if self.has_bug(Bug::AbsentTakenForLost) && absent != 0 {
             // As many as the code bears.
             lost = wanted | 1 << absent.trailing_zeros();
         }
         if let Some(code) = &self.code {
-            self.memory.decode(code, &row[..self.geometry.members as usize], lost, wanted);
+            self.memory.decode(code, &row[..self.geometry.columns as usize], lost, wanted);
         }
     }
 
     /// The members of a stripe that has `present` from which those in `lost` are decoded: what is left of the data, and as
     /// many parity members as data members are lost.
     pub(in super::super) fn stripe_sources(&self, present: u64, lost: u64) -> u64 {
-        let data = self.geometry.data_members() & present;
+        let data = self.geometry.data_columns() & present;
         let needed = (lost & data).count_ones() as usize;
-        let parity = members(self.geometry.parity_members() & present & !lost).take(needed);
-        parity.fold(data & !lost, |mask, member| mask | 1 << member)
+        let parity = columns(self.geometry.parity_columns() & present & !lost).take(needed);
+        parity.fold(data & !lost, |mask, column| mask | 1 << column)
     }
 
     /// Copies what the read `plan` has of request `id` into the host's payload.
     pub(in super::super) fn store_chunks(&mut self, plan: u32, id: u32) {
-        for member in members(self.plans[plan as usize].wanted) {
+        for column in columns(self.plans[plan as usize].wanted) {
             let is_again = self.plans[plan as usize].path.is_second_first;
-            let index = if is_again { self.new_index(plan, member) } else { self.old_index(plan, member) };
+            let index = if is_again { self.new_index(plan, column) } else { self.old_index(plan, column) };
             let page = self.buffer_at(index);
-            let chunk = self.elastic().member(plan, member).chunk;
+            let chunk = self.elastic().column(plan, column).chunk;
             self.store_host(page, chunk, id);
         }
     }
@@ -144,18 +144,18 @@ impl<M: Memory> Array<M> {
     }
 
     /// Takes the content that `plan` has read or decoded of a member; [`NONE`] where there are no bytes.
-    pub(super) fn take_content(&mut self, plan: u32, member: u32) -> PageId {
+    pub(super) fn take_content(&mut self, plan: u32, column: u32) -> PageId {
         if !M::CARRIES_DATA {
             return NONE;
         }
-        let index = self.old_index(plan, member);
+        let index = self.old_index(plan, column);
         std::mem::replace(&mut self.buffers[index], NONE)
     }
 
     /// Leaves the buffer of a data member that `plan` was to write to whoever has it too.
-    pub(super) fn disown_buffer(&mut self, plan: u32, member: u32) {
+    pub(super) fn disown_buffer(&mut self, plan: u32, column: u32) {
         if M::CARRIES_DATA {
-            let index = self.new_index(plan, member);
+            let index = self.new_index(plan, column);
             self.buffers[index] = NONE;
         }
     }

@@ -1,7 +1,7 @@
 //! Array-level garbage collection: the valid chunks of a segment go back to controller memory, and from there to the log
 //! as the coldest of all (paper 001, section IV-B); then the segment is free.
 
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::ids::NONE;
@@ -85,7 +85,7 @@ impl<M: Memory> Array<M> {
         let log = self.elastic_mut();
         let mut slot = collection.next;
         while slot < collection.end && log.segments.valid(collection.victim) > 0 {
-            if !log.directory.is_member(slot) {
+            if !log.directory.is_in_stripe(slot) {
                 slot += 1;
                 continue;
             }
@@ -95,9 +95,9 @@ impl<M: Memory> Array<M> {
             }
             let stripe = log.directory.stripe(slot);
             let mut wanted = 0;
-            log.members_of(stripe, |member, slot| {
+            log.columns_of(stripe, |column, slot| {
                 if log.is_valid(Walker::Collection, slot) {
-                    wanted |= 1u64 << member;
+                    wanted |= 1u64 << column;
                 }
             });
             if wanted != 0 {
@@ -165,13 +165,13 @@ impl<M: Memory> Array<M> {
         let wanted = self.plans[plan as usize].wanted;
         let lost = if self.plans[plan as usize].gave_up { self.plans[plan as usize].missing } else { 0 };
         self.elastic_mut().buffer.unreserve(wanted.count_ones());
-        for member in members(wanted) {
-            let slot = self.elastic().homes(plan)[member as usize];
-            let Content { chunk, birth, .. } = self.elastic().member(plan, member);
+        for column in columns(wanted) {
+            let slot = self.elastic().homes(plan)[column as usize];
+            let Content { chunk, birth, .. } = self.elastic().column(plan, column);
             if !self.elastic().is_home(chunk, slot) && !self.has_bug(Bug::OldChunkMoved) {
                 continue;
             }
-            if lost >> member & 1 != 0 {
+            if lost >> column & 1 != 0 {
                 let log = self.elastic_mut();
                 // With metadata it stays where it is: only what is there tells at the next opening that an older version, which
                 // other segments may have, is not the newest.
@@ -182,14 +182,14 @@ impl<M: Memory> Array<M> {
                 }
                 continue;
             }
-            if self.has_bug(Bug::SurvivorDropped) && wanted >> member > 1 {
+            if self.has_bug(Bug::SurvivorDropped) && wanted >> column > 1 {
                 let log = self.elastic_mut();
                 let segment = log.segment_of(slot);
                 log.segments.invalidate(segment);
                 log.set_unmapped(chunk);
                 continue;
             }
-            let page = self.take_content(plan, member);
+            let page = self.take_content(plan, column);
             self.survive(chunk, birth, page);
         }
         if let Some(collection) = &mut self.elastic_mut().collection {

@@ -6,7 +6,7 @@
 //! nothing counts any more are not left to collection, which comes when space is short. A segment that is being
 //! discarded is not opened: no write can come before a discard that was begun earlier.
 
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::driver::Driver;
 use crate::ids::NONE;
 use crate::memory::Memory;
@@ -26,7 +26,7 @@ impl<M: Memory> Array<M> {
             return true;
         }
         let Some(log) = &mut self.elastic else { return false };
-        let (slots, members) = (log.segment_slots() as u32, log.members());
+        let (slots, columns) = (log.segment_slots() as u32, log.columns());
         let kept = log.kept_undiscarded();
         let Some(durable) = &mut log.durable else { return false };
         let Some(walk) = &mut durable.discard else {
@@ -47,7 +47,7 @@ impl<M: Memory> Array<M> {
         }
         // All rows at once: a driver makes one call of pages that lie side by side.
         let first = u64::from(walk.segment) * u64::from(slots) + u64::from(walk.next);
-        walk.next += members;
+        walk.next += columns;
         walk.under_way += 1;
         let plan = self.take_plan(first, Purpose::Discard);
         let homes = self.elastic_mut().homes_mut(plan);
@@ -58,11 +58,11 @@ impl<M: Memory> Array<M> {
 
     /// The step of a discard: a row, but for what lies on failed elements.
     pub(in super::super) fn build_discard(&mut self, plan: u32) {
-        let row = u64::MAX >> (64 - self.geometry.members);
+        let row = u64::MAX >> (64 - self.geometry.columns);
         let mut living = row;
-        for member in members(row) {
-            let slot = self.elastic().homes(plan)[member as usize];
-            living &= !(u64::from(self.is_on_failed(slot)) << member);
+        for column in columns(row) {
+            let slot = self.elastic().homes(plan)[column as usize];
+            living &= !(u64::from(self.is_on_failed(slot)) << column);
         }
         self.push_slots(plan, living, OperationKind::Trim, |_| Class::Metadata);
     }

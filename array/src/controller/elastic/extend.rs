@@ -2,7 +2,7 @@
 //! its batch are rewritten where they are. Whoever forgets that parity is never rewritten might think of that, as it saves the
 //! parity of a stripe; everything else is as careful as it should be.
 
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::memory::Memory;
@@ -36,9 +36,9 @@ impl<M: Memory> Array<M> {
         let (row, wanted) = (self.plans[plan as usize].row, self.plans[plan as usize].wanted);
         // The first chunk of a stripe is written with it, and what extends it later.
         let before = self.elastic_mut().durable_mut().short.take().filter(|_| wanted & 1 == 0);
-        let parity = self.geometry.parity_members();
-        for (member, (_, old)) in members(parity).zip(before.iter().flat_map(|short| &short.parity)) {
-            let page = self.new_page(plan, member);
+        let parity = self.geometry.parity_columns();
+        for (column, (_, old)) in columns(parity).zip(before.iter().flat_map(|short| &short.parity)) {
+            let page = self.new_page(plan, column);
             self.memory.bytes_mut(page).iter_mut().zip(old).for_each(|(into, old)| *into ^= old);
         }
         let data = before.map_or(0, |short| short.data) + wanted.count_ones();
@@ -46,11 +46,11 @@ impl<M: Memory> Array<M> {
             return;
         }
         let (mut pages, mut end) = (Vec::new(), row);
-        for member in members(self.present(plan)) {
-            let slot = self.elastic().homes(plan)[member as usize];
+        for column in columns(self.present(plan)) {
+            let slot = self.elastic().homes(plan)[column as usize];
             end = end.max(slot + 1);
-            if parity >> member & 1 != 0 {
-                let page = self.new_page(plan, member);
+            if parity >> column & 1 != 0 {
+                let page = self.new_page(plan, column);
                 pages.push((slot, self.memory.bytes(page).to_vec()));
             }
         }
@@ -74,7 +74,7 @@ impl<M: Memory> Array<M> {
         let Some(mut open) = self.elastic().open[at].filter(|_| self.is_kept() && !self.any_failed) else {
             return false;
         };
-        let width = u64::from(self.geometry.members);
+        let width = u64::from(self.geometry.columns);
         let durable = self.elastic_mut().durable_mut();
         let Some(short) = &mut durable.short else { return false };
         let is_last = short.end == open.next && short.end < short.first + width;
@@ -86,7 +86,7 @@ impl<M: Memory> Array<M> {
             is_last && is_calm && is_newest && batch.tombstones.is_empty() && batch.end - batch.first < room
         });
         let Some(mut batch) = batch else { return false };
-        let (first, member, parity) = (short.first, short.data, short.parity.clone());
+        let (first, column, parity) = (short.first, short.data, short.parity.clone());
         // It is open again, and not durable as a whole.
         (durable.next_batch, durable.horizon) = (last, last - 1);
         durable.open[at] = Some(batch.first);
@@ -95,18 +95,18 @@ impl<M: Memory> Array<M> {
         let plan = self.take_plan(first, Purpose::Append);
         let place = self.elastic().buffer.first(stream);
         let birth = self.birth_of(place);
-        let (chunk, _) = self.take_chunk(plan, member, place, 1);
+        let (chunk, _) = self.take_chunk(plan, column, place, 1);
         let (slot, segment) = (open.next, open.segment);
         open.next += 1;
         let log = self.elastic_mut();
         // The stream of a plan is that of its first member.
         log.set_place(plan, 0, place);
         log.homes_mut(plan).fill(NOWHERE);
-        log.homes_mut(plan)[member as usize] = slot;
+        log.homes_mut(plan)[column as usize] = slot;
         for (nth, (slot, _)) in (self.geometry.data..).zip(parity) {
             self.elastic_mut().homes_mut(plan)[nth as usize] = slot;
         }
-        self.plans[plan as usize].wanted = 1 << member;
+        self.plans[plan as usize].wanted = 1 << column;
         let log = self.elastic_mut();
         log.directory.put_data(slot, chunk, false);
         // Its summary is on its way again, too.

@@ -57,8 +57,8 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn merged<D: Driver<M>>(&mut self, plan: u32, driver: &mut D) {
         let Plan { wanted, gave_up, stream, .. } = self.plans[plan as usize];
         let stream = usize::from(stream);
-        let member = wanted.trailing_zeros();
-        let chunk = self.elastic().member(plan, member).chunk;
+        let column = wanted.trailing_zeros();
+        let chunk = self.elastic().column(plan, column).chunk;
         self.log_read(plan);
         let log = self.elastic_mut();
         log.buffer.unreserve(1);
@@ -79,7 +79,7 @@ impl<M: Memory> Array<M> {
                     self.requests[id as usize].failed = true;
                 }
                 Location::Mapped(_) if !gave_up => {
-                    let page = self.take_content(plan, member);
+                    let page = self.take_content(plan, column);
                     self.load_host(page, chunk, id, sectors);
                     self.leave(chunk);
                     let place = self.elastic_mut().buffer.take(chunk, page);

@@ -19,7 +19,7 @@ mod view;
 
 #[cfg(debug_assertions)]
 pub(crate) use extend::Short;
-pub use view::{StripeMember, StripeView};
+pub use view::{StripeColumn, StripeView};
 
 use super::Array;
 use throttle::Admits;
@@ -434,8 +434,8 @@ impl<M: Memory> Array<M> {
                 // A band of full stripes, or what is left.
                 let stripes =
                     depth.min((segment_end - slot) / (data + parity)).min((end - chunk) / data).max(1);
-                let members = data.min(end - chunk);
-                let width = members + parity;
+                let columns = data.min(end - chunk);
+                let width = columns + parity;
                 let rotation = turn % width;
                 for (stripe, position) in
                     (0..stripes).flat_map(|stripe| (0..width).map(move |at| (stripe, at)))
@@ -454,7 +454,7 @@ impl<M: Memory> Array<M> {
                     log.set_slot(written, at);
                     log.segments.validate(segment);
                 }
-                chunk += stripes * members;
+                chunk += stripes * columns;
                 turn += 1;
                 slot += stripes * width;
             }

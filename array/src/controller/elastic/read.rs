@@ -2,7 +2,7 @@
 
 use super::super::reads::Built;
 use super::super::updates::TooManyLost;
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::bugs::Bug;
 use crate::driver::Driver;
 use crate::format::crc32c;
@@ -28,10 +28,10 @@ impl<M: Memory> Array<M> {
                 let mut count = 1;
                 while chunk + count < end
                     && let Location::Mapped(next) = self.elastic().location(chunk + count)
-                    && let Some(member) =
+                    && let Some(column) =
                         self.elastic().homes(plan).iter().position(|&location| location == next)
                 {
-                    self.want(plan, member as u32, chunk + count);
+                    self.want(plan, column as u32, chunk + count);
                     count += 1;
                 }
                 self.attach(plan, id);
@@ -60,18 +60,18 @@ impl<M: Memory> Array<M> {
     pub(super) fn read_plan(&mut self, chunk: u64, slot: u64, purpose: Purpose) -> u32 {
         let stripe = self.elastic().directory.stripe(slot);
         let plan = self.plan_of_stripe(stripe, purpose);
-        let member = self.elastic().homes(plan).iter().position(|&location| location == slot);
-        if let Some(member) = member {
-            self.want(plan, member as u32, chunk);
+        let column = self.elastic().homes(plan).iter().position(|&location| location == slot);
+        if let Some(column) = column {
+            self.want(plan, column as u32, chunk);
         }
         plan
     }
 
     /// `plan` reads a member of its stripe, which is `chunk`.
-    fn want(&mut self, plan: u32, member: u32, chunk: u64) {
-        self.plans[plan as usize].wanted |= 1 << member;
+    fn want(&mut self, plan: u32, column: u32, chunk: u64) {
+        self.plans[plan as usize].wanted |= 1 << column;
         let content = self.elastic().known(chunk);
-        self.elastic_mut().set_content(plan, member, content);
+        self.elastic_mut().set_content(plan, column, content);
     }
 
     /// A plan over the members of a stripe of the log, whose segment it holds.
@@ -111,24 +111,24 @@ impl<M: Memory> Array<M> {
         if purpose == Purpose::RepairSummary || trust == Trust::Asks {
             return self.verified_copy(id, outcome);
         }
-        let checksum = self.elastic().member(plan, operation.member.into()).checksum;
+        let checksum = self.elastic().column(plan, operation.column.into()).checksum;
         let is_right = |checksum| crc32c(self.memory.bytes(self.buffer_of(id))) == checksum;
         if checksum.is_none_or(is_right) { outcome } else { Outcome::Corrupt }
     }
 
     /// Notes where the members of a stripe lie, and what a walker knows of them.
     fn fill_homes(&mut self, plan: u32, stripe: (u64, u64), walker: Option<Walker>) {
-        let mut homes = [NOWHERE; crate::geometry::MEMBERS_MAX as usize];
+        let mut homes = [NOWHERE; crate::geometry::COLUMNS_MAX as usize];
         let log = self.elastic_mut();
-        log.members_of(stripe, |member, slot| homes[member as usize] = slot);
+        log.columns_of(stripe, |column, slot| homes[column as usize] = slot);
         let slots = log.homes_mut(plan);
         slots.copy_from_slice(&homes[..slots.len()]);
         log.contents_mut(plan).fill(Content::UNKNOWN);
         if let Some(walker) = walker {
             self.plans[plan as usize].trust = Trust::Sources;
-            for member in members(self.present(plan)) {
-                let content = self.elastic().content(walker, homes[member as usize]);
-                self.elastic_mut().set_content(plan, member, content);
+            for column in columns(self.present(plan)) {
+                let content = self.elastic().content(walker, homes[column as usize]);
+                self.elastic_mut().set_content(plan, column, content);
             }
         }
     }
@@ -190,8 +190,8 @@ impl<M: Memory> Array<M> {
             return Ok(Built::Ready);
         }
         let sources = self.stripe_sources(present, lost);
-        let data = self.geometry.data_members() & present;
-        let class = move |member: u32| if wanted >> member & 1 != 0 { class } else { Class::Decode };
+        let data = self.geometry.data_columns() & present;
+        let class = move |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
         self.push_slots(plan, sources, OperationKind::Read, class);
         let pages = (lost & data).count_ones() * (data.count_ones() - 1);
         self.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
@@ -221,11 +221,11 @@ impl<M: Memory> Array<M> {
         if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up || self.read_only {
             return;
         }
-        for member in members(bad & !self.slots_on_failed(plan, bad)) {
-            let slot = self.elastic().homes(plan)[member as usize];
-            let Content { chunk, birth, .. } = self.elastic().member(plan, member);
+        for column in columns(bad & !self.slots_on_failed(plan, bad)) {
+            let slot = self.elastic().homes(plan)[column as usize];
+            let Content { chunk, birth, .. } = self.elastic().column(plan, column);
             if self.elastic().is_home(chunk, slot) && self.elastic().has_place() {
-                let page = self.take_content(plan, member);
+                let page = self.take_content(plan, column);
                 self.survive(chunk, birth, page);
                 self.elastic_mut().counts.healed += 1;
             }

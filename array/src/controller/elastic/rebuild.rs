@@ -134,12 +134,12 @@ impl<M: Memory> Array<M> {
             }
             return true;
         }
-        if !log.directory.is_member(slot) {
+        if !log.directory.is_in_stripe(slot) {
             self.rebuild_mut().walk.next += 1;
             return true;
         }
         let stripe = log.directory.stripe(slot);
-        let is_its = |&slot: &u64| log.directory.is_member(slot) && log.element(slot).0 == rebuild.element;
+        let is_its = |&slot: &u64| log.directory.is_in_stripe(slot) && log.element(slot).0 == rebuild.element;
         let its = (stripe.0..stripe.1).find(is_its);
         if its.is_some() && !self.may_walk(under_way) {
             return false;
@@ -156,8 +156,8 @@ impl<M: Memory> Array<M> {
             self.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild);
             self.plans[plan as usize].unit = rebuild.turn;
-            let member = self.elastic().homes(plan).iter().position(|&location| location == its);
-            self.plans[plan as usize].wanted = member.map_or(0, |member| 1 << member);
+            let column = self.elastic().homes(plan).iter().position(|&location| location == its);
+            self.plans[plan as usize].wanted = column.map_or(0, |column| 1 << column);
             self.begin(plan, driver);
         }
         true
@@ -207,15 +207,15 @@ impl<M: Memory> Array<M> {
     pub(in super::super) fn build_recopy(&mut self, plan: u32) -> Result<(), TooManyLost> {
         let slot = self.plans[plan as usize].row;
         let log = self.elastic();
-        let width = u64::from(self.geometry.members);
+        let width = u64::from(self.geometry.columns);
         let lost = self.plans[plan as usize].lost;
         let base = (plan * self.stride) as usize;
         let is_looked_at = self.plans[plan as usize].carried != 0 && lost >> (slot % width) & 1 == 0;
         if is_looked_at {
             let (element, page) = log.element(slot);
-            let (kind, class, member) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
+            let (kind, class, column) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
             self.slots[base].operation =
-                Operation { page, element, kind, class, member, ..Operation::default() };
+                Operation { page, element, kind, class, column, ..Operation::default() };
             let slot = &mut self.plans[plan as usize];
             slot.operations = 1;
             slot.push_step(Step::Operations { first: 0, count: 1 });
@@ -224,12 +224,12 @@ impl<M: Memory> Array<M> {
             return Ok(());
         }
         let source = self.good_copy(slot, lost, Some(slot)).filter(|_| !self.read_only).ok_or(TooManyLost)?;
-        let member = (source % width) as u8;
+        let column = (source % width) as u8;
         let ways = [(OperationKind::Read, log.element(source)), (OperationKind::Write, log.element(slot))];
         for (nth, (kind, (element, page))) in ways.into_iter().enumerate() {
             let class = Class::Repair;
             self.slots[base + nth].operation =
-                Operation { page, element, kind, class, member, ..Operation::default() };
+                Operation { page, element, kind, class, column, ..Operation::default() };
         }
         let slot = &mut self.plans[plan as usize];
         slot.operations = 2;
@@ -242,7 +242,7 @@ impl<M: Memory> Array<M> {
     /// A copy of the summary of which `slot` is one that can be read and is not on a member in `lost`, but not `besides`.
     pub(super) fn good_copy(&self, slot: u64, lost: u64, besides: Option<u64>) -> Option<u64> {
         let log = self.elastic();
-        let width = u64::from(self.geometry.members);
+        let width = u64::from(self.geometry.columns);
         let start = u64::from(log.segment_of(slot)) * log.segment_slots();
         let mut near =
             start.max((slot + 1).saturating_sub(width))..(slot + width).min(start + log.segment_slots());
@@ -283,7 +283,7 @@ impl<M: Memory> Array<M> {
         let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &self.plans[plan as usize];
         let is_scrub = carried != 0;
         let is_stripe = purpose == Purpose::Rebuild;
-        let is_unmade = is_stripe && self.lost_live_members(plan) != 0;
+        let is_unmade = is_stripe && self.lost_live_columns(plan) != 0;
         let is_damaged = gave_up || lost & !self.slots_on_failed(plan, if is_stripe { lost } else { 0 }) != 0;
         let reads_only = self.read_only;
         let log = self.elastic_mut();

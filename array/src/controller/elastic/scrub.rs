@@ -1,7 +1,7 @@
 //! Scrub: everything that the log has is read and held against its checksum. A stripe with a bad part is moved, as
 //! parity is never rewritten; a bad copy of a summary is written again as it was.
 
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::driver::Driver;
 use crate::memory::Memory;
 use crate::operation::{Class, OperationKind};
@@ -36,7 +36,7 @@ impl<M: Memory> Array<M> {
         }
         let slot = u64::from(walk.segment) * u64::from(slots) + u64::from(walk.next);
         let role = log.directory.role(slot);
-        let is_stripe = log.directory.is_member(slot);
+        let is_stripe = log.directory.is_in_stripe(slot);
         let stripe = if is_stripe { log.directory.stripe(slot) } else { (slot, slot + 1) };
         // What is on its way is not there yet.
         let is_writing = log.durable().is_writing(slot);
@@ -123,7 +123,7 @@ impl<M: Memory> Array<M> {
         let failed = self.slots_on_failed(plan, present);
         let bad = self.plans[plan as usize].lost & present & !failed;
         let lost = bad | failed;
-        let data = self.geometry.data_members() & present;
+        let data = self.geometry.data_columns() & present;
         let is_beyond = bad != 0 && lost.count_ones() > self.geometry.parity();
         if is_beyond || self.plans[plan as usize].trust == Trust::Nothing {
             if self.looks_again(plan) {
@@ -159,7 +159,7 @@ impl<M: Memory> Array<M> {
     /// The steps of a stripe of which `lost` cannot be decoded: reading what counts of the rest. What of that cannot be read is
     /// lost; a stripe of which nothing counts loses nothing.
     pub(super) fn build_salvage(&mut self, plan: u32, lost: u64) {
-        let left = self.live_members(plan) & !lost;
+        let left = self.live_columns(plan) & !lost;
         let slot = &mut self.plans[plan as usize];
         (slot.gave_up, slot.trust) = (true, Trust::Nothing);
         (slot.missing, slot.wanted) = (lost, left);
@@ -168,19 +168,19 @@ impl<M: Memory> Array<M> {
     }
 
     /// The data members of the stripe of `plan` that hosts read there.
-    fn live_members(&self, plan: u32) -> u64 {
+    fn live_columns(&self, plan: u32) -> u64 {
         let log = self.elastic();
         let homes = log.homes(plan);
-        let is_live = |&member: &u32| log.is_home(log.member(plan, member).chunk, homes[member as usize]);
-        let data = self.geometry.data_members() & self.present(plan);
-        members(data).filter(is_live).fold(0, |live, member| live | 1 << member)
+        let is_live = |&column: &u32| log.is_home(log.column(plan, column).chunk, homes[column as usize]);
+        let data = self.geometry.data_columns() & self.present(plan);
+        columns(data).filter(is_live).fold(0, |live, column| live | 1 << column)
     }
 
     /// What counts of the stripe of `plan`, a walk's that is over, and cannot be read.
-    pub(super) fn lost_live_members(&self, plan: u32) -> u64 {
+    pub(super) fn lost_live_columns(&self, plan: u32) -> u64 {
         let Plan { missing, trust, .. } = self.plans[plan as usize];
         let is_beyond = trust == Trust::Nothing || missing.count_ones() > self.geometry.parity();
-        if is_beyond { self.live_members(plan) & missing } else { 0 }
+        if is_beyond { self.live_columns(plan) & missing } else { 0 }
     }
 
     /// A stripe was read; if a part of it was bad, what counts of it moves.
@@ -188,9 +188,9 @@ impl<M: Memory> Array<M> {
         let present = self.present(plan);
         let Plan { row, lost, gave_up, .. } = self.plans[plan as usize];
         let bad = lost & present & !self.slots_on_failed(plan, present);
-        let lost = self.lost_live_members(plan);
+        let lost = self.lost_live_columns(plan);
         // Where it does not decode, what was read as it lies there moves.
-        let moved = if bad != 0 || gave_up { self.live_members(plan) & !lost } else { 0 };
+        let moved = if bad != 0 || gave_up { self.live_columns(plan) & !lost } else { 0 };
         let count = self.geometry.data;
         let reads_only = self.read_only;
         let log = self.elastic_mut();
@@ -207,9 +207,9 @@ impl<M: Memory> Array<M> {
         if moved == 0 || self.read_only {
             return;
         }
-        for member in members(moved) {
-            let Content { chunk, birth, .. } = self.elastic().member(plan, member);
-            let page = self.take_content(plan, member);
+        for column in columns(moved) {
+            let Content { chunk, birth, .. } = self.elastic().column(plan, column);
+            let page = self.take_content(plan, column);
             self.survive(chunk, birth, page);
         }
         // Parity alone cannot move: with its data gone the stripe is of no use any more. What waits is to leave soon.

@@ -268,7 +268,7 @@ impl<M: Memory> Array<M> {
             if self.free_plan == NONE {
                 return false;
             }
-            let width = self.geometry.members as usize;
+            let width = self.geometry.columns as usize;
             let sync = &mut self.elastic_mut().durable_mut().sync;
             sync.under_way += 1;
             sync.is_flushing = is_flush;
@@ -436,7 +436,7 @@ impl<M: Memory> Array<M> {
                 element,
                 kind: OperationKind::Write,
                 class: Class::Metadata,
-                member: nth as u8,
+                column: nth as u8,
                 ..Operation::default()
             };
             operations += 1;

@@ -2,7 +2,7 @@
 //! batch; other reads only if what they decoded is wrong, to find out what of the stripe is.
 
 use super::super::updates::TooManyLost;
-use super::super::{Array, members};
+use super::super::{Array, columns};
 use crate::driver::Driver;
 use crate::ids::NONE;
 use crate::memory::Memory;
@@ -47,7 +47,7 @@ impl<M: Memory> Array<M> {
             element,
             kind: OperationKind::Read,
             class: Class::Metadata,
-            member: (copy % u64::from(self.geometry.members)) as u8,
+            column: (copy % u64::from(self.geometry.columns)) as u8,
             ..Operation::default()
         };
         let slot = &mut self.plans[plan as usize];
@@ -67,9 +67,9 @@ impl<M: Memory> Array<M> {
         else {
             return false;
         };
-        for member in members(present) {
-            let content = log.durable().batches[nth].content(log.homes(plan)[member as usize]);
-            log.set_content(plan, member, content);
+        for column in columns(present) {
+            let content = log.durable().batches[nth].content(log.homes(plan)[column as usize]);
+            log.set_content(plan, column, content);
         }
         self.plans[plan as usize].trust = Trust::Sources;
         true
@@ -83,9 +83,9 @@ impl<M: Memory> Array<M> {
         let Some(log) = &mut self.elastic else { return };
         let copy = log.directory.batch(row).0;
         let told = log.read_summary(copy, Some(self.memory.bytes(page)), Vec::new());
-        for member in members(present) {
-            let content = log.look_up(&told, log.homes(plan)[member as usize]);
-            log.set_content(plan, member, content.unwrap_or(Content::UNKNOWN));
+        for column in columns(present) {
+            let content = log.look_up(&told, log.homes(plan)[column as usize]);
+            log.set_content(plan, column, content.unwrap_or(Content::UNKNOWN));
         }
         let slot = &mut self.plans[plan as usize];
         slot.trust = Trust::Sources;

@@ -8,13 +8,13 @@ use crate::plan::Purpose;
 
 /// A member of a stripe: its number (data from 0 on, then parity), element, page there, and of data the chunk that was
 /// written; where summaries alone tell which that was, only if it still counts.
-pub type StripeMember = (u32, u16, u32, Option<u64>);
+pub type StripeColumn = (u32, u16, u32, Option<u64>);
 
 /// A stripe of the log, as observers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripeView {
     /// Its members.
-    pub members: Vec<StripeMember>,
+    pub columns: Vec<StripeColumn>,
 }
 
 /// Getters of the elastic placement.
@@ -109,7 +109,7 @@ impl<M: Memory> Array<M> {
         let mut stripes = Vec::new();
         let mut slot = 0;
         while slot < log.slots() {
-            if !log.directory.is_member(slot) {
+            if !log.directory.is_in_stripe(slot) {
                 slot += 1;
                 continue;
             }
@@ -118,12 +118,12 @@ impl<M: Memory> Array<M> {
             if is_under_way(stripe.0) {
                 continue;
             }
-            let mut members = Vec::new();
-            log.members_of(stripe, |member, slot| {
+            let mut columns = Vec::new();
+            log.columns_of(stripe, |column, slot| {
                 let (element, page) = log.element(slot);
-                members.push((member, element, page, chunks[slot as usize]));
+                columns.push((column, element, page, chunks[slot as usize]));
             });
-            stripes.push(StripeView { members });
+            stripes.push(StripeView { columns });
         }
         stripes
     }

@@ -171,10 +171,10 @@ impl Elastic {
 
     /// What is known of a member of the stripe of `plan`: one that it wants, or that its walker was told of.
     #[inline]
-    pub(crate) fn member(&self, plan: u32, member: u32) -> Content {
-        match self.directory.chunk(self.homes(plan)[member as usize]) {
+    pub(crate) fn column(&self, plan: u32, column: u32) -> Content {
+        match self.directory.chunk(self.homes(plan)[column as usize]) {
             Some(chunk) => Content { chunk, ..Content::UNKNOWN },
-            None => self.contents[(plan * self.members + member) as usize],
+            None => self.contents[(plan * self.columns + column) as usize],
         }
     }
 
@@ -200,14 +200,14 @@ impl Elastic {
 
     /// What `plan` knows of its stripe, if it may know anything.
     pub(crate) fn contents_mut(&mut self, plan: u32) -> &mut [Content] {
-        let first = plan as usize * self.members as usize;
-        self.contents.get_mut(first..first + self.members as usize).unwrap_or_default()
+        let first = plan as usize * self.columns as usize;
+        self.contents.get_mut(first..first + self.columns as usize).unwrap_or_default()
     }
 
     /// Notes what `plan` is to know of a member of its stripe.
     #[inline]
-    pub(crate) fn set_content(&mut self, plan: u32, member: u32, content: Content) {
-        if let Some(known) = self.contents.get_mut((plan * self.members + member) as usize) {
+    pub(crate) fn set_content(&mut self, plan: u32, column: u32, content: Content) {
+        if let Some(known) = self.contents.get_mut((plan * self.columns + column) as usize) {
             *known = content;
         }
     }

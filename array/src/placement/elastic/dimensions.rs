@@ -35,10 +35,10 @@ impl Dimensions {
         let hosts = u64::from(tiers) * survivors;
         let (mut kept, mut stripes, mut gain) = (hosts + 2 * survivors + 1, rows, survivors);
         if let Some(room) = summary {
-            let slots = section.segment_rows * geometry.members;
+            let slots = section.segment_rows * geometry.columns;
             // What memory takes must find room, and what was collected waits for a checkpoint.
             kept += hosts + 3;
-            stripes = full_stripes(room, slots, geometry.members, geometry.parity()).into();
+            stripes = full_stripes(room, slots, geometry.columns, geometry.parity()).into();
             gain = 2 * survivors;
         }
         let shortest = data.saturating_sub(section.room_for_lost.into());

@@ -101,7 +101,7 @@ impl Directory {
 
     /// Whether `slot` is a member of a stripe.
     #[inline]
-    pub(crate) fn is_member(&self, slot: u64) -> bool {
+    pub(crate) fn is_in_stripe(&self, slot: u64) -> bool {
         matches!(self.role(slot), Role::Data | Role::Parity(_))
     }
 

@@ -492,7 +492,7 @@ impl Elastic {
 impl Durable {
     /// Stripes over all elements that a segment has room for beside their summaries.
     pub(crate) fn full_stripes(&self, log: &Elastic) -> u32 {
-        full_stripes(self.room, log.segment_slots() as u32, log.members(), log.members() - log.data())
+        full_stripes(self.room, log.segment_slots() as u32, log.columns(), log.columns() - log.data())
     }
 
     /// Whether space is being made, or will be by a checkpoint. One that waits until memory is empty may wait for space itself.
@@ -560,12 +560,12 @@ impl Durable {
     }
 }
 
-/// Stripes of `members` chunks, `parity` of them parity, that `slots` slots have room for beside summaries of at most
+/// Stripes of `columns` chunks, `parity` of them parity, that `slots` slots have room for beside summaries of at most
 /// `room` entries.
-pub(crate) fn full_stripes(room: u32, slots: u32, members: u32, parity: u32) -> u32 {
+pub(crate) fn full_stripes(room: u32, slots: u32, columns: u32, parity: u32) -> u32 {
     let copies = parity + 1;
-    let in_batch = room.saturating_sub(copies) / members;
-    let batch = copies + in_batch * members;
-    let rest = (slots % batch).saturating_sub(copies) / members;
+    let in_batch = room.saturating_sub(copies) / columns;
+    let batch = copies + in_batch * columns;
+    let rest = (slots % batch).saturating_sub(copies) / columns;
     slots / batch * in_batch + rest
 }

@@ -288,7 +288,7 @@ pub(crate) struct Elastic {
     pub(crate) is_volatile: bool,
     /// Whether survivors go to the open segment of the coldest stream of hosts.
     pub(crate) shares: bool,
-    members: u32,
+    columns: u32,
     data: u32,
     groups: u32,
     /// Elements from one member of a group to the next.
@@ -326,7 +326,7 @@ impl Elastic {
         let summary = durable.is_some().then(|| summary::room(page_bytes));
         let Dimensions { segments, capacity } = Dimensions::new(section, geometry, tiers, summary);
         let places = places(section, geometry, tiers, page_bytes);
-        let segment_slots = u64::from(section.segment_rows) * u64::from(geometry.members);
+        let segment_slots = u64::from(section.segment_rows) * u64::from(geometry.columns);
         let slots = segments * segment_slots;
         let hotness = Hotness::new(&scheme.hotness, capacity, page_bytes);
         let classes = Classes::new(scheme, capacity, page_bytes);
@@ -335,7 +335,7 @@ impl Elastic {
         let hosts = classes.hosts();
         let first_page = durable.as_ref().map_or(0, |(layout, _)| layout.data.first);
         let has_summaries = carries_data && durable.is_some();
-        let members_of_plans = plans as usize * geometry.members as usize;
+        let columns_of_plans = plans as usize * geometry.columns as usize;
         let checked = if carries_data { capacity } else { 0 };
         let durable = durable
             .map(|(layout, superblock)| Durable::new(layout, superblock, checked, segments as u32, streams));
@@ -358,15 +358,15 @@ impl Elastic {
             stream_counts: vec![StreamCounts::default(); streams],
             in_flight: 0,
             in_flight_survivors: 0,
-            homes: vec![NOWHERE; members_of_plans],
-            contents: vec![Content::UNKNOWN; if has_summaries { members_of_plans } else { 0 }],
+            homes: vec![NOWHERE; columns_of_plans],
+            contents: vec![Content::UNKNOWN; if has_summaries { columns_of_plans } else { 0 }],
             places: vec![crate::ids::NONE; plans as usize * geometry.data as usize],
             capacity,
             lost_chunks: 0,
             company,
             is_volatile: scheme.placement.buffer_persistence == Persistence::Volatile,
             shares: section.survivors == Survivors::Coldest,
-            members: geometry.members,
+            columns: geometry.columns,
             data: geometry.data,
             groups: geometry.groups,
             stride: geometry.stride,
@@ -390,8 +390,8 @@ impl Elastic {
 
     /// Members of a group.
     #[inline]
-    pub(crate) fn members(&self) -> u32 {
-        self.members
+    pub(crate) fn columns(&self) -> u32 {
+        self.columns
     }
 
     /// Data chunks of a full stripe.
@@ -403,10 +403,10 @@ impl Elastic {
     /// Free segments that surely have room for so many chunks, each with a stripe and a summary of its own, of all streams of
     /// hosts.
     pub(crate) fn segments_for(&self, chunks: u32) -> u32 {
-        let parity = self.members - self.data;
+        let parity = self.columns - self.data;
         let slots = u64::from(chunks) * u64::from(2 * parity + 2);
         // The end of a segment may be too short for anything.
-        let usable = self.segment_slots().saturating_sub(u64::from(self.members + 2 * parity + 1)).max(1);
+        let usable = self.segment_slots().saturating_sub(u64::from(self.columns + 2 * parity + 1)).max(1);
         self.hosts() as u32 + slots.div_ceil(usable) as u32
     }
 
@@ -486,25 +486,25 @@ impl Elastic {
     /// The slot of each member of the stripe of `plan`; [`NOWHERE`] of those that it does not have.
     #[inline]
     pub(crate) fn homes(&self, plan: u32) -> &[u64] {
-        let first = plan as usize * self.members as usize;
-        &self.homes[first..first + self.members as usize]
+        let first = plan as usize * self.columns as usize;
+        &self.homes[first..first + self.columns as usize]
     }
 
     #[inline]
     pub(crate) fn homes_mut(&mut self, plan: u32) -> &mut [u64] {
-        let first = plan as usize * self.members as usize;
-        &mut self.homes[first..first + self.members as usize]
+        let first = plan as usize * self.columns as usize;
+        &mut self.homes[first..first + self.columns as usize]
     }
 
     /// The place in controller memory of a data member that `plan` writes.
     #[inline]
-    pub(crate) fn place(&self, plan: u32, member: u32) -> u32 {
-        self.places[(plan * self.data + member) as usize]
+    pub(crate) fn place(&self, plan: u32, column: u32) -> u32 {
+        self.places[(plan * self.data + column) as usize]
     }
 
     #[inline]
-    pub(crate) fn set_place(&mut self, plan: u32, member: u32, place: u32) {
-        self.places[(plan * self.data + member) as usize] = place;
+    pub(crate) fn set_place(&mut self, plan: u32, column: u32, place: u32) {
+        self.places[(plan * self.data + column) as usize] = place;
     }
 
     /// The segment of `slot`.
@@ -515,7 +515,7 @@ impl Elastic {
 
     #[inline]
     pub(crate) fn segment_slots(&self) -> u64 {
-        u64::from(self.rows) * u64::from(self.members)
+        u64::from(self.rows) * u64::from(self.columns)
     }
 
     /// The group that `segment` lies in.
@@ -529,14 +529,14 @@ impl Elastic {
     pub(crate) fn element(&self, slot: u64) -> (u16, u32) {
         let segment = self.segment_of(slot);
         let offset = (slot % self.segment_slots()) as u32;
-        let element = self.group(segment) * self.group_stride + offset % self.members * self.stride;
-        (element as u16, self.first_page + segment / self.groups * self.rows + offset / self.members)
+        let element = self.group(segment) * self.group_stride + offset % self.columns * self.stride;
+        (element as u16, self.first_page + segment / self.groups * self.rows + offset / self.columns)
     }
 
     /// Members of the stripe of `slots`: `found` is called for each that was written, with its number among data (from 0
     /// on) and parity (from `data` on), and its slot.
     #[inline]
-    pub(crate) fn members_of(&self, stripe: (u64, u64), mut found: impl FnMut(u32, u64)) {
+    pub(crate) fn columns_of(&self, stripe: (u64, u64), mut found: impl FnMut(u32, u64)) {
         let mut next = 0;
         for slot in stripe.0..stripe.1 {
             match self.directory.role(slot) {

@@ -244,8 +244,8 @@ impl Case {
         host.array.stripes().iter().any(|stripe| {
             let is_lost = |chunk: Option<u64>| chunk.is_some_and(|chunk| lost.contains(&chunk));
             let places = |chunk: u64| host.array.chunk_in_log(chunk);
-            stripe.members.iter().any(|its| its.1 == member)
-                && stripe.members.iter().any(|&(_, element, page, chunk)| {
+            stripe.columns.iter().any(|its| its.1 == member)
+                && stripe.columns.iter().any(|&(_, element, page, chunk)| {
                     is_lost(chunk) && chunk.and_then(places) == Some((element, page))
                 })
         })

@@ -55,20 +55,20 @@ impl Media {
         for row in 0..geometry.rows() {
             let place = geometry.place(row);
             let start = place.page as usize * self.page_bytes as usize;
-            let page = |member| {
-                &contents[geometry.element(place, member) as usize][start..start + self.page_bytes as usize]
+            let page = |column| {
+                &contents[geometry.element(place, column) as usize][start..start + self.page_bytes as usize]
             };
             let mut data = vec![&[][..]; geometry.data as usize];
-            for member in 0..geometry.data {
-                data[geometry.code_index(place, member) as usize] = page(member);
+            for column in 0..geometry.data {
+                data[geometry.code_index(place, column) as usize] = page(column);
             }
             let mut expected = vec![vec![0; self.page_bytes as usize]; geometry.parity() as usize];
             let mut targets: Vec<&mut [u8]> = expected.iter_mut().map(Vec::as_mut_slice).collect();
             code.encode(&data, &mut targets);
-            for (member, expected) in (geometry.data..).zip(&expected) {
+            for (column, expected) in (geometry.data..).zip(&expected) {
                 assert!(
-                    page(member) == expected,
-                    "member {member} of row {row} is not the parity of its data"
+                    page(column) == expected,
+                    "member {column} of row {row} is not the parity of its data"
                 );
             }
         }
@@ -82,10 +82,10 @@ impl Media {
         let mut bytes = vec![0; geometry.pages() as usize * page_bytes];
         for row in 0..geometry.rows() {
             let place = geometry.place(row);
-            for member in 0..geometry.data {
-                let to = geometry.array_page(row, member) as usize * page_bytes;
+            for column in 0..geometry.data {
+                let to = geometry.array_page(row, column) as usize * page_bytes;
                 let from = place.page as usize * page_bytes;
-                let element = &contents[geometry.element(place, member) as usize];
+                let element = &contents[geometry.element(place, column) as usize];
                 bytes[to..to + page_bytes].copy_from_slice(&element[from..from + page_bytes]);
             }
         }

@@ -31,13 +31,13 @@ pub(super) fn by_element(set: &Set, cast: &Cast<'_>) -> Figure {
                     figure(*most as f64),
                     ratio,
                 ]);
-                for (member, erases) in erases.iter().enumerate() {
-                    if groups.len() <= member {
-                        groups.push(Group { label: member.to_string(), bars: Vec::new() });
+                for (column, erases) in erases.iter().enumerate() {
+                    if groups.len() <= column {
+                        groups.push(Group { label: column.to_string(), bars: Vec::new() });
                     }
                     let (erased, seeds) = (figure(*erases as f64), run.of_seeds());
-                    let tip = format!("member {member}, {label}: {erased} blocks erased{seeds}");
-                    groups[member].bars.push(Bar { look, value: Some(*erases as f64), whisker: None, tip });
+                    let tip = format!("member {column}, {label}: {erased} blocks erased{seeds}");
+                    groups[column].bars.push(Bar { look, value: Some(*erases as f64), whisker: None, tip });
                 }
             }
             if only.is_some_and(|only| only != workload) {
