@@ -172,8 +172,8 @@ impl LogAudit<'_> {
         }
     }
 
-    /// Whether any page of any element holds `sector` in a version not older than `floor`, or might: one that cannot be read.
-    pub(crate) fn is_anywhere(&self, sector: u64, floor: Update) -> bool {
+    /// Every sector's stamp that is in any page of the log on the elements, in no order.
+    pub(crate) fn on_elements(&self) -> impl Iterator<Item = (u64, Update)> {
         let media = self.flash.media();
         let geometry = self.array.geometry();
         let pages = geometry.rows() as u32 / geometry.groups;

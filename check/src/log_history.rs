@@ -69,7 +69,8 @@ impl LogHistory {
         }
         let counts = audit.array.elastic_counts();
         let done = (counts.collected, counts.stripes - audit.array.stripes_under_way());
-        if moved.is_empty() && std::mem::replace(&mut self.done, done) == done {
+        let before = std::mem::replace(&mut self.done, done);
+        if moved.is_empty() && before == done {
             return Ok(());
         }
         for &(chunk, at) in &moved {
@@ -78,15 +79,20 @@ impl LogHistory {
             }
         }
         let mut of_slot = BTreeMap::new();
+        let mut unseen = done.1.saturating_sub(before.1);
         let known = std::mem::take(&mut self.known);
         for stripe in audit.array.stripes().into_iter().map(Rc::new) {
             if !known.contains(&stripe.columns) {
                 self.check_places(&stripe, appended)?;
                 self.note_durable(audit, &stripe);
+                unseen = unseen.saturating_sub(1);
             }
             self.known.insert(stripe.columns.clone());
             let columns = stripe.columns.iter();
             of_slot.extend(columns.map(|column| ((column.1, column.2), Rc::clone(&stripe))));
+        }
+        if unseen > 0 {
+            self.note_all_durable(audit);
         }
         for (chunk, at) in moved {
             let stripe = match at {
@@ -138,6 +144,15 @@ impl LogHistory {
                     }
                 }
             }
+        }
+    }
+
+    /// A stripe of which nothing counted any more was written and collected in one event: no look ever finds it, and its
+    /// pages may be written anew before the next flush is over.
+    fn note_all_durable(&mut self, audit: &LogAudit<'_>) {
+        for (sector, write) in audit.on_elements() {
+            let place = &mut self.durable[sector as usize];
+            *place = write.max(*place);
         }
     }
 
@@ -208,12 +223,10 @@ impl LogHistory {
                 // A trim meanwhile takes promises back.
                 let was_trimmed = |sector| audit.model.check(sector, Found::Zeros, floor(sector)).is_ok();
                 let is_missing = |&sector: &u64| self.durable[sector as usize] < floor(sector);
-                // A stripe of which nothing counts any more when it is written may be collected in the same event.
-                // Of one that lost a member by that write nothing can be told then.
+                // Of a stripe that was written and collected in one event, and lost a member by that write, nothing can be
+                // told.
                 let is_degraded = self.failed.iter().any(Option::is_some);
-                let is_found = |sector| is_degraded || audit.is_anywhere(sector, floor(sector));
-                let is_broken =
-                    |&sector: &u64| is_missing(&sector) && !was_trimmed(sector) && !is_found(sector);
+                let is_broken = |&sector: &u64| is_missing(&sector) && !was_trimmed(sector) && !is_degraded;
                 match of_chunk.find(is_broken) {
                     None => Ok(()),
                     Some(sector) => Err(format!(
