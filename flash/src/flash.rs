@@ -257,12 +257,13 @@ impl<M: Media> Flash<M> {
         self.ftl.lookup_old(element, page)
     }
 
-    /// Brings the map entry of a page that will be used soon into the processor's caches. A driver that knows its next
-    /// requests and calls this for several of them in a row takes their cache misses at the same time, instead of one
-    /// after the other; nothing else changes.
+    /// Brings the map entries of pages of elements that will be used soon into the processor's caches: a driver that knows
+    /// its next requests takes their cache misses at the same time, instead of one after the other. They are all given at
+    /// once because what a driver does to find its pages would keep the processor from seeing the next miss. Nothing else
+    /// changes.
     #[inline]
-    pub fn touch(&self, element: u32, page: u32) {
-        std::hint::black_box(self.ftl.lookup(element, page));
+    pub fn touch_all(&self, pages: &[(u32, u32)]) {
+        self.ftl.touch_all(pages);
     }
 
     /// What an element would tell of itself. Takes time in proportion to its planes.
