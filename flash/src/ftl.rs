@@ -21,8 +21,6 @@ pub(crate) const OPEN: u16 = 0x8000;
 pub(crate) const FREE: u16 = 0xFFFF;
 /// Mark of a `back` entry whose physical page is a pinned old version.
 const PINNED: u32 = 1 << 31;
-/// Pages of a block whose map entries are read before they are looked at.
-const LISTED: usize = 64;
 
 /// A plane's blocks. Numbers of pages count within the element, numbers of blocks within the plane.
 #[derive(Clone, Copy, Debug, Default)]
@@ -446,12 +444,12 @@ impl Ftl {
         let map = &self.map[self.map_at(element, 0)..][..self.shape.logical_pages as usize];
         let back = &self.back[self.back_at(element, first)..][..list.len()];
         let mut count = 0;
-        let mut found = [0; LISTED];
-        for (chunk, entries) in back.chunks(LISTED).enumerate() {
+        let mut found = [0; 64];
+        for (chunk, entries) in back.chunks(64).enumerate() {
             for (found, entry) in found.iter_mut().zip(entries) {
                 *found = map[((entry & !PINNED).max(1) - 1) as usize];
             }
-            let offsets = (chunk * LISTED) as u32..;
+            let offsets = 64 * chunk as u32..;
             for (offset, (&entry, &found)) in offsets.zip(entries.iter().zip(&found)) {
                 let valid = (entry != 0) & ((entry & PINNED != 0) | (found == first + offset + 1));
                 list[count] = offset as u16;
@@ -459,14 +457,6 @@ impl Ftl {
             }
         }
         count
-    }
-
-    /// Reads the map entries of logical pages of elements, all at a time.
-    #[inline]
-    pub(crate) fn touch_all(&self, pages: &[(u32, u32)]) {
-        let map = &self.map[..];
-        let entries = pages.iter().map(|&(element, logical)| map[self.map_at(element, logical)]);
-        std::hint::black_box(entries.fold(0, |all, entry| all ^ entry));
     }
 
     /// Moves a valid page within its plane; returns the new page and whether it was its block's last. With `keep_map`,
