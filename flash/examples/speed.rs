@@ -28,6 +28,7 @@ fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, reque
     let started = cpu_time();
     let mut moved_at_third = (0, 0);
     let mut ahead: Vec<(u32, Op)> = Vec::new();
+    let mut touched: Vec<(u32, u32)> = Vec::new();
     let mut submit =
         |flash: &mut Flash, waiting: &mut Vec<Vec<Op>>, random: &mut Prng, now, agenda: &mut Agenda| {
             if ahead.is_empty() {
@@ -37,7 +38,9 @@ fn run(name: &str, spec: &DeviceSpec, level: Level, depth: u32, span: f64, reque
                     let element = random.below(elements) as u32;
                     (element, Op { kind, page: random.below(pages) as u32, ..Op::default() })
                 }));
-                ahead.iter().for_each(|(element, op)| flash.touch(*element, op.page));
+                touched.clear();
+                touched.extend(ahead.iter().map(|(element, op)| (*element, op.page)));
+                flash.touch_all(&touched);
             }
             let Some((element, op)) = ahead.pop() else { return };
             if waiting[element as usize].is_empty()

@@ -313,6 +313,7 @@ impl<M: Media> Flash<M> {
     /// Ends the pin of a page's old version, if there is one. To be called after the program that pinned it is
     /// done; elements that waited for space may be ready then, see [`Self::next_ready`].
     pub fn release(&mut self, now: Nanos, element: u32, page: u32, agenda: &mut Agenda) {
+        self.admitted = None;
         self.ftl.release(element, page);
         if !self.stalled.is_empty() {
             self.retry_stalled(now, agenda);

@@ -14,10 +14,11 @@ use crate::counters::{Collected, Counters, Estimate, WearRange};
 use crate::die::{Collection, Die};
 use crate::ftl::{Ftl, OPEN};
 use crate::geometry::{Level, Shape};
+use crate::homes::Homes;
 use crate::link::Link;
 use crate::list::NONE;
 use crate::media::Media;
-use crate::op::{Done, Slot};
+use crate::op::{Done, Op, Slot};
 use crate::permission::Control;
 use crate::ready::Ready;
 use crate::service::Service;
@@ -113,6 +114,11 @@ pub struct Flash<M = ()> {
     /// Operations that need no flash, and when they are done, in that order.
     pub(crate) immediate: VecDeque<(Nanos, Done)>,
     pub(crate) ready: Ready,
+    pub(crate) homes: Homes,
+    /// The program of a channel or chip that was admitted last, with its plane, until something else happens.
+    pub(crate) admitted: Option<(u32, Op, u32)>,
+    /// The slot that a die of a whole SSD is about to take up, and the plane that was found for it.
+    pub(crate) fitting: Option<(u32, u32)>,
     /// Planes whose collection was given up for want of an invalid page.
     pub(crate) stalled: Vec<u32>,
     /// Who may collect, where that is for others to say.
@@ -198,6 +204,10 @@ impl<M: Media> Flash<M> {
             vacant: Vec::new(),
             immediate: VecDeque::with_capacity(64),
             ready: Ready::new(shape.elements),
+            // A die that can be suspended has to hear of each read that wants it.
+            homes: Homes::new(level != Level::Ssd && spec.suspend.is_none()),
+            admitted: None,
+            fitting: None,
             stalled: Vec::new(),
             control: None,
             log: None,
@@ -257,12 +267,14 @@ impl<M: Media> Flash<M> {
         self.ftl.lookup_old(element, page)
     }
 
-    /// Brings the map entry of a page that will be used soon into the processor's caches. A driver that knows its next
-    /// requests and calls this for several of them in a row takes their cache misses at the same time, instead of one
-    /// after the other; nothing else changes.
+    /// Brings the map entries of pages of elements that will be used soon into the processor's caches: a driver that knows
+    /// its next requests takes their cache misses at the same time, instead of one after the other. They are all given at
+    /// once because what a driver does to find its pages would keep the processor from seeing the next miss. Nothing else
+    /// changes.
     #[inline]
-    pub fn touch(&self, element: u32, page: u32) {
-        std::hint::black_box(self.ftl.lookup(element, page));
+    pub fn touch_all(&self, pages: &[(u32, u32)]) {
+        let entries = pages.iter().map(|&(element, page)| self.ftl.lookup(element, page).unwrap_or(0));
+        std::hint::black_box(entries.fold(0, |all, entry| all ^ entry));
     }
 
     /// What an element would tell of itself. Takes time in proportion to its planes.

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admit;
 mod alloc;
 mod audit;
 mod bugs;
@@ -21,6 +22,7 @@ mod ftl;
 mod fusing;
 mod gc;
 mod geometry;
+mod homes;
 mod link;
 mod list;
 mod media;

@@ -83,6 +83,7 @@ impl<M: Media> Flash<M> {
 
     /// An element may begin to collect. What it was permitted before is forgotten.
     pub fn permit_gc(&mut self, now: Nanos, element: u32, permit: Permit, agenda: &mut Agenda) {
+        self.admitted = None;
         let Some(control) = &mut self.control else { return };
         let own = &mut control.elements[element as usize];
         own.ahead = permit.ahead;

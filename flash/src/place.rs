@@ -132,8 +132,12 @@ impl<M: Media> Flash<M> {
             return promised;
         }
         let Slot { element, page, .. } = self.slots[slot as usize];
-        let plane =
-            self.plane_for(die, slot).unwrap_or_else(|| panic!("die {die} took up what it cannot place"));
+        // Whether it may run was a question of its plane, which was asked just before.
+        let fitting = self.fitting.take().filter(|&(whose, _)| whose == slot).map(|(_, plane)| plane);
+        debug_assert!(fitting.is_none_or(|_| fitting == self.plane_for(die, slot)));
+        let plane = fitting
+            .or_else(|| self.plane_for(die, slot))
+            .unwrap_or_else(|| panic!("die {die} took up what it cannot place"));
         self.pass_turn(element, page, plane);
         plane
     }
@@ -191,11 +195,17 @@ impl<M: Media> Flash<M> {
     /// Whether a die may take up a host operation that waits for it.
     #[inline]
     pub(crate) fn may_run(&self, die: u32, slot: u32) -> bool {
+        self.runs_on(die, slot).is_some()
+    }
+
+    /// The plane that a host operation works on if its die takes it up now; none if it may not.
+    #[inline]
+    pub(crate) fn runs_on(&self, die: u32, slot: u32) -> Option<u32> {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
         if kind == OpKind::Read {
-            !self.is_blocked(self.dies[die as usize].closed(), die, plane)
+            (!self.is_blocked(self.dies[die as usize].closed(), die, plane)).then_some(plane)
         } else {
-            self.plane_for(die, slot).is_some()
+            self.plane_for(die, slot)
         }
     }
 }

@@ -127,6 +127,7 @@ impl<M: Media> Flash<M> {
         assert!(u32::from(stream) < self.ftl.streams.count(), "no stream {stream}");
         let plane = self.untimed_plane(element, page, stream);
         self.pass_turn(element, page, plane);
+        self.homes.forget(element, page);
         let placed = self.ftl.program(element, page, plane, stream, false);
         self.elements[element as usize].counters.program_pages += 1;
         if placed.low {

@@ -1,4 +1,4 @@
-//! Host operations: admission, queues, and the phases of reads and programs.
+//! Host operations: queues, and the phases of reads and programs.
 
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
@@ -10,121 +10,26 @@ use crate::flash::Flash;
 use crate::geometry::Level;
 use crate::list::{List, NONE};
 use crate::media::Media;
-use crate::op::{Admission, Done, Op, OpKind, Slot};
-use crate::spec::{Domain, GcStart, MultiPlane, Preemption};
+use crate::op::{Done, Op, OpKind, Slot};
+use crate::spec::{GcStart, MultiPlane, Preemption};
 
 impl<M: Media> Flash<M> {
-    /// Whether an element can take an operation now. A channel or a chip takes what its die and its bus can start
-    /// now; a whole SSD takes whatever fits its window. An element that refuses is reported by [`Self::next_ready`]
-    /// when it may have changed its mind.
-    #[inline]
-    pub fn admits(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
-        if self.shape.level == Level::Ssd {
-            if self.elements[element as usize].in_flight < self.window {
-                return Admission::Admitted;
-            }
-            self.ready.refuse(element);
-            return Admission::Closed;
-        }
-        match op.kind {
-            OpKind::Read => self.admits_read(now, element, op, agenda),
-            OpKind::Program => self.admits_program(now, element, op, agenda),
-            OpKind::Trim | OpKind::Flush => Admission::Admitted,
-        }
-    }
-
-    fn admits_read(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
-        let Some(page) = self.find(element, op) else { return Admission::Admitted };
-        let plane = self.shape.first_plane(element) + self.shape.plane_of_page(page);
-        let die = self.shape.die_of_plane(plane);
-        let suspended =
-            self.is_suspended(die) && self.dies[die as usize].is_idle() && !self.is_held_by_others(die);
-        if !suspended && !self.can_start(die, plane) {
-            self.ready.refuse(element);
-            self.demand(now, die, agenda);
-            self.suspend_for_read(now, die, agenda);
-            return Admission::Refused;
-        }
-        if self.times.read_command == 0 || self.bus_admits(now, element, Class::Read, agenda) {
-            Admission::Admitted
-        } else {
-            Admission::Refused
-        }
-    }
-
-    fn admits_program(&mut self, now: Nanos, element: u32, op: &Op, agenda: &mut Agenda) -> Admission {
-        let needs_bus = self.times.page + self.times.program_command > 0;
-        if needs_bus && !self.bus_admits(now, element, Class::Write, agenda) {
-            return Admission::Closed;
-        }
-        if self.startable_plane(element, op.page, op.stream).is_some() {
-            return Admission::Admitted;
-        }
-        self.ready.refuse(element);
-        self.note_refused(now, element, op.stream);
-        if self.gc.start == GcStart::OnDemand {
-            let first = element * self.shape.dies_per_element;
-            for die in first..first + self.shape.dies_per_element {
-                self.demand(now, die, agenda);
-            }
-        }
-        // Where the whole element is one pool of one stream, what one program is refused no other is granted.
-        if self.pools.count.get() == 1 && self.ftl.streams.count() == 1 {
-            Admission::Closed
-        } else {
-            Admission::Refused
-        }
-    }
-
-    /// Whether an element's bus is free for it; if not, it waits for its turn.
-    fn bus_admits(&mut self, now: Nanos, element: u32, class: Class, agenda: &mut Agenda) -> bool {
-        let bus = self.shape.bus_of_die(element * self.shape.dies_per_element);
-        if self.exclusive || self.buses.is_free(bus, now) {
-            return true;
-        }
-        self.ready.refuse(element);
-        if let Some(at) = self.buses.await_element(bus, element, class) {
-            agenda.schedule(at, self.event_of_bus(bus));
-        }
-        false
-    }
-
-    /// Somebody wants a die: a collection that waits for that begins.
-    fn demand(&mut self, now: Nanos, die: u32, agenda: &mut Agenda) {
-        let d = &self.dies[die as usize];
-        if d.collecting != 0 && !d.active && d.phase == Phase::Idle {
-            self.next(now, die, agenda);
-        }
-    }
-
-    /// Whether a host operation on a plane may start on its die now.
-    #[inline(always)]
-    pub(crate) fn can_start(&self, die: u32, plane: u32) -> bool {
-        let d = &self.dies[die as usize];
-        d.is_idle() && d.held == 0 && !self.is_blocked(d.closed(), die, plane) && !self.is_suspended(die)
-    }
-
-    /// Whether collection on its own die keeps a host operation out of a plane.
-    #[inline(always)]
-    pub(crate) fn is_blocked(&self, collecting: u64, die: u32, plane: u32) -> bool {
-        let plane = plane - die * self.shape.by_plane.get();
-        collecting != 0 && (self.gc.blocking > Domain::Plane || collecting >> plane & 1 != 0)
-    }
-
     /// The physical page that a read finds.
     #[inline(always)]
-    fn find(&self, element: u32, op: &Op) -> Option<u32> {
+    pub(crate) fn find(&self, element: u32, op: &Op) -> Option<u32> {
         if op.old_version { self.ftl.lookup_old(element, op.page) } else { self.ftl.lookup(element, op.page) }
     }
 
     /// Starts an operation that was admitted at this instant. `token` comes back when it is done.
     #[inline]
     pub fn start(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
+        let admitted = self.admitted.take();
         match op.kind {
             OpKind::Read => self.start_read(now, element, token, op, agenda),
-            OpKind::Program => self.start_program(now, element, token, op, agenda),
+            OpKind::Program => self.start_program(now, element, token, op, admitted, agenda),
             OpKind::Trim => {
                 let pin = op.old_version && !self.planted.is(Bug::PinSkipped);
+                self.homes.forget(element, op.page);
                 self.ftl.unmap(element, op.page, pin);
                 self.elements[element as usize].counters.trims += 1;
                 self.retry_stalled(now, agenda);
@@ -173,12 +78,24 @@ impl<M: Media> Flash<M> {
         time
     }
 
-    fn start_program(&mut self, now: Nanos, element: u32, token: u32, op: Op, agenda: &mut Agenda) {
+    fn start_program(
+        &mut self,
+        now: Nanos,
+        element: u32,
+        token: u32,
+        op: Op,
+        admitted: Option<(u32, Op, u32)>,
+        agenda: &mut Agenda,
+    ) {
         let streams = self.ftl.streams.count();
         assert!(u32::from(op.stream) < streams, "stream {} of a device of {streams}", op.stream);
         self.elements[element as usize].counters.program_pages += 1;
         if self.shape.level != Level::Ssd {
-            let Some(plane) = self.startable_plane(element, op.page, op.stream) else {
+            // Nothing has happened since it was admitted to its plane.
+            let known = admitted.filter(|known| (known.0, known.1) == (element, op)).map(|known| known.2);
+            debug_assert!(known.is_none_or(|_| known == self.startable_plane(element, op.page, op.stream)));
+            let plane = known.or_else(|| self.startable_plane(element, op.page, op.stream));
+            let Some(plane) = plane else {
                 panic!("element {element} was started without being asked whether it admits a program");
             };
             self.pass_turn(element, op.page, plane);
@@ -234,9 +151,12 @@ impl<M: Media> Flash<M> {
         let Slot { plane, kind, .. } = self.slots[slot as usize];
         let die = self.shape.die_of_plane(plane);
         let alone = !self.has_multi_plane();
-        let d = &mut self.dies[die as usize];
-        if alone && d.phase == Phase::Idle && d.held == 0 && d.collecting == 0 && self.may_run(die, slot) {
-            return self.serve(now, die, slot, agenda);
+        let d = &self.dies[die as usize];
+        if alone && d.phase == Phase::Idle && d.held == 0 && d.collecting == 0 {
+            self.fitting = self.runs_on(die, slot).map(|plane| (slot, plane));
+            if self.fitting.is_some() {
+                return self.serve(now, die, slot, agenda);
+            }
         }
         let d = &mut self.dies[die as usize];
         self.slots[slot as usize].gc = d.gc_clock(now);
@@ -290,6 +210,7 @@ impl<M: Media> Flash<M> {
         let Slot { element, page, plane, token, old_version, stream, .. } = self.slots[slot as usize];
         let plane = self.take_place(die, slot, plane);
         let pin = old_version && !self.planted.is(Bug::PinSkipped);
+        self.homes.forget(element, page);
         let placed = self.ftl.program(element, page, plane, stream, pin);
         self.media.program(element, placed.page, token);
         let (t, s) = (&self.times, &mut self.slots[slot as usize]);
@@ -359,6 +280,7 @@ impl<M: Media> Flash<M> {
     /// An event below [`Self::event_count`] is due. What is finished is appended to `done`.
     #[inline]
     pub fn handle(&mut self, now: Nanos, event: Event, agenda: &mut Agenda, done: &mut Vec<Done>) {
+        self.admitted = None;
         if event < self.shape.dies {
             return self.handle_die(now, event, agenda, done);
         }

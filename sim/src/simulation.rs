@@ -309,6 +309,8 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>> {
     busy_at: Option<u64>,
     /// The flash's maps are larger than the processor's caches.
     large: bool,
+    /// Elements and pages that the next requests will need.
+    ahead: Vec<(u32, u32)>,
 }
 
 /// Bytes of maps beyond which it pays to fetch their entries early.
@@ -379,14 +381,18 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
 
     /// Brings the map entries that the next requests will need into the processor's caches, all misses at a time.
     fn fetch_early(&mut self) {
-        for &byte in self.world.host.preview() {
+        let bytes = self.world.host.preview();
+        if bytes.is_empty() {
+            return;
+        }
+        self.ahead.clear();
+        for &byte in bytes {
             if let Some((data, parity, page)) = self.array.homes(byte) {
-                self.world.flash.touch(u32::from(data), page);
-                if let Some(parity) = parity {
-                    self.world.flash.touch(u32::from(parity), page);
-                }
+                self.ahead.push((u32::from(data), page));
+                self.ahead.extend(parity.map(|parity| (u32::from(parity), page)));
             }
         }
+        self.world.flash.touch_all(&self.ahead);
     }
 
     /// When the next thing happens, given the next arrival.

@@ -29,6 +29,7 @@ mod members;
 mod metadata_pieces;
 mod metadata_scrub;
 mod planted;
+mod poll;
 mod progress;
 mod reads;
 mod rebuild_scrub;
@@ -89,6 +90,8 @@ pub const SECTOR_BYTES: u32 = 512;
 /// The array controller over memory `M`.
 #[derive(Debug)]
 pub struct Array<M: Memory> {
+    /// Nothing that the scheme has can be due but plans of host requests.
+    only_plans: bool,
     scheme: Scheme,
     geometry: Geometry,
     /// Absent without parity.
@@ -230,7 +233,19 @@ impl<M: Memory> Array<M> {
         // that merge, and one for each chunk in memory whose writer waits until it is durable.
         let durable = elastic.as_ref().filter(|_| scheme.elastic.acknowledge == AcknowledgeWrites::Durable);
         let attachments = all_plans * 2 + durable.map_or(0, |log| log.buffer.len() as u32);
+        let only_plans = !is_elastic
+            && cache.is_none()
+            && zones.is_none()
+            && log.is_none()
+            && journal.is_none()
+            && intent.is_none()
+            && gather.is_none()
+            && scheme.placement.first_writes != FirstWrites::Encode
+            && scheme.read.policy != crate::read::ReadPolicy::Hedged
+            && dispatch.policy != Discipline::Piq
+            && scheme.parity.window.slots(geometry.elements) == 0;
         Ok(Self {
+            only_plans,
             capacity: pages * u64::from(elements.page_bytes),
             whole_page: u64::MAX >> (64 - sectors),
             memory,
@@ -527,44 +542,6 @@ impl<M: Memory> Array<M> {
         }
         if before != NONE {
             self.queues.refused(element, level, before, closed);
-        }
-    }
-
-    /// Does all work that has become possible: plans that were given their row continue, then waiting requests are split.
-    #[inline]
-    fn poll<D: Driver<M>>(&mut self, driver: &mut D) {
-        loop {
-            if let Some(plan) = self.woken.pop_front() {
-                self.begin(plan, driver);
-            } else if self.journaled(driver) || self.intended(driver) {
-                // What the journal has goes on in place.
-            } else if self.hedge_due(driver) {
-                // It waits for nothing but its time.
-            } else if self.resync_one(driver) {
-                // Parity must be right before anything relies on it.
-            } else if self.evict_one(driver) {
-                // A host that comes to a block on its way home waits for it.
-            } else if self.destage_due(driver) || self.encode_due() {
-                // What must leave goes first: writes that wait for its room are behind it.
-            } else if !self.issue_front(driver)
-                && !self.issue_batches(driver)
-                && !self.append_one(driver)
-                && !self.summarise_one(driver)
-                && !self.collect_one(driver)
-                && !self.flush_one_deferred(driver)
-                && !self.commit_one(driver)
-                && !self.sync_one(driver)
-                && !self.walk_one(driver)
-                && !self.discard_one(driver)
-                && self.woken.is_empty()
-                && !self.destage_due(driver)
-                && !self.note_full(driver)
-                && !self.write_record(driver)
-                && !self.write_intent(driver)
-                && !self.free_records(driver)
-            {
-                return;
-            }
         }
     }
 

@@ -50,6 +50,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Simulation<M, C, H> {
             late: Vec::new(),
             busy_at: None,
             large,
+            ahead: Vec::with_capacity(64),
         }
     }
 }

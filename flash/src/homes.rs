@@ -1,0 +1,96 @@
+//! Where reads lie that channels and chips refused.
+//!
+//! A queue offers the same read again whenever its element reports ready, and most times its die is as busy as before. What
+//! was found at the first refusal spares the map, which is the processor's cache miss, and the divisions behind it. A move
+//! stays on its plane, so only a program or a trim of the page itself makes an entry wrong.
+
+/// Entries; a power of two. More than reads usually wait at a time, and few enough to stay in the nearest cache.
+const ENTRIES: u32 = 512;
+
+#[derive(Clone, Copy, Debug)]
+struct Home {
+    element: u32,
+    page: u32,
+    die: u32,
+}
+
+/// Dies of some pages, each at the one place that its number has: what comes later takes the place.
+#[derive(Clone, Debug)]
+pub(crate) struct Homes {
+    entries: Box<[Home]>,
+}
+
+const NOBODY: Home = Home { element: u32::MAX, page: 0, die: 0 };
+
+impl Homes {
+    /// None are kept where nobody asks.
+    pub(crate) fn new(asked: bool) -> Self {
+        Self { entries: vec![NOBODY; if asked { ENTRIES as usize } else { 0 }].into() }
+    }
+
+    #[inline(always)]
+    fn at(element: u32, page: u32) -> usize {
+        (page.wrapping_add(element << 16).wrapping_mul(0x9E37_79B1) >> (32 - ENTRIES.trailing_zeros()))
+            as usize
+    }
+
+    /// The die of a page, if it is known.
+    #[inline(always)]
+    pub(crate) fn get(&self, element: u32, page: u32) -> Option<u32> {
+        let home = self.entries.get(Self::at(element, page))?;
+        (home.page == page && home.element == element).then_some(home.die)
+    }
+
+    /// The die of a page is this one.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, element: u32, page: u32, die: u32) {
+        if let Some(home) = self.entries.get_mut(Self::at(element, page)) {
+            *home = Home { element, page, die };
+        }
+    }
+
+    /// A page is written anew, or is gone.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self, element: u32, page: u32) {
+        if let Some(home) = self.entries.get_mut(Self::at(element, page))
+            && home.page == page
+            && home.element == element
+        {
+            *home = NOBODY;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stripewise_base::prng::Prng;
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_what_was_noted_last_and_not_forgotten() {
+        let mut prng = Prng::new(1);
+        let (mut homes, mut all) = (Homes::new(true), std::collections::BTreeMap::new());
+        let mut known = 0;
+        for _ in 0..20_000 {
+            let (element, page) = (prng.below(4) as u32, prng.below(300) as u32);
+            if prng.chance(1, 4) {
+                homes.forget(element, page);
+                all.remove(&(element, page));
+            } else if prng.chance(1, 2) {
+                let die = prng.below(16) as u32;
+                homes.note(element, page, die);
+                all.insert((element, page), die);
+            }
+            if let Some(die) = homes.get(element, page) {
+                assert_eq!(all.get(&(element, page)), Some(&die));
+                known += 1;
+            }
+        }
+        assert!(known > 1_000, "{known}");
+        let mut none = Homes::new(false);
+        none.note(0, 0, 1);
+        none.forget(0, 0);
+        assert_eq!(none.get(0, 0), None);
+    }
+}
