@@ -277,7 +277,7 @@ mod tests {
     /// The superblock of an array of one element.
     fn block(page_bytes: u32, pages: u32) -> Superblock {
         let member = Member {
-            element: Uuid([1; 16]),
+            uuid: Uuid([1; 16]),
             state: MemberState::Active,
             failed_epoch: 0,
             failed_batch: 0,
@@ -285,7 +285,7 @@ mod tests {
         };
         Superblock {
             array: Uuid([2; 16]),
-            element: member.element,
+            uuid: member.uuid,
             number: 0,
             version: VERSION,
             features: Features::default(),

@@ -77,23 +77,23 @@ impl Watch {
         let passed = (now - self.looked_at).min(2 * self.pause());
         self.looked_at = now;
         let mut seen = Vec::new();
-        for (element, member) in (0..).zip(&mut self.members) {
-            if member.has_moved || !awaited(element) {
-                if member.is_slow {
+        for (element, record) in (0..).zip(&mut self.members) {
+            if record.has_moved || !awaited(element) {
+                if record.is_slow {
                     seen.push((element, Seen::Moves));
                 }
-                *member = Member::default();
+                *record = Member::default();
                 continue;
             }
-            member.still_ns += passed;
-            if member.still_ns - member.told_ns >= self.limit {
-                member.told_ns = member.still_ns;
-                member.is_slow = true;
+            record.still_ns += passed;
+            if record.still_ns - record.told_ns >= self.limit {
+                record.told_ns = record.still_ns;
+                record.is_slow = true;
                 seen.push((element, Seen::Slow));
             }
-            if member.still_ns > SLOW_NS && !member.is_long {
-                member.is_long = true;
-                seen.push((element, Seen::Long(member.still_ns)));
+            if record.still_ns > SLOW_NS && !record.is_long {
+                record.is_long = true;
+                seen.push((element, Seen::Long(record.still_ns)));
             }
         }
         seen

@@ -123,7 +123,7 @@ impl Candidate {
         }
         // Locked before it is looked at, and held until it is taken: another engine may have it, and its path may change.
         let file = ElementFile::open(path, page_bytes)?;
-        let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.element));
+        let is_own = |its: &Returning| !force && own == Some((its.superblock.array, its.superblock.uuid));
         if let Some(returned) = FileMedia::returning(&file)?.filter(is_own) {
             return Ok(Self::ready(place, file, Some(returned), None));
         }

@@ -231,7 +231,7 @@ impl Seen {
         // Its path may lead elsewhere by now.
         file.metadata().ok().filter(|found| Some(Identity::from(found)) == self.identity)?;
         let is_its = |block: &Option<Superblock>| {
-            block.as_ref().is_some_and(|it| (it.array, it.element) == (array, member))
+            block.as_ref().is_some_and(|it| (it.array, it.uuid) == (array, member))
         };
         let copies = superblocks_of(&file, page_bytes).ok()?;
         Some(copies.iter().filter(|block| !is_its(block)).count() as u64)

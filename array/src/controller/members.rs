@@ -84,8 +84,8 @@ impl<M: Memory> Array<M> {
         let failed = self.failed_elements();
         let Some(roster) = &mut self.roster else { return };
         roster.back[element as usize] = how.pages() - superblock_pages(roster.superblock.page_bytes);
-        if let Rejoining::Replacement { element: uuid, .. } = how {
-            roster.superblock.members[element as usize].element = uuid;
+        if let Rejoining::Replacement { uuid: uuid, .. } = how {
+            roster.superblock.members[element as usize].uuid = uuid;
         }
         let news = News::Comes { is_returned: how.is_returned() };
         roster.telling = Some(Telling { element, news, stage: Stage::Clear, begun: 0, failed });
@@ -229,8 +229,8 @@ impl<M: Memory> Array<M> {
         }
         // It is the one that was to come, and it does not.
         let epoch = roster.superblock.epoch;
-        if let Some(member) = roster.superblock.members.get_mut(telling.element as usize) {
-            member.fail(epoch, 0);
+        if let Some(record) = roster.superblock.members.get_mut(telling.element as usize) {
+            record.fail(epoch, 0);
         }
         roster.telling = None;
     }
@@ -259,8 +259,8 @@ impl<M: Memory> Array<M> {
         let Some(roster) = &mut self.roster else { return };
         roster.on_elements = Some(roster.superblock.clone());
         // Those that failed while the back copies were written are told of by another version.
-        let is_untold = |(number, member): (usize, &Member)| {
-            number != usize::from(element) && failed >> number & 1 != 0 && member.state != MemberState::Failed
+        let is_untold = |(number, record): (usize, &Member)| {
+            number != usize::from(element) && failed >> number & 1 != 0 && record.state != MemberState::Failed
         };
         let has_more = roster.superblock.members.iter().enumerate().any(is_untold);
         roster.telling = has_more.then_some(Telling {
@@ -319,7 +319,7 @@ impl<M: Memory> Array<M> {
 /// Writes page `page` of the superblock of `element` over `into`.
 fn encode_page(superblock: &mut Superblock, (element, page): (u16, u32), copy: Copy, into: &mut [u8]) {
     superblock.number = element;
-    superblock.element = superblock.members[element as usize].element;
+    superblock.uuid = superblock.members[element as usize].uuid;
     let mut bytes = [0; SUPERBLOCK_BYTES];
     superblock.encode(copy, &mut bytes);
     let from = page as usize * into.len();

@@ -271,9 +271,9 @@ impl<M: Memory> Array<M> {
         let bytes = &bytes[..SUPERBLOCK_BYTES];
         let copy = if nth.is_multiple_of(2) { Copy::Front } else { Copy::Back };
         let number = (nth / 2) as u16;
-        let uuid = block.members[usize::from(number)].element;
+        let uuid = block.members[usize::from(number)].uuid;
         let is_its = |found: &Superblock| {
-            (found.array, found.element, found.number) == (block.array, uuid, number)
+            (found.array, found.uuid, found.number) == (block.array, uuid, number)
                 && (found.page_bytes, found.pages) == (block.page_bytes, block.pages)
                 && (found.update > block.update || found.is_version_of(block))
         };

@@ -11,7 +11,8 @@ pub enum Rejoining {
     /// One of which nothing is known, of so many pages.
     Replacement {
         /// Its identifier.
-        element: Uuid,
+        #[serde(rename = "element")]
+        uuid: Uuid,
         /// Pages that it has.
         pages: u32,
     },
@@ -64,12 +65,10 @@ pub enum RejoinError {
         needed: u32,
     },
     /// Identifiers tell elements apart.
-    #[error(
-        "it has the identifier {element}, which element {number} has or had; give a replacement a new one"
-    )]
+    #[error("it has the identifier {uuid}, which element {number} has or had; give a replacement a new one")]
     Twin {
         /// The identifier.
-        element: Uuid,
+        uuid: Uuid,
         /// Whose it is.
         number: u16,
     },
@@ -124,7 +123,7 @@ impl<M: Memory> Array<M> {
             Some(roster) => &roster.superblock,
             None => &self.elastic.as_ref()?.durable.as_ref()?.superblock,
         };
-        Stamp::of(copies, own.array, own.members[element as usize].element)
+        Stamp::of(copies, own.array, own.members[element as usize].uuid)
     }
 
     /// Whether [`Self::rejoin`] would take an element now.
@@ -166,7 +165,7 @@ pub(super) fn check_newer(
 
 /// Whether a replacement has an identifier that no member has.
 pub(super) fn check_twin(superblock: &Superblock, how: Rejoining) -> Result<(), RejoinError> {
-    let Rejoining::Replacement { element, .. } = how else { return Ok(()) };
-    let twin = superblock.members.iter().position(|its| its.element == element);
-    twin.map_or(Ok(()), |twin| Err(RejoinError::Twin { element, number: twin as u16 }))
+    let Rejoining::Replacement { uuid: element, .. } = how else { return Ok(()) };
+    let twin = superblock.members.iter().position(|its| its.uuid == element);
+    twin.map_or(Ok(()), |twin| Err(RejoinError::Twin { uuid: element, number: twin as u16 }))
 }

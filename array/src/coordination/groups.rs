@@ -21,7 +21,7 @@ impl Groups {
             // Stripes are dealt to the groups in turn.
             let place = geometry.place(u64::from(group) * u64::from(geometry.chunk_pages));
             let mut members: Vec<u16> =
-                (0..geometry.columns).map(|member| geometry.element(place, member)).collect();
+                (0..geometry.columns).map(|column| geometry.element(place, column)).collect();
             members.sort_unstable();
             groups.add(members.into_iter());
         }

@@ -69,7 +69,7 @@ impl Display for Superblock {
             writeln!(f, "  {line}")?;
         }
         let elements = self.members.len();
-        writeln!(f, "element {} of 0 to {}: {}", self.number, elements - 1, self.element)?;
+        writeln!(f, "element {} of 0 to {}: {}", self.number, elements - 1, self.uuid)?;
         writeln!(f, "update {}, epoch {}", self.update, self.epoch)?;
         if self.version > 1 {
             let clean = if self.is_clean { "stopped cleanly" } else { "not stopped cleanly" };
@@ -176,7 +176,7 @@ struct Described<'a> {
 
 impl Display for Described<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Member { element, state, failed_epoch, failed_batch, cursor } = self.member;
+        let Member { uuid: element, state, failed_epoch, failed_batch, cursor } = self.member;
         write!(f, "{element}, ")?;
         match state {
             MemberState::Active => f.write_str("active"),

@@ -92,54 +92,54 @@ impl Dump {
 /// All superblocks; the array is that of the greatest update.
 fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, DumpError> {
     let mut own: Vec<Option<Superblock>> = vec![None; media.count().into()];
-    for element in 0..media.count() {
-        let (pages, page_bytes) = media.size(element);
+    for device in 0..media.count() {
+        let (pages, page_bytes) = media.size(device);
         let length = superblock_pages(page_bytes.max(1));
         for (copy, page) in [(Copy::Front, 0), (Copy::Back, pages.saturating_sub(length))] {
             match superblock(
                 &mut Pages::new(media, page_bytes),
-                element,
+                device,
                 page..page.saturating_add(length),
                 copy,
             ) {
                 Ok(block) => {
                     let &Superblock { array, number, update, epoch, .. } = &block;
-                    told(&Finding::Superblock { element, copy, array, number, update, epoch });
-                    let newest = &mut own[usize::from(element)];
+                    told(&Finding::Superblock { device, copy, array, number, update, epoch });
+                    let newest = &mut own[usize::from(device)];
                     if let Some(front) = newest.as_ref().filter(|front| front.update != update) {
                         let why =
                             format!("its copies differ: front has update {}, back {update}", front.update);
-                        told(&Finding::Remark { element, why });
+                        told(&Finding::Remark { device, why });
                     }
                     if newest.as_ref().is_none_or(|front| front.update < update) {
                         *newest = Some(block);
                     }
                 }
-                Err(why) => told(&Finding::Damaged { element, page, structure: Structure::Superblock, why }),
+                Err(why) => told(&Finding::Damaged { device, page, structure: Structure::Superblock, why }),
             }
         }
     }
     let newest = own.iter().flatten().max_by_key(|block| block.update).ok_or(DumpError::NoArray)?.clone();
     let mut offered = vec![None; newest.members.len()];
-    for (element, block) in (0..).zip(&own) {
+    for (device, block) in (0..).zip(&own) {
         let Some(block) = block else { continue };
-        let member = newest.members.iter().position(|member| member.element == block.element);
+        let member = newest.members.iter().position(|member| member.uuid == block.uuid);
         let why = match member {
             _ if block.array != newest.array => format!("is of another array, {}, and left out", block.array),
-            None => format!("is no member of the array, or no longer: {}; left out", block.element),
-            Some(_) if media.size(element).1 != newest.page_bytes => {
+            None => format!("is no member of the array, or no longer: {}; left out", block.uuid),
+            Some(_) if media.size(device).1 != newest.page_bytes => {
                 format!(
                     "is read in other pages than those of {} bytes that it has; left out",
                     newest.page_bytes
                 )
             }
-            Some(_) if media.size(element).0 < newest.pages => {
+            Some(_) if media.size(device).0 < newest.pages => {
                 format!("has fewer pages than the {} that the array uses; left out", newest.pages)
             }
             Some(member) => match &mut offered[member] {
                 Some(first) => format!("is member {member} as #{first} is: a copy of it? left out"),
                 free => {
-                    *free = Some(element);
+                    *free = Some(device);
                     if block.update == newest.update {
                         continue;
                     }
@@ -147,10 +147,10 @@ fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, Du
                 }
             },
         };
-        told(&Finding::Remark { element, why });
+        told(&Finding::Remark { device, why });
     }
     for (member, _) in (0..).zip(&offered).filter(|(_, offered)| offered.is_none()) {
-        told(&Finding::Absent { member, element: newest.members[usize::from(member)].element });
+        told(&Finding::Absent { member, uuid: newest.members[usize::from(member)].uuid });
     }
     Ok(Subject { block: newest, offered })
 }
@@ -158,11 +158,11 @@ fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, Du
 /// A superblock, or why there is none.
 fn superblock(
     pages: &mut Pages<'_>,
-    element: u16,
+    device: u16,
     range: Range<u32>,
     copy: Copy,
 ) -> Result<Superblock, String> {
-    let bytes = pages.joined(element, range)?;
+    let bytes = pages.joined(device, range)?;
     let block = Superblock::parse(&bytes).map_err(|error| error.to_string())?;
     if Copy::of(&bytes) != Some(copy) {
         return Err("the other copy is here".into());
@@ -173,14 +173,14 @@ fn superblock(
 impl Subject {
     /// The members that were offered, with the elements that they are.
     fn present(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
-        (0..).zip(&self.offered).filter_map(|(member, element)| Some((member, (*element)?)))
+        (0..).zip(&self.offered).filter_map(|(member, device)| Some((member, (*device)?)))
     }
 
     /// The pages of the owner, as far as they name one.
     fn owners(&self, media: &mut dyn Media, told: &mut Told<'_>) {
-        for (member, element) in self.present() {
-            let Some(page) = self.block.owner_page(media.size(element).0) else { continue };
-            let content = Pages::new(media, self.block.page_bytes).joined(element, page..page + 1);
+        for (member, device) in self.present() {
+            let Some(page) = self.block.owner_page(media.size(device).0) else { continue };
+            let content = Pages::new(media, self.block.page_bytes).joined(device, page..page + 1);
             let owner = content.ok().and_then(|content| Owner::parse(&content).ok());
             if let Some(owner) = owner.filter(|owner| owner.array == self.block.array) {
                 told(&Finding::Owner { member, owner });
@@ -191,9 +191,9 @@ impl Subject {
     /// The rings of commit records.
     fn commits(&self, media: &mut dyn Media, told: &mut Told<'_>) {
         let area = self.block.commits;
-        for (member, element) in self.present() {
+        for (member, device) in self.present() {
             let (mut records, mut damaged, mut newest) = (0, 0, None::<Commit>);
-            Pages::new(media, self.block.page_bytes).all(element, area, &mut |nth, page| match page
+            Pages::new(media, self.block.page_bytes).all(device, area, &mut |nth, page| match page
                 .map(Commit::parse)
             {
                 Ok(Ok(commit))
@@ -217,10 +217,10 @@ impl Subject {
     /// Slot `slot` of the checkpoints of all members, and what it says of `segment`.
     fn checkpoints(&self, slot: u16, segment: Option<u32>, media: &mut dyn Media, told: &mut Told<'_>) {
         let area = self.block.checkpoint;
-        for (member, element) in self.present() {
+        for (member, device) in self.present() {
             let first = area.first + area.pages * u32::from(slot);
             let pages = &mut Pages::new(media, self.block.page_bytes);
-            match self.checkpoint(pages, element, first, slot) {
+            match self.checkpoint(pages, device, first, slot) {
                 Ok(None) => {}
                 Ok(Some((header, body))) => {
                     let segments = header.segments;
@@ -235,7 +235,7 @@ impl Subject {
                     }
                 }
                 Err(why) => {
-                    told(&Finding::Damaged { element, page: first, structure: Structure::Checkpoint, why })
+                    told(&Finding::Damaged { device, page: first, structure: Structure::Checkpoint, why })
                 }
             }
         }
@@ -245,11 +245,11 @@ impl Subject {
     fn checkpoint(
         &self,
         pages: &mut Pages<'_>,
-        element: u16,
+        device: u16,
         first: u32,
         slot: u16,
     ) -> Result<Option<(CheckpointHeader, Vec<u8>)>, String> {
-        let header = match CheckpointHeader::parse(&pages.joined(element, first..first + 1)?) {
+        let header = match CheckpointHeader::parse(&pages.joined(device, first..first + 1)?) {
             Ok(header) => header,
             Err(FormatError::Absent { found: [0, 0, 0, 0, 0, 0, 0, 0], .. }) => return Ok(None),
             Err(error) => return Err(error.to_string()),
@@ -265,7 +265,7 @@ impl Subject {
             return Err("it counts other segments or chunks than the superblock".into());
         }
         let length = header.body_bytes.div_ceil(self.block.page_bytes.into()) as u32;
-        let mut body = pages.joined(element, first + 1..first + 1 + length)?;
+        let mut body = pages.joined(device, first + 1..first + 1 + length)?;
         body.truncate(header.body_bytes as usize);
         header.check_body(&body).map_err(|error| error.to_string())?;
         Ok(Some((header, body)))

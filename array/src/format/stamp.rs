@@ -24,10 +24,9 @@ impl Stamp {
     /// is newer, than most of its content. Nothing on a member is older than the older of the two.
     pub fn of(copies: [Option<&Superblock>; 2], array: Uuid, element: Uuid) -> Option<Self> {
         let [Some(front), Some(back)] = copies else { return None };
-        let is_its =
-            |block: &&Superblock| (block.array, block.element) == (array, element) && block.version > 1;
+        let is_its = |block: &&Superblock| (block.array, block.uuid) == (array, element) && block.version > 1;
         let older = [front, back].into_iter().min_by_key(|block| block.update)?;
-        let member = older.members.get(usize::from(older.number)).filter(|its| its.element == element)?;
+        let member = older.members.get(usize::from(older.number)).filter(|its| its.uuid == element)?;
         // One that was being rebuilt has no more than what it came with.
         let horizon = match member.state {
             MemberState::Active => older.horizon,
@@ -86,7 +85,7 @@ mod tests {
     fn the_older_copy_counts_and_both_have_to_be_there() {
         let (older, newer) =
             (Superblock { update: 5, ..block(4, 40) }, Superblock { update: 6, ..block(5, 60) });
-        let (uuid, element) = (older.array, older.element);
+        let (uuid, element) = (older.array, older.uuid);
         let of = |front, back| Stamp::of([front, back], uuid, element);
         let expected = Some(Stamp { update: 6, epoch: 4, horizon: 40 });
         assert_eq!(of(Some(&older), Some(&newer)), expected);
@@ -104,7 +103,7 @@ mod tests {
         let mut half = block(4, 40);
         half.members[2].state = MemberState::Rebuilding;
         half.members[2].failed_batch = 7;
-        let stamp = Stamp::of([Some(&half), Some(&half)], half.array, half.element);
+        let stamp = Stamp::of([Some(&half), Some(&half)], half.array, half.uuid);
         assert_eq!(stamp.map(|stamp| stamp.horizon), Some(7));
     }
 

@@ -91,11 +91,12 @@ pub enum MemberState {
     Rebuilding,
 }
 
-/// An element, as all elements of the array know it.
+/// A member, as all members of the array know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
-    /// The element.
-    pub element: Uuid,
+    /// Its identifier.
+    #[serde(rename = "element")]
+    pub uuid: Uuid,
     /// What became of it.
     pub state: MemberState,
     /// Of a failed or rebuilt one: the epoch in which it failed.
@@ -122,8 +123,9 @@ impl Member {
 pub struct Superblock {
     /// The array.
     pub array: Uuid,
-    /// This element.
-    pub element: Uuid,
+    /// The identifier of this member.
+    #[serde(rename = "element")]
+    pub uuid: Uuid,
     /// This element's number in the array, from 0 on.
     pub number: u16,
     /// The version of the format that the array has, 1 or 2.
@@ -201,7 +203,7 @@ impl Superblock {
     /// effect may be on elements that were absent when the next got that number.
     pub(crate) fn is_version_of(&self, other: &Self) -> bool {
         self.update == other.update
-            && Self { number: other.number, element: other.element, ..self.clone() } == *other
+            && Self { number: other.number, uuid: other.uuid, ..self.clone() } == *other
     }
 
     /// Segments of the array, of a log.

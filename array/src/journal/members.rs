@@ -307,19 +307,19 @@ impl Roster {
         let epoch = self.superblock.epoch;
         self.superblock.update += 1;
         self.superblock.is_clean = news == News::Stopped && self.superblock.version > 1;
-        for (number, member) in self.superblock.members.iter_mut().enumerate() {
+        for (number, record) in self.superblock.members.iter_mut().enumerate() {
             if number == usize::from(element) {
                 match news {
-                    News::Comes { .. } => (member.state, member.cursor) = (MemberState::Rebuilding, 0),
-                    News::Done(rows) => member.cursor = rows,
+                    News::Comes { .. } => (record.state, record.cursor) = (MemberState::Rebuilding, 0),
+                    News::Done(rows) => record.cursor = rows,
                     News::Stopped | News::Again => {}
                     News::Whole => {
-                        member.state = MemberState::Active;
-                        (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
+                        record.state = MemberState::Active;
+                        (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
                     }
                 }
             } else if failed >> number & 1 != 0 {
-                member.fail(epoch, 0);
+                record.fail(epoch, 0);
             }
         }
     }

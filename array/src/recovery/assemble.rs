@@ -99,7 +99,7 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, OpenError> {
     let is_usable = |number: usize| {
         let member = &superblock.members[number];
         // One that has an older version, though this one was on all, came back with what it had long ago.
-        let is_its = |its: &Superblock| its.element == member.element && has_it(its, &superblock);
+        let is_its = |its: &Superblock| its.uuid == member.uuid && has_it(its, &superblock);
         let position = of(number).filter(|(_, its)| is_its(its))?;
         (member.state != MemberState::Failed).then_some(position.0)
     };
@@ -158,7 +158,7 @@ fn check_enough(
                 }
                 (MemberState::Failed, false) => format!("{number} (failed in epoch {})", member.failed_epoch),
                 (_, true) => format!("{number} (holds an older version of the array)"),
-                _ => format!("{number} (absent, {})", member.element),
+                _ => format!("{number} (absent, {})", member.uuid),
             }
         });
         words.collect::<Vec<_>>().join(", ")

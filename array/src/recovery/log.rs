@@ -211,10 +211,10 @@ pub(super) fn open<M: Memory>(
         superblock.horizon = promised.min(ended);
     }
     let epoch = superblock.epoch;
-    let members = superblock.members.iter_mut().zip(positions);
-    members.filter(|(_, position)| position.is_none()).for_each(|(member, _)| member.fail(epoch, promised));
+    let records = superblock.members.iter_mut().zip(positions);
+    records.filter(|(_, position)| position.is_none()).for_each(|(record, _)| record.fail(epoch, promised));
     // Numbers behind the end are given again, to what nobody has yet.
-    superblock.members.iter_mut().for_each(|member| member.failed_batch = member.failed_batch.min(ended));
+    superblock.members.iter_mut().for_each(|record| record.failed_batch = record.failed_batch.min(ended));
     let durable = log.durable_mut();
     durable.superblock = superblock.clone();
     durable.resume_births(superblock.epoch);
@@ -266,7 +266,7 @@ pub(super) fn open<M: Memory>(
         durable.commit_on = Some((commit, keepers.fold(0, |mask, element| mask | 1 << element)));
     }
     array.review_groups();
-    let rebuilding = superblock.members.iter().position(|member| member.state == MemberState::Rebuilding);
+    let rebuilding = superblock.members.iter().position(|record| record.state == MemberState::Rebuilding);
     if let Some(element) = rebuilding {
         array.begin_rebuild(element as u16, superblock.members[element].cursor as u32);
     }

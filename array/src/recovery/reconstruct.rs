@@ -256,8 +256,8 @@ impl Remains<'_> {
         take_needed(model, &known, &mut found);
         for one in found.iter().filter(|one| one.is_taken()) {
             let number = one.member.unwrap_or_default();
-            let element = model.members[usize::from(number)].element;
-            let block = Superblock { number, element, ..model.clone() };
+            let element = model.members[usize::from(number)].uuid;
+            let block = Superblock { number, uuid: element, ..model.clone() };
             offered[usize::from(one.offered)] =
                 Copies { front: Some(block.clone()), back: Some(block), ..Copies::default() };
         }

@@ -58,8 +58,8 @@ fn superblock_of(
     geometry: &Geometry,
     identity: &Identity,
 ) -> Superblock {
-    let member = |&element| Member {
-        element,
+    let record = |&element| Member {
+        uuid: element,
         state: MemberState::Active,
         failed_epoch: 0,
         failed_batch: 0,
@@ -67,7 +67,7 @@ fn superblock_of(
     };
     Superblock {
         array: identity.array,
-        element: identity.elements.first().copied().unwrap_or_default(),
+        uuid: identity.elements.first().copied().unwrap_or_default(),
         number: 0,
         version: VERSION,
         update: 1,
@@ -101,7 +101,7 @@ fn superblock_of(
         settings: Some(scheme.to_settings())
             .filter(|text| text.len() <= settings_bytes_max(VERSION, identity.elements.len()))
             .unwrap_or_default(),
-        members: identity.elements.iter().map(member).collect(),
+        members: identity.elements.iter().map(record).collect(),
     }
 }
 
@@ -250,8 +250,8 @@ pub(crate) fn write_copies(
     let mut pages = Vec::new();
     for (number, position) in positions.iter().enumerate() {
         let Some(element) = *position else { continue };
-        let element_uuid = superblock.members[number].element;
-        let its = Superblock { number: number as u16, element: element_uuid, ..superblock.clone() };
+        let element_uuid = superblock.members[number].uuid;
+        let its = Superblock { number: number as u16, uuid: element_uuid, ..superblock.clone() };
         let first = if copy == Copy::Front { 0 } else { media.size(element).0 - span };
         let mut bytes = vec![0; span as usize * page_bytes];
         its.encode(copy, &mut bytes[..SUPERBLOCK_BYTES]);

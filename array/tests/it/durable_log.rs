@@ -423,7 +423,7 @@ fn invariant_j_an_element_that_was_put_back_to_what_it_had_long_ago_is_stale() {
 fn invariant_l_a_replacement_is_made_whole() {
     rejoined(|host, gone| {
         host.disk().elements[gone as usize].pages.iter_mut().for_each(|page| page.fill(0xa5));
-        Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 400 }
+        Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 }
     });
 }
 
@@ -431,7 +431,7 @@ fn invariant_l_a_replacement_is_made_whole() {
 fn invariant_l_a_smaller_replacement_is_refused() {
     let mut host = host(400);
     host.fail(2);
-    let smaller = Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 399 };
+    let smaller = Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 399 };
     assert_eq!(host.try_rejoin(2, smaller), Err(RejoinError::TooSmall { pages: 399, needed: 400 }));
 }
 
@@ -443,8 +443,8 @@ fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
     host.flush();
     let stripes = host.array.stripes();
     // A chunk, the parity of another stripe, and a whole element's share of a third.
-    for (stripe, member) in [(0, 0), (5, 3), (9, 1)] {
-        let (_, element, page, _) = stripes[stripe].columns[member];
+    for (stripe, column) in [(0, 0), (5, 3), (9, 1)] {
+        let (_, element, page, _) = stripes[stripe].columns[column];
         host.disk().elements[element as usize].pages[page as usize][100] ^= 0x10;
     }
     let first = host.scrub();
@@ -530,7 +530,7 @@ fn invariant_j_an_element_that_fails_while_it_is_rebuilt_gets_everything_when_it
         // Another that has nothing.
         host.disk().elements[1].is_gone = false;
         host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
-        host.rejoin(1, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 1600 });
+        host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 1600 });
         // Until superblocks tell that it is being rebuilt.
         while state_of(&mut host, 1) != MemberState::Rebuilding {
             host.go_on();
@@ -560,8 +560,8 @@ fn invariant_j_an_element_that_fails_while_it_is_rebuilt_gets_everything_when_it
 fn invariant_n_a_replacement_with_the_identifier_of_a_member_is_refused() {
     let mut host = host(400);
     host.fail(2);
-    let twin = Rejoining::Replacement { element: Uuid([1; 16]), pages: 400 };
-    assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { element: Uuid([1; 16]), number: 0 }));
+    let twin = Rejoining::Replacement { uuid: Uuid([1; 16]), pages: 400 };
+    assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { uuid: Uuid([1; 16]), number: 0 }));
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn invariant_l_a_rebuild_goes_on_where_it_was_after_a_loss_of_power() {
     host.fail(1);
     host.disk().elements[1].is_gone = false;
     host.disk().elements[1].pages.iter_mut().for_each(|page| page.fill(0xa5));
-    host.rejoin(1, Rejoining::Replacement { element: Uuid([0x99; 16]), pages: 1600 });
+    host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x99; 16]), pages: 1600 });
     // Until superblocks know of a part of it.
     let cursor = |host: &mut Host| superblock(host).members[1].cursor;
     while cursor(&mut host) == 0 {
@@ -302,7 +302,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
         host
     };
     let expected = |chunk: u64| if chunk < 80 && chunk.is_multiple_of(2) { 200 } else { chunk as u8 | 1 };
-    let another = Rejoining::Replacement { element: Uuid([0x66; 16]), pages: 400 };
+    let another = Rejoining::Replacement { uuid: Uuid([0x66; 16]), pages: 400 };
     for (is_another, stride) in [(false, 1), (true, 41)] {
         let how = |host: &Host| if is_another { another } else { host.returned(1) };
         let mut host = build();

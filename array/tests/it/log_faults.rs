@@ -209,7 +209,7 @@ fn what_another_array_left_on_a_replacement_counts_for_nothing() {
     host.fail(0);
     host.flush();
     host.disk().elements[0] = stranger().disk().elements[0].clone();
-    host.rejoin(0, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 400 });
+    host.rejoin(0, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
     host.finish_rebuild();
     host.flush();
     let mut host = host.lose_power();

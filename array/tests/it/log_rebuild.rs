@@ -23,7 +23,7 @@ fn filled() -> Host {
 fn replace_1(host: &mut Host, turn: u8) {
     host.fail(1);
     host.disk().elements[1] = Disk::new(1, 400, 1024).elements.remove(0);
-    host.rejoin(1, Rejoining::Replacement { element: Uuid([0x70 + turn; 16]), pages: 400 });
+    host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x70 + turn; 16]), pages: 400 });
 }
 
 /// Whichever element is absent, each chunk has its value.

@@ -16,7 +16,7 @@ const CHUNKS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"
 const ANOTHER: Uuid = Uuid([0x77; 16]);
 
 fn replacement(pages: u32) -> Rejoining {
-    Rejoining::Replacement { element: ANOTHER, pages }
+    Rejoining::Replacement { uuid: ANOTHER, pages }
 }
 
 /// A host that has written every chunk.
@@ -120,7 +120,7 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
             wipe(&mut host, 1);
         }
         let how = |nth: u8| match is_another {
-            true => Rejoining::Replacement { element: Uuid([nth; 16]), pages: 220 },
+            true => Rejoining::Replacement { uuid: Uuid([nth; 16]), pages: 220 },
             false => Rejoining::Returned { pages: 220, stamp: None },
         };
         host.rejoin(1, how(0x60));
@@ -296,10 +296,10 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
     let row = 1500;
     let geometry = host.array.geometry();
     let page = geometry.place(row).page;
-    let element = |member| geometry.element(geometry.place(row), member);
+    let element = |column| geometry.element(geometry.place(row), column);
     let lost: Vec<u64> = (0..4)
-        .filter(|&member| [1, 2].contains(&element(member)))
-        .map(|member| row * 4 + u64::from(member))
+        .filter(|&column| [1, 2].contains(&element(column)))
+        .map(|column| row * 4 + u64::from(column))
         .collect();
     assert_eq!(lost.len(), 2, "both have data of the row");
     host.fail(1);
@@ -314,12 +314,12 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
             let expected = (!lost.contains(&chunk)).then_some(chunk as u8 | 1);
             assert_eq!(host.read(chunk), expected, "chunk {chunk}");
         }
-        let member = superblock(&mut host).members[1];
-        assert_eq!(member.state, MemberState::Rebuilding, "it is not whole");
+        let record = superblock(&mut host).members[1];
+        assert_eq!(record.state, MemberState::Rebuilding, "it is not whole");
         assert!(
-            (1024..=row).contains(&member.cursor),
+            (1024..=row).contains(&record.cursor),
             "rows before it need not be made again: {}",
-            member.cursor
+            record.cursor
         );
         host = host.lose_power();
         let (element, done, _) = host.array.rebuilding().expect("it is tried again");
@@ -385,7 +385,7 @@ fn an_element_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
             assert!(host.array.is_failed(1) && host.array.rebuilding().is_none(), "after {steps}");
             host.disk().elements[1].is_gone = false;
             wipe(&mut host, 1);
-            let how = Rejoining::Replacement { element: Uuid([0x78; 16]), pages: 260 };
+            let how = Rejoining::Replacement { uuid: Uuid([0x78; 16]), pages: 260 };
             host.rejoin(1, how);
             host.finish_rebuild();
             assert!(!host.array.is_failed(1));
@@ -426,12 +426,12 @@ fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     let mut host = full(RAID5, 260);
     assert_eq!(host.try_rejoin(2, host.returned(2)), Err(RejoinError::Active(2)));
     host.fail(2);
-    let smaller = Rejoining::Replacement { element: ANOTHER, pages: 259 };
+    let smaller = Rejoining::Replacement { uuid: ANOTHER, pages: 259 };
     assert_eq!(host.try_rejoin(2, smaller), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
     let cut_off = Rejoining::Returned { pages: 259, stamp: None };
     assert_eq!(host.try_rejoin(2, cut_off), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
-    let twin = Rejoining::Replacement { element: Uuid([1; 16]), pages: 300 };
-    assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { element: Uuid([1; 16]), number: 0 }));
+    let twin = Rejoining::Replacement { uuid: Uuid([1; 16]), pages: 300 };
+    assert_eq!(host.try_rejoin(2, twin), Err(RejoinError::Twin { uuid: Uuid([1; 16]), number: 0 }));
     host.disk().elements[2].is_gone = false;
     host.rejoin(2, host.returned(2));
     host.fail(3);
@@ -476,8 +476,8 @@ fn invariant_l_scrub_in_place_finds_what_is_rotten_and_writes_it_back() {
         assert_eq!((clean.pages, clean.bad, clean.repaired, clean.lost), (pages, 0, 0, 0), "{clean:?}");
         let (page, elements) = first_row(&host);
         // A chunk, the parity of another row, and a chunk of a third.
-        for (row, member) in [(0, 0), (3, 4), (7, 2)] {
-            let element = elements[member % 5];
+        for (row, column) in [(0, 0), (3, 4), (7, 2)] {
+            let element = elements[column % 5];
             host.disk().elements[element].pages[page + row][100] ^= 0x10;
         }
         let before = host.disk().clone();

@@ -169,6 +169,6 @@ fn replace(host: &mut Host, member: u16, turn: u8) {
         }
         element.pages.len() as u32
     };
-    host.rejoin(member, Rejoining::Replacement { element: Uuid([0x70 + turn; 16]), pages });
+    host.rejoin(member, Rejoining::Replacement { uuid: Uuid([0x70 + turn; 16]), pages });
     host.finish_rebuild();
 }

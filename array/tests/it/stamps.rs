@@ -125,7 +125,7 @@ fn an_image_of_a_replacement_that_was_half_rebuilt_is_rebuilt_whole() {
         host.finish();
         let blank = vec![vec![0; 1024].into_boxed_slice(); 400];
         host.disk().elements[usize::from(IT)] = Element { pages: blank, ..Element::default() };
-        host.rejoin(IT, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 400 });
+        host.rejoin(IT, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
         let mut half = None;
         while host.array.rebuilding().is_some() {
             if noted(&mut host).0 == MemberState::Rebuilding {

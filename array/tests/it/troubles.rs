@@ -66,7 +66,7 @@ fn replace(host: &mut Host, element: u16) {
         its.is_gone = false;
         its.pages.iter_mut().for_each(|page| page.fill(0xa5));
     }
-    host.rejoin(element, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: 400 });
+    host.rejoin(element, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 400 });
     host.finish_rebuild();
     host.finish();
     host.flush();

@@ -296,13 +296,13 @@ fn flushed_while_going(level: &str, elements: usize, going: &[(u16, u32)]) -> bo
         for copy in [Copy::Front, Copy::Back] {
             let superblock = copy_of(&host.disk().elements[element].pages, copy);
             for &other in &failed {
-                let member = &superblock.members[other as usize];
+                let record = &superblock.members[other as usize];
                 assert_eq!(
-                    member.state,
+                    record.state,
                     MemberState::Failed,
                     "{going:?}: {copy:?} of {element} about {other}"
                 );
-                assert!(member.failed_batch <= horizon, "what no flush covered it may lack");
+                assert!(record.failed_batch <= horizon, "what no flush covered it may lack");
                 assert!(superblock.update > update, "a version of its own");
             }
         }
@@ -395,7 +395,7 @@ fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
         let mut host = host("raid6", 5);
         (0..20).for_each(|chunk| host.write(chunk, 1));
         host.flush();
-        let before = Map::of(&mut host).superblock.members[1].element;
+        let before = Map::of(&mut host).superblock.members[1].uuid;
         // Superblocks are told of element 0 while element 1 goes, and another comes in its place.
         host.fail(0);
         host.finish_within(operations);
@@ -409,7 +409,7 @@ fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
             element.is_gone = false;
             element.pages.iter_mut().for_each(|page| page.fill(0));
         }
-        host.rejoin(1, Rejoining::Replacement { element: Uuid([0x77; 16]), pages: PAGES });
+        host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: PAGES });
         let is_back = |page: u32| page != u32::MAX && page >= PAGES - span as u32;
         for _ in 0..60 {
             host.finish_within(1);
@@ -417,7 +417,7 @@ fn a_replacement_gets_no_superblock_of_the_element_in_whose_place_it_comes() {
             for first in [0, pages.len() - span] {
                 let its = Superblock::parse(&pages[first..first + span].concat());
                 assert!(
-                    its.is_err() || its.is_ok_and(|its| its.element != before),
+                    its.is_err() || its.is_ok_and(|its| its.uuid != before),
                     "after {operations} operations"
                 );
             }

@@ -292,10 +292,10 @@ impl Ruin {
     ) -> Option<Vec<(u16, u32)>> {
         let block = superblock(shape, elements)?;
         let slots = (batch.header.first..).zip(&batch.entries);
-        let members: Vec<(u32, &Entry)> = slots
+        let slots_in_use: Vec<(u32, &Entry)> = slots
             .filter(|(_, entry)| matches!(entry.role, EntryRole::Data | EntryRole::P | EntryRole::Q))
             .collect();
-        let stripes: Vec<&[(u32, &Entry)]> = members.chunk_by(|_, (_, next)| !next.is_first).collect();
+        let stripes: Vec<&[(u32, &Entry)]> = slots_in_use.chunk_by(|_, (_, next)| !next.is_first).collect();
         let stripe = *self.one_of(&stripes)?;
         let first = (self.choice / 11) as usize;
         let count = (shape.kind.parity() as usize + 1).min(stripe.len());

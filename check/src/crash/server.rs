@@ -244,7 +244,7 @@ impl<S: SystemUnderTest> Server<S> {
             self.driver.elements.replace(one.element, choice);
             let element =
                 Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
-            how = Rejoining::Replacement { element, pages };
+            how = Rejoining::Replacement { uuid: element, pages };
         }
         self.driver.absent &= !(1 << one.element);
         if !self.system.rejoin(self.now, one.element, how, &mut self.driver) {

@@ -199,10 +199,10 @@ impl Run<'_> {
     }
 
     /// Whether a member is on a failed element, or could not be read twice since the loss of power.
-    fn is_gone(&self, row: u64, member: u32) -> bool {
+    fn is_gone(&self, row: u64, column: u32) -> bool {
         let array = &self.simulation.array;
         let place = array.geometry().place(row);
-        let element = array.geometry().element(place, member);
+        let element = array.geometry().element(place, column);
         let faults = &self.media().log()[self.power.faults_before..];
         let is_its = |fault: &&Fault| (fault.element, fault.page) == (element, place.page);
         array.is_failed(element) || faults.iter().filter(is_its).count() > 1

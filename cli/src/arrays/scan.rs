@@ -72,7 +72,7 @@ fn newest(found: &mut [(PathBuf, Superblock)]) -> Superblock {
 /// How an element is: what the newest superblock says of it, and whether it is the one that is meant.
 fn state(block: &Superblock, newest: &Superblock) -> &'static str {
     match newest.members.get(usize::from(block.number)) {
-        Some(member) if member.element != block.element => "replaced",
+        Some(member) if member.uuid != block.uuid => "replaced",
         Some(member) => match member.state {
             MemberState::Active => "active",
             MemberState::Failed => "failed",
@@ -109,9 +109,9 @@ fn owner(found: &[(PathBuf, Superblock)]) -> Option<Owner> {
 
 /// Numbers of the elements that were not found.
 fn absent(found: &[(PathBuf, Superblock)], newest: &Superblock) -> Vec<usize> {
-    let is_there = |element| found.iter().any(|(_, block)| block.element == element);
-    let members = newest.members.iter().enumerate();
-    members.filter(|(_, member)| !is_there(member.element)).map(|(number, _)| number).collect()
+    let is_there = |element| found.iter().any(|(_, block)| block.uuid == element);
+    let records = newest.members.iter().enumerate();
+    records.filter(|(_, record)| !is_there(record.uuid)).map(|(number, _)| number).collect()
 }
 
 fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
@@ -120,7 +120,7 @@ fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
         .iter()
         .map(|(path, block)| {
             json!({
-                "number": block.number, "uuid": block.element.to_string(), "state": state(block, &newest),
+                "number": block.number, "uuid": block.uuid.to_string(), "state": state(block, &newest),
                 "path": path.display().to_string(),
             })
         })

@@ -109,9 +109,8 @@ fn without_copies(found: Vec<(PathBuf, Superblock)>) -> (Vec<(PathBuf, Superbloc
     let mut members: Vec<(PathBuf, Superblock)> = Vec::new();
     let mut copies = Vec::new();
     for (path, block) in found {
-        let is_it = |(_, other): &&mut (PathBuf, Superblock)| {
-            (other.array, other.element) == (block.array, block.element)
-        };
+        let is_it =
+            |(_, other): &&mut (PathBuf, Superblock)| (other.array, other.uuid) == (block.array, block.uuid);
         let Some(known) = members.iter_mut().find(is_it) else {
             members.push((path, block));
             continue;
@@ -119,10 +118,10 @@ fn without_copies(found: Vec<(PathBuf, Superblock)>) -> (Vec<(PathBuf, Superbloc
         let is_newer = (block.epoch, block.update) > (known.1.epoch, known.1.update);
         let number = block.number;
         let copy = if is_newer { std::mem::replace(known, (path, block)).0 } else { path };
-        copies.push((copy, number, known.1.element));
+        copies.push((copy, number, known.1.uuid));
     }
     let place =
-        |element| members.iter().find(|(_, block)| block.element == element).map(|(path, _)| path.clone());
+        |element| members.iter().find(|(_, block)| block.uuid == element).map(|(path, _)| path.clone());
     let copied = |(copy, number, element)| Some(Copied { copy, number, member: place(element)? });
     let copies = copies.into_iter().filter_map(copied).collect();
     (members, copies)
@@ -130,9 +129,9 @@ fn without_copies(found: Vec<(PathBuf, Superblock)>) -> (Vec<(PathBuf, Superbloc
 
 /// Whether every element that the newest superblock knows of is there; those that were replaced do not count.
 fn are_all(found: &[(PathBuf, Superblock)]) -> bool {
-    let is_there = |element| found.iter().any(|(_, block)| block.element == element);
+    let is_there = |element| found.iter().any(|(_, block)| block.uuid == element);
     newest(found.iter().map(|(_, block)| block))
-        .is_some_and(|newest| newest.members.iter().all(|member| is_there(member.element)))
+        .is_some_and(|newest| newest.members.iter().all(|record| is_there(record.uuid)))
 }
 
 fn newest<'a>(blocks: impl Iterator<Item = &'a Superblock>) -> Option<&'a Superblock> {
@@ -179,8 +178,7 @@ pub(crate) fn without_replaced(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let is_replaced = |path: &PathBuf| {
         let Some((_, own)) = found.iter().find(|(other, _)| other == path) else { return false };
         let of_array = found.iter().map(|(_, block)| block).filter(|block| block.array == own.array);
-        newest(of_array)
-            .is_some_and(|newest| newest.members.iter().all(|member| member.element != own.element))
+        newest(of_array).is_some_and(|newest| newest.members.iter().all(|member| member.uuid != own.uuid))
     };
     paths.iter().filter(|path| !is_replaced(path)).cloned().collect()
 }

@@ -506,7 +506,7 @@ fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Fou
         )));
     }
     let is_there = |member: &Member| {
-        found.iter().any(|(_, block)| (block.array, block.element) == (meant.array, member.element))
+        found.iter().any(|(_, block)| (block.array, block.uuid) == (meant.array, member.uuid))
     };
     let absent = || meant.members.iter().filter(|member| !is_there(member));
     let missing = absent().filter(|member| member.state != MemberState::Failed).count();

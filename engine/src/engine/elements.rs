@@ -126,7 +126,7 @@ impl<B: Backend> Engine<B> {
         incident: Incident,
     ) -> Result<(), EngineError> {
         let uuid = random_uuid()?;
-        self.put(element, store, Rejoining::Replacement { element: uuid, pages }, incident)?;
+        self.put(element, store, Rejoining::Replacement { uuid: uuid, pages }, incident)?;
         if let Some(known) = &mut self.known {
             known.elements[usize::from(element)] = uuid;
         }
@@ -181,7 +181,7 @@ impl<B: Backend> Engine<B> {
         for element in 0..self.member_io.backend.count() {
             let Some(&(_, pages)) = self.spares.waiting.front() else { return };
             let uuid = Uuid([0; 16]);
-            let how = Rejoining::Replacement { element: uuid, pages };
+            let how = Rejoining::Replacement { uuid: uuid, pages };
             if self.check_rejoin(element, how).is_err() {
                 continue;
             }
@@ -246,7 +246,7 @@ impl Engine<Files> {
         let Some(known) = &self.known else { return Err(RejoinError::NoMetadata.into()) };
         let reason = if block.array != known.array {
             format!("it belongs to array {}; replace the element by it if nobody needs that", block.array)
-        } else if block.element != known.elements[usize::from(element)] {
+        } else if block.uuid != known.elements[usize::from(element)] {
             format!("it is or was element {} of this array; replace the element by it", block.number)
         } else {
             let stamp = self.array.stamp_of(element, returning.copies.each_ref().map(Option::as_ref));

@@ -33,7 +33,7 @@ impl Known {
         Self {
             array: superblock.array,
             name: superblock.name.clone(),
-            elements: superblock.members.iter().map(|member| member.element).collect(),
+            elements: superblock.members.iter().map(|member| member.uuid).collect(),
         }
     }
 }

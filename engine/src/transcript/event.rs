@@ -189,7 +189,8 @@ pub enum Came {
     /// A member of which nothing is known.
     Replacement {
         /// Its identifier.
-        element: Uuid,
+        #[serde(rename = "element")]
+        uuid: Uuid,
         /// Pages that it has.
         pages: u32,
     },
@@ -203,7 +204,7 @@ pub enum Came {
 impl From<Came> for Rejoining {
     fn from(came: Came) -> Self {
         match came {
-            Came::Replacement { element, pages } => Self::Replacement { element, pages },
+            Came::Replacement { uuid: element, pages } => Self::Replacement { uuid: element, pages },
             Came::Returned { pages } => Self::Returned { pages, stamp: None },
         }
     }

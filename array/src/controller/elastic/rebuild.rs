@@ -40,11 +40,11 @@ impl<M: Memory> Array<M> {
             Rejoining::Returned { stamp, .. } => durable.superblock.known_of(element, stamp),
             Rejoining::Replacement { .. } => 0,
         };
-        let member = &mut durable.superblock.members[element as usize];
-        if let Rejoining::Replacement { element: uuid, .. } = how {
-            member.element = uuid;
+        let record = &mut durable.superblock.members[element as usize];
+        if let Rejoining::Replacement { uuid: uuid, .. } = how {
+            record.uuid = uuid;
         }
-        (member.state, member.failed_batch, member.cursor) = (MemberState::Rebuilding, known, 0);
+        (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
         durable.is_news = true;
         durable.sync.uncleared |= 1 << element;
         self.begin_rebuild(element, 0);
@@ -311,10 +311,10 @@ impl<M: Memory> Array<M> {
         let durable = self.elastic_mut().durable_mut();
         let done = durable.rebuilt_segments();
         let Some(rebuild) = &mut durable.rebuild else { return };
-        let member = &mut durable.superblock.members[rebuild.element as usize];
+        let record = &mut durable.superblock.members[rebuild.element as usize];
         if rebuild.stage == Stage::Covered {
-            member.state = MemberState::Active;
-            (member.cursor, member.failed_epoch, member.failed_batch) = (0, 0, 0);
+            record.state = MemberState::Active;
+            (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
             // What an earlier one could not make for want of this element can be made now: checksums tell where it lacks. And
             // of what is damaged the rebuild only read around.
             let mends = rebuild.met_damage || rebuild.may_mend && !is_any_failed;
@@ -325,7 +325,7 @@ impl<M: Memory> Array<M> {
             }
         } else if done > rebuild.noted {
             rebuild.noted = done;
-            member.cursor = rebuild.noted.into();
+            record.cursor = rebuild.noted.into();
         } else {
             return;
         }

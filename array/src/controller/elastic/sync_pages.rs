@@ -86,19 +86,19 @@ impl<M: Memory> Array<M> {
                 durable.superblock.horizon = durable.sync.horizon;
             }
             let (epoch, horizon) = (durable.superblock.epoch, durable.horizon);
-            let members = durable.superblock.members.iter_mut().zip(&failed);
-            members.filter(|(_, failed)| **failed).for_each(|(member, _)| member.fail(epoch, horizon));
+            let records = durable.superblock.members.iter_mut().zip(&failed);
+            records.filter(|(_, failed)| **failed).for_each(|(record, _)| record.fail(epoch, horizon));
             durable.sync.superblock = Some(durable.superblock.clone());
         }
         let Some(mut superblock) = durable.sync.superblock.take() else { return };
         let pages = durable.layout.superblock_pages;
         let page_bytes = superblock.page_bytes as usize;
         for (element, _) in (0..).zip(&failed).filter(|(_, failed)| !**failed) {
-            let member = superblock.members[element as usize];
-            if member.state == MemberState::Failed || durable.sync.gone >> element & 1 != 0 {
+            let record = superblock.members[element as usize];
+            if record.state == MemberState::Failed || durable.sync.gone >> element & 1 != 0 {
                 continue;
             }
-            (superblock.number, superblock.element) = (element, member.element);
+            (superblock.number, superblock.uuid) = (element, record.uuid);
             let content = durable.sync.bytes.len();
             if M::CARRIES_DATA {
                 durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);

@@ -17,7 +17,8 @@ pub enum Finding<'a> {
     /// A superblock that is whole.
     Superblock {
         /// The element.
-        element: u16,
+        #[serde(rename = "element")]
+        device: u16,
         /// Which of its two.
         copy: Copy,
         /// The array that it names.
@@ -32,7 +33,8 @@ pub enum Finding<'a> {
     /// A structure that should be on a page and is not, or cannot be read.
     Damaged {
         /// The element.
-        element: u16,
+        #[serde(rename = "element")]
+        device: u16,
         /// The page where it begins.
         page: u32,
         /// What should be there.
@@ -44,7 +46,8 @@ pub enum Finding<'a> {
     /// An element that is not dumped, or not without a remark.
     Remark {
         /// The element.
-        element: u16,
+        #[serde(rename = "element")]
+        device: u16,
         /// Why.
         why: String,
     },
@@ -53,7 +56,8 @@ pub enum Finding<'a> {
         /// The member.
         member: u16,
         /// The element.
-        element: Uuid,
+        #[serde(rename = "element")]
+        uuid: Uuid,
     },
     /// What the superblock says that has the greatest update of all.
     Array {
@@ -231,19 +235,19 @@ impl Display for Finding<'_> {
     /// A line, or several; the last one is ended as well.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Superblock { element, copy, array, number, update, epoch } => {
+            Self::Superblock { device, copy, array, number, update, epoch } => {
                 let copy = if *copy == Copy::Front { "front" } else { "back" };
                 writeln!(
                     f,
-                    "#{element}: {copy} superblock: member {number} of array {array}, update {update}, epoch {epoch}"
+                    "#{device}: {copy} superblock: member {number} of array {array}, update {update}, epoch {epoch}"
                 )
             }
-            Self::Damaged { element, page, structure, why } => {
-                writeln!(f, "#{element}: DAMAGED: {structure} on page {page}: {why}")
+            Self::Damaged { device, page, structure, why } => {
+                writeln!(f, "#{device}: DAMAGED: {structure} on page {page}: {why}")
             }
-            Self::Remark { element, why } => writeln!(f, "#{element}: {why}"),
-            Self::Absent { member, element } => {
-                writeln!(f, "ABSENT: member {member}, element {element}, was not offered")
+            Self::Remark { device, why } => writeln!(f, "#{device}: {why}"),
+            Self::Absent { member, uuid } => {
+                writeln!(f, "ABSENT: member {member}, element {uuid}, was not offered")
             }
             Self::Array { superblock } => write!(f, "{superblock}"),
             Self::Checkpoint { member, slot, header, segments_used, chunks_written } => {

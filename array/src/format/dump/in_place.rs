@@ -9,15 +9,15 @@ use crate::media::Media;
 
 /// Tells what the areas of each member hold.
 pub(super) fn tell(subject: &Subject, media: &mut dyn Media, told: &mut Told<'_>) {
-    for (member, element) in subject.present() {
+    for (member, device) in subject.present() {
         let pages = &mut Pages::new(media, subject.block.page_bytes);
         if subject.block.journal.pages > 0 {
-            told(&journal(subject, member, element, pages));
+            told(&journal(subject, member, device, pages));
         }
         if subject.block.table.pages > 0 {
-            told(&table(subject, member, element, pages));
+            told(&table(subject, member, device, pages));
         }
-        pages.all(element, subject.block.bitmap, &mut |_, page| {
+        pages.all(device, subject.block.bitmap, &mut |_, page| {
             let Some((page, Ok(head))) = page.ok().map(|page| (page, IntentPage::parse(page))) else {
                 return;
             };
@@ -31,10 +31,10 @@ pub(super) fn tell(subject: &Subject, media: &mut dyn Media, told: &mut Told<'_>
 }
 
 /// The headers of records at their own places.
-fn journal(subject: &Subject, member: u16, element: u16, pages: &mut Pages<'_>) -> Finding<'static> {
+fn journal(subject: &Subject, member: u16, device: u16, pages: &mut Pages<'_>) -> Finding<'static> {
     let area = subject.block.journal;
     let mut begins = Vec::new();
-    pages.all(element, area, &mut |nth, page| {
+    pages.all(device, area, &mut |nth, page| {
         if page.is_ok_and(|page| page.starts_with(&REDO_MAGIC)) {
             begins.push(nth);
         }
@@ -43,7 +43,7 @@ fn journal(subject: &Subject, member: u16, element: u16, pages: &mut Pages<'_>) 
     let (mut records, mut newest) = (0, None::<Redo>);
     for first in begins.into_iter().filter(|first| first + length <= area.pages) {
         let range = area.first + first..area.first + first + length;
-        let Ok(Ok(record)) = pages.joined(element, range).map(|header| RedoRecord::parse(&header)) else {
+        let Ok(Ok(record)) = pages.joined(device, range).map(|header| RedoRecord::parse(&header)) else {
             continue;
         };
         if record.array != subject.block.array || record.first != first {
@@ -60,9 +60,9 @@ fn journal(subject: &Subject, member: u16, element: u16, pages: &mut Pages<'_>) 
 }
 
 /// The pages of the table that are whole.
-fn table(subject: &Subject, member: u16, element: u16, pages: &mut Pages<'_>) -> Finding<'static> {
+fn table(subject: &Subject, member: u16, device: u16, pages: &mut Pages<'_>) -> Finding<'static> {
     let (mut whole, mut damaged, mut version) = (0, 0, 0);
-    pages.all(element, subject.block.table, &mut |_, page| match page.map(ChecksumPage::parse) {
+    pages.all(device, subject.block.table, &mut |_, page| match page.map(ChecksumPage::parse) {
         Ok(Ok(head)) if head.array == subject.block.array => {
             whole += 1;
             version = version.max(head.version);

@@ -56,7 +56,7 @@ impl Elements {
 fn block(number: u16) -> Superblock {
     let members = of_five().members[..3].to_vec();
     Superblock {
-        element: members[usize::from(number)].element,
+        uuid: members[usize::from(number)].uuid,
         number,
         features: Features::default(),
         page_bytes: PAGE as u32,
@@ -152,7 +152,7 @@ fn all_that_is_on_the_elements_is_told() {
     let layout = block(0)
         .to_string()
         .replace("element 0 of", "element 2 of")
-        .replace(&format!("to 2: {}", block(0).element), &format!("to 2: {}", block(2).element));
+        .replace(&format!("to 2: {}", block(0).uuid), &format!("to 2: {}", block(2).uuid));
     let rest = lines.strip_prefix(&layout).expect(lines);
     let expected = "\
 member 0: 1 commit record; the newest is commit 6 of epoch 1: durable up to batch 7, behind checkpoint 3

@@ -70,10 +70,10 @@ fn check_members(block: &Superblock) -> Result<(), FormatError> {
     FRAME.expect(matches, "code", code, "none for RAID-0, 1 for RAID-5, 2 to 5 for RAID-6")?;
     let own = block.members.get(usize::from(block.number));
     FRAME.expect(own.is_some(), "number of this element", block.number, "less than the elements")?;
-    let is_own = own.is_some_and(|member| member.element == block.element);
+    let is_own = own.is_some_and(|member| member.uuid == block.uuid);
     FRAME.expect(is_own, "number of this element", block.number, "that of the member with its identifier")?;
     for (nth, member) in block.members.iter().enumerate() {
-        let is_new = block.members[..nth].iter().all(|before| before.element != member.element);
+        let is_new = block.members[..nth].iter().all(|before| before.uuid != member.uuid);
         FRAME.expect(is_new, "identifier of a member", nth as u64, "another one for each member")?;
     }
     Ok(())

@@ -70,7 +70,7 @@ pub(super) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
     into[10] = number(&COPIES, copy);
     into[11] = number(&PLACEMENTS, block.placement) + 1;
     put(into, 16, &block.array.0);
-    put(into, 32, &block.element.0);
+    put(into, 32, &block.uuid.0);
     put(into, 48, &block.features.compatible.to_le_bytes());
     put(into, 56, &block.features.read_only.to_le_bytes());
     put(into, 64, &block.features.incompatible.to_le_bytes());
@@ -107,7 +107,7 @@ pub(super) fn encode(block: &Superblock, copy: Copy, into: &mut [u8]) {
     put(into, NAME_AT, block.name.as_bytes());
     put(into, SCHEME_AT, block.scheme.as_bytes());
     for (member, at) in block.members.iter().zip((MEMBERS_AT..).step_by(MEMBER_BYTES)) {
-        put(into, at, &member.element.0);
+        put(into, at, &member.uuid.0);
         into[at + 16] = number(&STATES, member.state) + 1;
         put(into, at + 20, &member.failed_epoch.to_le_bytes());
         put(into, at + 24, &member.failed_batch.to_le_bytes());
@@ -163,7 +163,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, FormatError> {
     let block = Superblock {
         version,
         array: uuid_at(bytes, 16),
-        element: uuid_at(bytes, 32),
+        uuid: uuid_at(bytes, 32),
         number: u16_at(bytes, 84),
         features,
         update: u64_at(bytes, 72),
@@ -221,7 +221,7 @@ fn members(bytes: &[u8]) -> Result<Vec<Member>, FormatError> {
             "0, without `member-roles`",
         )?;
         Ok(Member {
-            element: uuid_at(bytes, at),
+            uuid: uuid_at(bytes, at),
             state: one_of(&STATES, bytes[at + 16], 1, "state of a member", "1, 2 or 3")?,
             failed_epoch: u32_at(bytes, at + 20),
             failed_batch: u64_at(bytes, at + 24),

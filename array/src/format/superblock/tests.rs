@@ -12,7 +12,7 @@ prop_compose! {
         failed_epoch in any::<u32>(),
         (failed_batch, cursor) in any::<(u64, u64)>(),
     ) -> Member {
-        Member { element, state, failed_epoch, failed_batch, cursor }
+        Member { uuid: element, state, failed_epoch, failed_batch, cursor }
     }
 }
 
@@ -98,7 +98,7 @@ prop_compose! {
         let owner = area(0, 1, 1);
         Superblock {
             array,
-            element: members[usize::from(number)].element,
+            uuid: members[usize::from(number)].uuid,
             number,
             version,
             features: Features { compatible, read_only, incompatible: compatible & Features::LATE_PARITY },
@@ -276,7 +276,7 @@ fn from_the_table() -> Vec<u8> {
 /// What [`from_the_table`] says.
 pub(in crate::format) fn of_five() -> Superblock {
     let member = |nth: u8| Member {
-        element: Uuid([nth; 16]),
+        uuid: Uuid([nth; 16]),
         state: MemberState::Active,
         failed_epoch: 0,
         failed_batch: 0,
@@ -287,7 +287,7 @@ pub(in crate::format) fn of_five() -> Superblock {
         Member { state: MemberState::Rebuilding, failed_epoch: 2, failed_batch: 45, cursor: 6, ..member(4) };
     Superblock {
         array: Uuid([0xaa; 16]),
-        element: Uuid([2; 16]),
+        uuid: Uuid([2; 16]),
         number: 2,
         version: 1,
         features: Features { compatible: 1, read_only: 2, incompatible: 0 },
@@ -377,7 +377,7 @@ fn each_field_out_of_its_bounds_is_named() {
         (|block| block.level = Level::Raid5, "code is 2"),
         (|block| block.number = 5, "number of this element is 5"),
         (|block| block.number = 1, "number of this element is 1"),
-        (|block| block.members[1].element = Uuid([0; 16]), "identifier of a member is 1"),
+        (|block| block.members[1].uuid = Uuid([0; 16]), "identifier of a member is 1"),
         (|block| block.commits.pages = 0, "pages of commit records is 0"),
         (|block| block.checkpoint.pages = 1, "checkpoint_pages is 1"),
         (|block| block.data.pages = 16384, "data is 16640"),
