@@ -172,19 +172,12 @@ impl LogAudit<'_> {
         }
     }
 
-    /// Every sector's stamp that is in any page of the log on the elements, in no order.
-    pub(crate) fn on_elements(&self) -> impl Iterator<Item = (u64, Update)> {
-        let media = self.flash.media();
+    /// The content of each page of the log on the elements; `None` of one that cannot be read.
+    pub(crate) fn on_elements(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let geometry = self.array.geometry();
-        let pages = geometry.rows() as u32 / geometry.groups;
-        let pages =
-            (0..geometry.elements).flat_map(move |element| (0..pages).map(move |page| (element, page)));
-        let written =
-            pages.filter_map(move |(element, page)| media.page(element, self.flash.lookup(element, page)));
-        written.flat_map(|bytes| bytes.chunks_exact(SECTOR)).filter_map(|bytes| match Found::of(bytes) {
-            Found::Stamp { write, sector } => Some((sector, write)),
-            _ => None,
-        })
+        let rows = geometry.rows() as u32 / geometry.groups;
+        let pages = (0..geometry.elements).flat_map(move |element| (0..rows).map(move |page| (element, page)));
+        pages.map(|(element, page)| self.flash.media().page(element, self.flash.lookup(element, page)))
     }
 
     /// Every stripe, the maps, and the device's own state.

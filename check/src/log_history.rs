@@ -79,20 +79,18 @@ impl LogHistory {
             }
         }
         let mut of_slot = BTreeMap::new();
-        let mut unseen = done.1.saturating_sub(before.1);
         let known = std::mem::take(&mut self.known);
         for stripe in audit.array.stripes().into_iter().map(Rc::new) {
             if !known.contains(&stripe.columns) {
                 self.check_places(&stripe, appended)?;
                 self.note_durable(audit, &stripe);
-                unseen = unseen.saturating_sub(1);
             }
             self.known.insert(stripe.columns.clone());
             let columns = stripe.columns.iter();
             of_slot.extend(columns.map(|column| ((column.1, column.2), Rc::clone(&stripe))));
         }
-        if unseen > 0 {
-            self.note_all_durable(audit);
+        if before.0 != done.0 {
+            self.note_collected(audit);
         }
         for (chunk, at) in moved {
             let stripe = match at {
@@ -127,33 +125,49 @@ impl LogHistory {
         }
     }
 
-    /// A stripe was written: what it holds was on the elements.
+    /// A stripe was written: what it holds was on the elements, be it that it counts no longer.
     fn note_durable(&mut self, audit: &LogAudit<'_>, stripe: &StripeView) {
-        let sectors = (audit.flash.media().page_bytes() / SECTOR) as u64;
-        for &(_, element, page, chunk) in &stripe.columns {
-            let Some(chunk) = chunk else { continue };
-            let places = &mut self.durable[(chunk * sectors) as usize..((chunk + 1) * sectors) as usize];
-            match audit.content(element, page, Some(stripe)) {
-                // What is lost is told of by reads.
-                None => places.fill(Update::MAX),
-                Some(bytes) => {
-                    for (place, bytes) in places.iter_mut().zip(bytes.chunks_exact(SECTOR)) {
-                        if let Found::Stamp { write, .. } = Found::of(bytes) {
-                            *place = write.max(*place);
-                        }
-                    }
+        let data = audit.array.geometry().data;
+        for &(_, element, page, chunk) in stripe.columns.iter().filter(|column| column.0 < data) {
+            match (audit.content(element, page, Some(stripe)), chunk) {
+                (Some(bytes), _) => {
+                    bytes.chunks_exact(SECTOR).for_each(|bytes| self.note_stamp(Found::of(bytes)));
                 }
+                // What is lost is told of by reads.
+                (None, Some(chunk)) => self.trust(audit, chunk),
+                (None, None) => self.trust_memory(audit),
             }
         }
     }
 
-    /// A stripe of which nothing counted any more was written and collected in one event: no look ever finds it, and its
-    /// pages may be written anew before the next flush is over.
-    fn note_all_durable(&mut self, audit: &LogAudit<'_>) {
-        for (sector, write) in audit.on_elements() {
+    /// Segments were collected: of a stripe of which nothing counted any more, and which was written in the same event, no
+    /// look finds anything. Its pages may be written anew before the next flush is over, so what they have is noted now.
+    fn note_collected(&mut self, audit: &LogAudit<'_>) {
+        for bytes in audit.on_elements() {
+            match bytes {
+                Some(bytes) => bytes.chunks_exact(SECTOR).for_each(|bytes| self.note_stamp(Found::of(bytes))),
+                None => self.trust_memory(audit),
+            }
+        }
+    }
+
+    fn note_stamp(&mut self, found: Found) {
+        if let Found::Stamp { write, sector } = found {
             let place = &mut self.durable[sector as usize];
             *place = write.max(*place);
         }
+    }
+
+    /// Nothing can be told of what the elements had of `chunk`.
+    fn trust(&mut self, audit: &LogAudit<'_>, chunk: u64) {
+        let sectors = (audit.flash.media().page_bytes() / SECTOR) as u64;
+        self.durable[(chunk * sectors) as usize..((chunk + 1) * sectors) as usize].fill(Update::MAX);
+    }
+
+    /// Of what is in controller memory now, some was on pages of which nothing can be told.
+    fn trust_memory(&mut self, audit: &LogAudit<'_>) {
+        let in_memory = |&chunk: &u64| audit.at(chunk) == At::Memory;
+        (0..audit.chunks()).filter(in_memory).for_each(|chunk| self.trust(audit, chunk));
     }
 
     fn last(&self, chunk: u64) -> At {
