@@ -84,7 +84,7 @@ impl<M: Memory> Array<M> {
         let failed = self.failed_elements();
         let Some(roster) = &mut self.roster else { return };
         roster.back[element as usize] = how.pages() - superblock_pages(roster.superblock.page_bytes);
-        if let Rejoining::Replacement { uuid: uuid, .. } = how {
+        if let Rejoining::Replacement { uuid, .. } = how {
             roster.superblock.members[element as usize].uuid = uuid;
         }
         let news = News::Comes { is_returned: how.is_returned() };

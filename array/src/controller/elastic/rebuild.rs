@@ -41,7 +41,7 @@ impl<M: Memory> Array<M> {
             Rejoining::Replacement { .. } => 0,
         };
         let record = &mut durable.superblock.members[element as usize];
-        if let Rejoining::Replacement { uuid: uuid, .. } = how {
+        if let Rejoining::Replacement { uuid, .. } = how {
             record.uuid = uuid;
         }
         (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);

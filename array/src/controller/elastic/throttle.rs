@@ -77,6 +77,13 @@ impl Elastic {
         self.segments.free_count() >= self.classes.survivors() + self.needed_for(chunks)
     }
 
+    /// Whether a chunk that could not be read may be written anew. That must not take the segment which the survivors of a
+    /// collection need: beside a full stripe of them it has room for one that is not full, and no more.
+    pub(super) fn may_heal(&self, chunk: u64) -> bool {
+        let waiting = self.buffer.queues[self.classes.survivor(chunk)].count;
+        self.has_place() && waiting < self.data() && self.segments.free_count() > self.classes.survivors()
+    }
+
     /// Whether a collection may begin: survivors take space before a checkpoint gives any back, and what waits in
     /// memory must find room until then.
     pub(super) fn may_collect(&self) -> bool {
