@@ -152,11 +152,15 @@ impl<M: Media> Flash<M> {
         let die = self.shape.die_of_plane(plane);
         let alone = !self.has_multi_plane();
         let d = &self.dies[die as usize];
-        if alone && d.phase == Phase::Idle && d.held == 0 && d.collecting == 0 {
-            self.fitting = self.runs_on(die, slot).map(|plane| (slot, plane));
-            if self.fitting.is_some() {
-                return self.serve(now, die, slot, agenda);
-            }
+        if alone
+            && d.phase == Phase::Idle
+            && d.held == 0
+            && d.collecting == 0
+            && let Some(plane) = self.runs_on(die, slot)
+        {
+            // A program takes its place at once; a read has its own.
+            self.fitting = (kind == OpKind::Program).then_some((slot, plane));
+            return self.serve(now, die, slot, agenda);
         }
         let d = &mut self.dies[die as usize];
         self.slots[slot as usize].gc = d.gc_clock(now);
