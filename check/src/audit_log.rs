@@ -176,7 +176,8 @@ impl LogAudit<'_> {
     pub(crate) fn on_elements(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let geometry = self.array.geometry();
         let rows = geometry.rows() as u32 / geometry.groups;
-        let pages = (0..geometry.elements).flat_map(move |element| (0..rows).map(move |page| (element, page)));
+        let pages =
+            (0..geometry.elements).flat_map(move |element| (0..rows).map(move |page| (element, page)));
         pages.map(|(element, page)| self.flash.media().page(element, self.flash.lookup(element, page)))
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::Sandbox;
-use crate::support::served::Served;
+use crate::support::served::{Served, status};
 
 const MIB: u64 = 1 << 20;
 
@@ -35,10 +35,6 @@ fn event(sandbox: &Sandbox, kind: &str) -> Value {
         assert!(Instant::now() < until, "no {kind}: {events:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-fn status(sandbox: &Sandbox) -> Value {
-    serde_json::from_str::<Value>(&sandbox.run("status pool --json").stdout).unwrap()[0].clone()
 }
 
 /// A program that writes down how it is started.

@@ -5,12 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
-use crate::support::served::Served;
+use crate::support::served::{Served, status, wait_until};
 
 /// A sandbox with an array called `pool` over files of 16 MiB, a server of it with `options`, and some data.
 fn served(options: &str) -> (Sandbox, Served) {
@@ -28,23 +27,6 @@ fn served_as(scheme: &str, options: &str) -> (Sandbox, Served) {
     }
     disk.flush();
     (sandbox, served)
-}
-
-fn status(sandbox: &Sandbox) -> Value {
-    let told = sandbox.run("status pool --json").stdout;
-    serde_json::from_str::<Value>(&told).unwrap()[0].clone()
-}
-
-#[track_caller]
-fn wait_until(sandbox: &Sandbox, what: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let status = status(sandbox);
-        if what(&status) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{status}");
-    }
 }
 
 fn remembered(sandbox: &Sandbox) -> Value {

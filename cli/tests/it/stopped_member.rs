@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::Sandbox;
 use crate::support::disk::Disk;
-use crate::support::served::Served;
+use crate::support::served::{Served, status, wait_until};
 
 /// How long an operation may take, in these tests.
 const TIMEOUT: &str = "2s";
@@ -123,24 +123,10 @@ fn content(page: u64) -> Vec<u8> {
 }
 
 #[track_caller]
-fn status(sandbox: &Sandbox) -> (Value, Duration) {
+fn timed_status(sandbox: &Sandbox) -> (Value, Duration) {
     let begun = Instant::now();
-    let told = sandbox.run("status pool --json").stdout;
-    let took = begun.elapsed();
-    (serde_json::from_str::<Value>(&told).expect("it says JSON")[0].clone(), took)
-}
-
-#[track_caller]
-fn wait_until(sandbox: &Sandbox, what: impl Fn(&Value) -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let (status, _) = status(sandbox);
-        if what(&status) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{status}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let told = status(sandbox);
+    (told, begun.elapsed())
 }
 
 /// Reads every page once, one after the other, each of them right; how long each took, the longest last.
@@ -192,7 +178,7 @@ fn check(scheme: &str) {
     fuse.signal("-STOP");
     let stopped = Instant::now();
     let took = read_all(&mut disk);
-    let (told, answered) = status(sandbox);
+    let (told, answered) = timed_status(sandbox);
     let read = stopped.elapsed();
     println!("{scheme}: longest read {:?}, all {read:?}; status {answered:?}", took[took.len() - 1]);
     // Were it any later, reads may have waited for the member until it was out.
@@ -207,7 +193,7 @@ fn check(scheme: &str) {
     assert!(answered < Duration::from_secs(1), "{answered:?}");
 
     wait_until(sandbox, |status| status["health"] == "degraded");
-    let (told, _) = status(sandbox);
+    let told = status(sandbox);
     assert_eq!(told["elements"][2]["state"], "failed", "{told}");
     assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
     disk.write(0, &content(0));
@@ -218,7 +204,7 @@ fn check(scheme: &str) {
     let mut replaced = sandbox.command();
     let replaced = replaced.args("replace pool 2 fuse/member --wait".split(' ')).spawn().expect("it starts");
     std::thread::sleep(2 * SOON);
-    let (told, answered) = status(sandbox);
+    let (told, answered) = timed_status(sandbox);
     assert!(
         told["elements"][2]["state"] == "failed" && answered < Duration::from_secs(1),
         "{answered:?}: {told}"
@@ -228,7 +214,7 @@ fn check(scheme: &str) {
     fuse.signal("-CONT");
     let ended = replaced.wait_with_output().expect("it ends").status;
     assert!(ended.success(), "{ended}");
-    let (told, _) = status(sandbox);
+    let told = status(sandbox);
     assert_eq!(told["health"], "clean", "{told}");
     read_all(&mut disk);
     drop(disk);
@@ -328,7 +314,7 @@ fn with_as_many_hanging_members_as_parity_tolerates_reads_go_on_and_writes_after
     disk.write(0, &content(0));
     disk.flush();
     assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
-    let (told, _) = status(&several.sandbox);
+    let told = status(&several.sandbox);
     assert_eq!(
         (&told["elements"][0]["state"], &told["elements"][1]["state"]),
         (&"failed".into(), &"failed".into()),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::Sandbox;
-use crate::support::served::Served;
+use crate::support::served::{Served, status};
 
 const CHUNKS: u64 = 300;
 
@@ -55,10 +55,6 @@ fn is_wiped(sandbox: &Sandbox, element: u32) -> bool {
     let mut bytes = [0; 8];
     file.read_exact_at(&mut bytes, 0).unwrap();
     bytes == [0; 8]
-}
-
-fn status(sandbox: &Sandbox) -> Value {
-    serde_json::from_str::<Value>(&sandbox.run("status pool --json").stdout).unwrap()[0].clone()
 }
 
 /// Members are zeroed in turn, each scrubbed before the next; the server ends; and the next one has them all.

@@ -127,8 +127,8 @@ impl Scribe {
         self.known[usize::from(element)].fill(UNKNOWN);
         self.note(&match how {
             Rejoining::Returned { pages, stamp } => Event::Returned { now, element, pages, stamp },
-            Rejoining::Replacement { uuid: uuid, pages } => {
-                Event::Rejoined { now, element, how: Came::Replacement { uuid: uuid, pages } }
+            Rejoining::Replacement { uuid, pages } => {
+                Event::Rejoined { now, element, how: Came::Replacement { uuid, pages } }
             }
         });
     }

@@ -6,9 +6,34 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::Sandbox;
 use super::disk::Disk;
+
+/// What `stripewise status --json` says of the array `pool`.
+#[track_caller]
+pub fn status(sandbox: &Sandbox) -> Value {
+    let told = sandbox.run("status pool --json").stdout;
+    serde_json::from_str::<Value>(&told).expect("it says JSON")[0].clone()
+}
+
+/// Waits until the status of the array `pool` is as wanted.
+#[track_caller]
+pub fn wait_until(sandbox: &Sandbox, is_wanted: impl Fn(&Value) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let status = status(sandbox);
+        if is_wanted(&status) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{status}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// `stripewise serve`, ended with its handle.
 pub struct Served {
